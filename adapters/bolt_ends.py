@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import RelationshipBatch
 from gpugda.errors import StaleSnapshotError
 
@@ -32,6 +33,7 @@ class KnownNodes:
         self._partial = partial
         self._pieces: list[NDArray[np.int64]] = []
         self._marks: NDArray[np.bool_] | None = None
+        self._gapless = False
         self.ids = np.empty(0, dtype=np.int64)
         """``int64``, rising, once all are there."""
 
@@ -44,6 +46,7 @@ class KnownNodes:
         self.ids = np.concatenate([self.ids, *self._pieces])
         self._pieces = []
         largest = int(self.ids[-1]) if len(self.ids) else 0
+        self._gapless = len(self.ids) > 0 and largest - int(self.ids[0]) + 1 == len(self.ids)
         if largest < _SPREAD * len(self.ids):
             self._marks = np.zeros(largest + 2, dtype=np.bool_)
             self._marks[self.ids] = True
@@ -54,15 +57,15 @@ class KnownNodes:
         Raises:
             StaleSnapshotError: There are others, though all nodes were read.
         """
-        sources, targets = np.asarray(batch.source_ids), np.asarray(batch.target_ids)
-        inside = self._contains(sources) & self._contains(targets)
-        if inside.all():
+        sources, targets = numpy_numbers(batch.source_ids), numpy_numbers(batch.target_ids)
+        if self._contains_all(sources) and self._contains_all(targets):
             return batch
         if not self._partial:
             raise StaleSnapshotError(
                 "The database changed while it was read: relationships came with nodes that were "
                 "not there before."
             )
+        inside = self._contains(sources) & self._contains(targets)
         ids = batch.relationship_ids
         return RelationshipBatch(
             count=int(np.count_nonzero(inside)),
@@ -73,6 +76,12 @@ class KnownNodes:
             origin=batch.origin,
             relationship_ids=None if ids is None else ids[inside],
         )
+
+    def _contains_all(self, ids: NDArray[np.int64]) -> bool:
+        """Whether all are known: where no id of a range is missing, the extremes tell."""
+        if self._gapless and len(ids):
+            return int(self.ids[0]) <= int(ids.min()) and int(ids.max()) <= int(self.ids[-1])
+        return bool(self._contains(ids).all())
 
     def _contains(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         if self._marks is not None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from functools import _lru_cache_wrapper, lru_cache
+from typing import Generic, ParamSpec, TypeVar
+from weakref import WeakMethod
 
-__all__ = ["LruCache"]
+__all__ = ["LruCache", "cached_method"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
 class LruCache(Generic[K, V]):
@@ -36,3 +39,23 @@ class LruCache(Generic[K, V]):
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
         return value
+
+
+def cached_method(method: Callable[P, V], most: int | None = None) -> _lru_cache_wrapper[V]:
+    """A bound method that remembers what it gave; an object that has it is in no cycle with it.
+
+    For objects that hold much: what is in a cycle lives until Python looks for such.
+
+    Args:
+        method: Of an object that lives as long as somebody calls this.
+        most: So many answers are kept; None: all.
+    """
+    known = WeakMethod(method)
+
+    @lru_cache(most)
+    def found(*args: P.args, **kwargs: P.kwargs) -> V:
+        bound = known()
+        assert bound is not None
+        return bound(*args, **kwargs)
+
+    return found

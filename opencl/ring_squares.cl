@@ -1,43 +1,96 @@
-/* Counting directed cycles of four nodes, of one type without loops, from their highest nodes: `count_ring_squares`, and
-   `correct_ring_squares`, which says what that count is wrong by.
+/* Counting directed cycles of four nodes, of one type without loops, from their highest nodes, in lists by rank (see
+   ranked_lists.h). What the count is wrong by says `correct_ring_squares`.
 
-       d ──> a          Nodes have ranks; the highest of a cycle has the least. Each c below a is marked with the ways a -> b -> c
-       ^     │          over nodes b below a; then the marks along the ways back, a <- d <- c, are added up. So few paths of two
-       │     v          are looked at, for lists of lower nodes are short where nodes are many (Chiba and Nishizeki, 1985). Each
-       c <── b          cycle of four nodes is found once; it is four embeddings.
+       d ──> a          Each c below a is marked with the ways a -> b -> c over nodes b below a; then the marks along the ways
+       ^     │          back, a <- d <- c, are added up. So few paths of two are looked at, for lists of lower nodes are short
+       │     v          where nodes are many (Chiba and Nishizeki, 1985). Each cycle of four nodes is found once; it is four
+       c <── b          embeddings.
 
    This also counts cycles whose b and d are one node, and none whose a and c are. With p(v, u), the ways v -> u -> v, these are
    known from the neighbours of each v alone: where b and d are v, a is above v, and c another one below a.
 
-   Work groups take nodes a from a counter of tasks, in the order of `nodes`, `task_nodes` at a time, until they looked at
-   `most_work` entries. Each has `node_count` words of scratch, marks, zero before and after. Teams of LANES items take one b, or
-   d, each.
+   Few nodes a have most of the ways. Of these all work groups walk together, a batch at a time, so that all marks that are in use
+   lie in the cache:
+
+       measure_links   how many ways over two links each entry of the first nodes begins
+       take_ways       how many there are from each node
+       walk_links      all ways of a batch, in equal shares: marks nodes, or adds marks up
+       clear_marks
+
+   Of all others a work group takes a node at a time from a counter of tasks (`count_ring_squares`), until it walked `most_work`
+   ways; it has `node_count` words of scratch, zero before and after. Teams of LANES items take one b, or d, each.
 */
 #include "work_split.h"
 #include "search.h"
-#include "csr.h"
+#include "group_sum.h"
+#include "ranked_lists.h"
 
-#define GROUP_SIZE 256
-#define LANES 16
 #define MARKS 0
 #define ADDS 1
 #define CLEARS 2
 
-/* Goes over two links of one direction from a; all items of a group together. */
-static ulong two_links(
-    const Csr *csr, uint type, uint a, global const uint *ranks, volatile global uint *marks, uint what, ulong *work
+/* First neighbour of b that is below a, which is above b. */
+static inline uint first_below(const Ranked *lists, uint b, uint a) {
+    return first_place_from(lists->neighbours, lists->starts[b], lists->middles[b], a + 1);
+}
+
+kernel void measure_links(
+    global const uint *neighbours, global const uint *starts, global const uint *middles, uint node_count, uint entry_count,
+    global uint *lengths
 ) {
+    const Ranked lists = {neighbours, starts, middles};
+    FOR_EACH(entry, entry_count) {
+        uint a = (uint)upper_bound(starts, 0, node_count, (uint)entry) - 1, b = neighbours[entry];
+        lengths[entry] = entry < middles[a] ? 0 : starts[b + 1] - first_below(&lists, b, a);
+    }
+}
+
+kernel void take_ways(global const uint *starts, global const ulong *sums, uint node_count, global ulong *ways) {
+    FOR_EACH(node, node_count) ways[node] = sums[starts[node + 1]] - sums[starts[node]];
+}
+
+/* The nodes first … last-1. Of sums and of the entries all begin at those of node 0. */
+kernel void walk_links(
+    global const uint *neighbours, global const uint *starts, global const ulong *sums, uint first, uint last, uint node_count,
+    uint adds, global uint *marks, global ulong *totals
+) {
+    local ulong of_items[GROUP_SIZE];
+    uint lane = get_local_id(0) % LANES;
+    ulong team = get_global_id(0) / LANES, low = starts[first], high = starts[last], sum = 0;
+    ulong share = (sums[high] - sums[low] + get_global_size(0) / LANES - 1) / (get_global_size(0) / LANES);
+    ulong way = sums[low] + team * share, end = min(way + share, sums[high]);
+    ulong entry = low;
+    while (way < end) {
+        if (sums[entry + 1] <= way) entry = first_sum_above(sums, entry, high + 1, way) - 1;
+        ulong before_next = sums[entry + 1], reached = min(before_next, end);
+        uint a = (uint)upper_bound(starts, first, last, (uint)entry) - 1, stop = starts[neighbours[entry] + 1];
+        global uint *own = marks + (a - first) * (ulong)node_count;
+        uint from = stop - (uint)(before_next - way), to = stop - (uint)(before_next - reached);
+        for (uint place = from + lane; place < to; place += LANES) {
+            if (adds) sum += own[neighbours[place]];
+            else atomic_inc((volatile global uint *)own + neighbours[place]);
+        }
+        way = reached;
+        ++entry;
+    }
+    if (!adds) return;
+    sum = group_sum(sum, of_items);
+    if (get_local_id(0) == 0) totals[get_group_id(0)] += 4 * sum;
+}
+
+kernel void clear_marks(global uint *marks, ulong count) {
+    FOR_EACH(i, count) marks[i] = 0;
+}
+
+/* Goes over two links of one direction from a; all items of a group together. */
+static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks, uint what, ulong *work) {
     ulong sum = 0;
-    uint rank = ranks[a];
-    uint2 first = run_of(csr, a, type);
-    for (uint place = first.x + get_local_id(0) / LANES; place < first.y; place += GROUP_SIZE / LANES) {
-        uint middle = csr->neighbours[place];
-        if (ranks[middle] < rank) continue;
-        uint2 second = run_of(csr, middle, type);
-        for (uint entry = second.x + get_local_id(0) % LANES; entry < second.y; entry += LANES) {
+    uint last = lists->starts[a + 1];
+    for (uint place = lists->middles[a] + get_local_id(0) / LANES; place < last; place += TEAMS) {
+        uint middle = lists->neighbours[place], stop = lists->starts[middle + 1];
+        for (uint entry = first_below(lists, middle, a) + get_local_id(0) % LANES; entry < stop; entry += LANES) {
             ++*work;
-            uint c = csr->neighbours[entry];
-            if (ranks[c] <= rank) continue;
+            uint c = lists->neighbours[entry];
             if (what == MARKS) atomic_inc(marks + c);
             else if (what == ADDS) sum += marks[c];
             else marks[c] = 0;
@@ -48,40 +101,30 @@ static ulong two_links(
 }
 
 kernel void count_ring_squares(
-    GRAPH_PARAMETERS, uint type, uint node_count, global const uint *nodes, global const uint *ranks, uint task_nodes, ulong most_work,
-    global uint *scratch, volatile global uint *counters, global ulong *totals
+    RANKED_PARAMETERS, uint first, uint node_count, uint task_nodes, ulong most_work, global uint *scratch,
+    volatile global uint *counters, global ulong *totals
 ) {
-    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
+    const Ranked outgoing = OUTGOING_RANKED, incoming = INCOMING_RANKED;
     volatile global uint *marks = scratch + get_group_id(0) * (ulong)node_count;
     local uint next_task;
-    local ulong of_items[GROUP_SIZE], looks[GROUP_SIZE];
-    ulong sum = 0, group_work = 0;
-    while (group_work < most_work) {
-        ulong work = 1;
+    local ulong of_items[GROUP_SIZE];
+    ulong sum = 0, work = 0;
+    for (ulong group_work = 0; group_work < most_work;) {
         if (get_local_id(0) == 0) next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
-        ulong begin = (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
+        ulong begin = first + (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
         if (begin >= node_count) break;
-        for (ulong i = begin; i < end; ++i) {
-            uint a = nodes[i];
-            uint2 on = run_of(&outgoing, a, type), back = run_of(&incoming, a, type);
-            if (on.x >= on.y || back.x >= back.y) continue;
-            two_links(&outgoing, type, a, ranks, marks, MARKS, &work);
-            sum += two_links(&incoming, type, a, ranks, marks, ADDS, &work);
-            two_links(&outgoing, type, a, ranks, marks, CLEARS, &work);
+        for (uint a = (uint)begin; a < end; ++a, ++work) {
+            if (outgoing.middles[a] >= outgoing.starts[a + 1] || incoming.middles[a] >= incoming.starts[a + 1]) continue;
+            two_links(&outgoing, a, marks, MARKS, &work);
+            sum += two_links(&incoming, a, marks, ADDS, &work);
+            two_links(&outgoing, a, marks, CLEARS, &work);
         }
-        looks[get_local_id(0)] = work;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint item = 0; item < GROUP_SIZE; ++item) group_work += looks[item];
+        group_work = group_sum(work, of_items);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    of_items[get_local_id(0)] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0) {
-        sum = 0;
-        for (uint item = 0; item < GROUP_SIZE; ++item) sum += of_items[item];
-        totals[get_group_id(0)] += 4 * sum;
-    }
+    sum = group_sum(sum, of_items);
+    if (get_local_id(0) == 0) totals[get_group_id(0)] += 4 * sum;
 }
 
 /* Of the nodes that v has ways to and back: p of those above, of those below, the squares of both, and the pairs of two ways to
@@ -93,11 +136,9 @@ kernel void count_ring_squares(
 #define BOTH 4
 #define SUMS 5
 
-static bool measure_ways(
-    const Csr *outgoing, const Csr *incoming, uint type, uint v, global const uint *ranks, local ulong *of_items
-) {
+static bool measure_ways(const Ranked *outgoing, const Ranked *incoming, uint v, local ulong *of_items) {
     ulong sums[SUMS] = {0, 0, 0, 0, 0};
-    uint2 on = run_of(outgoing, v, type), back = run_of(incoming, v, type);
+    uint2 on = (uint2)(outgoing->starts[v], outgoing->starts[v + 1]), back = (uint2)(incoming->starts[v], incoming->starts[v + 1]);
     bool any = false;
     for (uint entry = on.x + get_local_id(0); entry < on.y && back.x < back.y; entry += GROUP_SIZE) {
         uint u = outgoing->neighbours[entry];
@@ -107,7 +148,7 @@ static bool measure_ways(
         uint found = first_place_from(incoming->neighbours, back.x, back.y, u);
         while (found + ways_back < back.y && incoming->neighbours[found + ways_back] == u) ++ways_back;
         ulong ways = ways_on * ways_back;
-        bool is_above = ranks[u] < ranks[v];
+        bool is_above = u < v;
         sums[is_above ? ABOVE : BELOW] += ways;
         sums[is_above ? SQUARES_ABOVE : SQUARES_BELOW] += ways * ways;
         sums[BOTH] += ways ? ways * (ways_on - 1) * (ways_back - 1) : 0;
@@ -117,15 +158,15 @@ static bool measure_ways(
     return any;
 }
 
-kernel void correct_ring_squares(GRAPH_PARAMETERS, uint type, uint node_count, global const uint *ranks, global ulong *totals) {
-    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
+kernel void correct_ring_squares(RANKED_PARAMETERS, uint node_count, global ulong *totals) {
+    const Ranked outgoing = OUTGOING_RANKED, incoming = INCOMING_RANKED;
     local ulong of_items[SUMS * GROUP_SIZE], sums[SUMS];
     local uint seen;
     ulong total = 0;
     for (uint v = get_group_id(0); v < node_count; v += get_num_groups(0)) {
         if (get_local_id(0) == 0) seen = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (measure_ways(&outgoing, &incoming, type, v, ranks, of_items)) atomic_or(&seen, 1u);
+        if (measure_ways(&outgoing, &incoming, v, of_items)) atomic_or(&seen, 1u);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (seen && get_local_id(0) < SUMS) {
             ulong sum = 0;

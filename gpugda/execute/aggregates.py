@@ -26,6 +26,8 @@ from gpugda.expressions.operands import Constant, Operand, as_column, distinct_v
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from gpugda.execute.grouping import Groups
 
 __all__ = ["Rows", "aggregate"]
@@ -39,6 +41,7 @@ def aggregate(
     row_count: int,
     *,
     distinct: bool,
+    weights: NDArray[np.uint64] | None = None,
 ) -> Operand:
     """One value per group.
 
@@ -49,6 +52,7 @@ def aggregate(
         groups: Which rows belong together.
         row_count: Number of rows.
         distinct: Whether equal values of a group count once.
+        weights: Of the rows: how many equal ones each stands for.
 
     Raises:
         UnsupportedQueryError: There is no such aggregate here.
@@ -56,35 +60,40 @@ def aggregate(
     """
     if find_aggregate(name) is None:
         raise UnsupportedQueryError(f"{name}() is not answered here", construct=f"{name}()")
-    rows = _with_values(operand, groups, row_count)
+    rows = _with_values(operand, groups, row_count, weights)
     if distinct:
         rows = _each_once(rows)
     made = _made(name, rows, further)
-    return _folded(name, rows, further, groups) if made is None else made
+    return _folded(name, rows.expanded(), further, groups) if made is None else made
 
 
 def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
     """All groups together, where there is a function for it."""
     if not further:
         make = _BY_NAME.get((name, rows.values.kind))
+        if make is not None and name not in _WITH_WEIGHTS:
+            rows = rows.expanded()
         return None if make is None else make(rows)
     (share, *_) = further
     if name not in _PERCENTILES or not isinstance(share, Constant):
         return None
+    rows = rows.expanded()
     return percentiles_of(rows.values, rows.group_of, rows.groups, share.value, _PERCENTILES[name])
 
 
-def _with_values(operand: Operand, groups: Groups, row_count: int) -> Rows:
+def _with_values(
+    operand: Operand, groups: Groups, row_count: int, weights: NDArray[np.uint64] | None
+) -> Rows:
     column = as_column(operand, row_count)
     count = len(groups.first)
     if column.valid is None or column.valid.all():
         there = Column(column.kind, column.values, None, column.dictionary)
-        return Rows(count, groups.group_of, there, everywhere=row_count > 0)
+        return Rows(count, groups.group_of, there, row_count > 0, weights)
     kept = np.flatnonzero(column.valid)
     found = column.take(kept)
-    return Rows(
-        count, groups.group_of[kept], Column(found.kind, found.values, None, found.dictionary)
-    )
+    there = Column(found.kind, found.values, None, found.dictionary)
+    left = None if weights is None else weights[kept]
+    return Rows(count, groups.group_of[kept], there, weights=left)
 
 
 def _each_once(rows: Rows) -> Rows:
@@ -108,12 +117,11 @@ def _collect(rows: Rows) -> Operand:
 def _mean(rows: Rows) -> Operand | None:
     from gpugda.execute.means import means_of_rows, running_means  # opens a device of its own
 
-    numbers = rows.values.values
-    found = means_of_rows(numbers, rows.group_of, rows.groups)
+    found = means_of_rows(rows)
     if found is not None:
         means, there = found
         return Column(ColumnKind.FLOAT, means, None if there.all() else there)
-    values, offsets = rows.sorted()
+    values, offsets = rows.expanded().sorted()
     made = running_means(values.values.astype(np.float64), offsets)
     if made is None:
         return None
@@ -124,7 +132,7 @@ def _mean(rows: Rows) -> Operand | None:
 def _spread(rows: Rows, less: int) -> Operand | None:
     from gpugda.execute.means import spreads_of_rows  # as above
 
-    found = spreads_of_rows(rows.values.values, rows.group_of, rows.groups, less)
+    found = spreads_of_rows(rows, less)
     return None if found is None else Column(ColumnKind.FLOAT, found)
 
 
@@ -141,14 +149,13 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
         return Constant(None)
     column = rows.values
     values = column.values
+    if rows.groups == 1:
+        return _extreme_of_all(rows, last=last)
     if column.kind is ColumnKind.FLOAT:
         if np.isnan(values).any() or (values == 0).any():
             return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
     else:
         values = values.astype(np.int64, copy=False)
-    if rows.groups == 1:
-        best = np.array([values.max() if last else values.min()])
-        return Column(column.kind, best.astype(column.values.dtype), None, column.dictionary)
     best = np.full(rows.groups, _edge(values.dtype, least=last), dtype=values.dtype)
     (np.maximum if last else np.minimum).at(best, rows.group_of, values)
     there = rows.there()
@@ -157,6 +164,14 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
     return Column(
         column.kind, best.astype(column.values.dtype, copy=False), there, column.dictionary
     )
+
+
+def _extreme_of_all(rows: Rows, *, last: bool) -> Operand | None:
+    column = rows.values
+    best = column.values.max(keepdims=True) if last else column.values.min(keepdims=True)
+    if column.kind is ColumnKind.FLOAT and not abs(best[0]) > 0:
+        return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
+    return Column(column.kind, best, None, column.dictionary)
 
 
 def _edge(dtype: np.dtype[Any], *, least: bool) -> Any:
@@ -218,5 +233,7 @@ _BY_NAME: dict[tuple[str, ColumnKind], Callable[[Rows], Operand | None]] = {
         for kind in (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING, ColumnKind.BOOLEAN)
     },
 }
+_WITH_WEIGHTS = frozenset({"min", "max", "sum", "avg", "stdev", "stdevp"})
+"""Those that do not need every row that a row stands for."""
 _PERCENTILES = {"percentilecont": True, "percentiledisc": False}
 """Whether a value between two of a group is made."""

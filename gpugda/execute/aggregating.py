@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import Environment
     from gpugda.query.query_graph import Query
 
-__all__ = ["LARGEST_INTEGER", "Aggregation", "GroupTable", "too_large"]
+__all__ = ["LARGEST_INTEGER", "Aggregation", "GroupTable", "added", "too_large"]
 
 LARGEST_INTEGER = 2**63 - 1
 """Of Cypher."""
@@ -103,8 +103,8 @@ class Aggregation:
             if weights is None or place in self._once:
                 counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
                 continue
-            added = weights if counted is None else weights[counted]
-            counts.append(_added(self._query, place, chosen, added, len(groups.first)))
+            some = weights if counted is None else weights[counted]
+            counts.append(added(self._query, place, chosen, some, len(groups.first)))
         firsts = tuple(take(key, groups.first) for key in keys)
         self._partial.add(RowTable(len(groups.first), firsts + tuple(counts)), len(firsts))
         self._rows_seen += environment.row_count
@@ -210,7 +210,7 @@ class _Merging:
         for place, counts in enumerate(table.columns[key_count:]):
             assert isinstance(counts, Column)
             values = counts.values.view(np.uint64)
-            sums.append(_added(self._query, place, groups.group_of, values, len(groups.first)))
+            sums.append(added(self._query, place, groups.group_of, values, len(groups.first)))
         firsts = tuple(take(key, groups.first) for key in keys)
         self._tables = [RowTable(len(groups.first), firsts + tuple(sums))]
         self._waiting, self._merged_rows = 0, len(groups.first)
@@ -226,7 +226,7 @@ def _pairs_per_group(keys: RowTable, pairs: RowTable | None) -> Operand:
     )
 
 
-def _added(
+def added(
     query: Query,
     place: int,
     group_of: NDArray[np.int64],

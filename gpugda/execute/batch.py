@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CARRIED", "Batch", "in_batches", "joined"]
+__all__ = ["CARRIED", "Batch", "in_batches", "joined", "joined_weights", "whether_only"]
 
 CARRIED: Final = "\0row"
 """Begins the names of columns that tell which row of an outer query a row belongs to: every
@@ -105,9 +105,7 @@ def joined(batches: Sequence[Batch], columns: Sequence[str] = ()) -> Batch:
     ]
     table = stacked(tables)
     found = dict(zip(names, table.columns[: len(names)], strict=True))
-    weights = None
-    if any(each.weights is not None for each in filled):
-        weights = np.concatenate([_weights(each) for each in filled])
+    weights = joined_weights([each.weights for each in filled], [t.row_count for t in tables])
     kept = dict(zip(hidden, table.columns[len(names) :], strict=True))
     distinct = all(each.distinct for each in filled)
     return Batch(table.row_count, found, weights, hidden=kept, distinct=distinct)
@@ -133,5 +131,31 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
         yield joined(waiting)
 
 
-def _weights(batch: Batch) -> NDArray[np.uint64]:
-    return np.ones(batch.row_count, np.uint64) if batch.weights is None else batch.weights
+def whether_only(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Batches, and of each whether it has all rows that there are.
+
+    Different rows are gathered for that, as far as they are few.
+    """
+    waiting: list[Batch] = []
+    count, several = 0, False
+    for batch in batches:
+        if several or not batch.row_count:
+            yield batch, False
+            continue
+        waiting.append(batch)
+        count += batch.row_count
+        several = len(waiting) > 1 and (count > _MOST_ROWS or not batch.distinct)
+        if several:
+            yield from ((each, False) for each in waiting)
+    if waiting and not several:
+        yield joined(waiting), True
+
+
+def joined_weights(
+    weights: Sequence[NDArray[np.uint64] | None], row_counts: Sequence[int]
+) -> NDArray[np.uint64] | None:
+    """Those of the rows of several batches; None where each row stands for itself."""
+    if all(each is None for each in weights):
+        return None
+    both = zip(weights, row_counts, strict=True)
+    return np.concatenate([np.ones(n, np.uint64) if each is None else each for each, n in both])

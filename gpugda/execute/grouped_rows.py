@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpugda.deadline import check_time
+from gpugda.errors import MemoryLimitError
+from gpugda.execute.memory import check_room
 from gpugda.execute.stable_order import stable_order
+from gpugda.execute.weights import sum_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from gpugda.data.columns import Column
 
 __all__ = ["Rows"]
+
+_WINDOW: Final = 1 << 20
+"""Rows that are made together of those that stand for several."""
+_MOST_ROWS: Final = 1 << 40
+"""More are not added one by one: that would take hours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +37,57 @@ class Rows:
         group_of: ``int64`` per row.
         values: The argument of the aggregate, without nulls.
         everywhere: Whether each group is known to have a row.
+        weights: ``uint64`` per row, how many equal rows each stands for; None for one each.
     """
 
     groups: int
     group_of: NDArray[np.int64]
     values: Column
     everywhere: bool = False
+    weights: NDArray[np.uint64] | None = None
+
+    @property
+    def row_count(self) -> int:
+        """Of rows, those that stand for several as often."""
+        return len(self.group_of) if self.weights is None else sum_of(self.weights)
+
+    def expanded(self) -> Rows:
+        """Rows that stand for themselves alone.
+
+        Raises:
+            MemoryLimitError: They would not fit.
+        """
+        if self.weights is None:
+            return self
+        check_room(self.row_count, 2 * self.values.values.itemsize + 16)
+        rows = np.repeat(np.arange(len(self.group_of)), self.weights.astype(np.int64))
+        values = self.values.take(rows)
+        return replace(self, group_of=self.group_of[rows], values=values, weights=None)
+
+    def windows(self, least: int = 0) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+        """Values and groups of all rows, some at a time; those that stand for several as often.
+
+        ``least``: that it is worth looking at at a time.
+
+        Raises:
+            MemoryLimitError: They are so many that nobody waits for it.
+        """
+        values = self.values.values
+        if self.weights is None:
+            yield values, self.group_of
+            return
+        if self.row_count > _MOST_ROWS:
+            raise MemoryLimitError(f"{self.row_count:,} rows are too many to be added one by one")
+        left, most = self.weights.copy(), max(_WINDOW, least)
+        first = 0
+        while first < len(left):
+            check_time()
+            taken = np.minimum(left[first : first + most], np.uint64(most))
+            last = first + max(1, int(np.searchsorted(np.cumsum(taken), most, side="right")))
+            taken = taken[: last - first].astype(np.int64)
+            yield np.repeat(values[first:last], taken), np.repeat(self.group_of[first:last], taken)
+            left[first:last] -= taken.astype(np.uint64)
+            first = last if not left[last - 1] else last - 1
 
     def sorted(self) -> tuple[Column, NDArray[np.int64]]:
         """The values group by group, in the order of rows, and where each group begins."""

@@ -11,6 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpugda.execute.aggregate_calls import counts, takes_weights
+from gpugda.execute.columns_read import (
+    arguments_read,
+    columns_of,
+    imported_by,
+    leaves_out,
+    made_by,
+)
 from gpugda.execute.lower_query import lower_query, nan_owners
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
@@ -91,7 +99,7 @@ class _Lowering:
         own = {n.name for n in tree.graph.nodes} | {r.name for r in tree.graph.relationships}
         child: Operator | None = None
         if not isinstance(tree.input, logical.Unit):
-            below = (needed - own) | frozenset(tree.bound) | (needed & _made_by(tree.input))
+            below = (needed - own) | frozenset(tree.bound) | (needed & made_by(tree.input))
             child = self.lower(tree.input, below, weighted=weighted)
             if is_adjacent(tree, needed):
                 return Adjacent(child, tree, weighted=weighted)
@@ -197,20 +205,20 @@ class _Lowering:
         whole = isinstance(tree, logical.Optional)
         asked = tuple(name for name in tree.added if name in needed)
         if whole:
-            read = _arguments_read(tree.sub)
+            read = arguments_read(tree.sub)
             sub = inside.lower(tree.sub, needed & added, weighted=weighted)
             below = (needed - added) | read
             outer = True
         else:
             # Its columns decide how many rows it has, so all are made.
             sub = inside.lower(tree.sub, added, weighted=False)
-            below = (needed - added) | frozenset(_imported(tree.sub))
+            below = (needed - added) | frozenset(imported_by(tree.sub))
             outer = isinstance(tree, logical.Apply) and tree.kind is logical.ApplyKind.OUTER
         child = self.lower(tree.input, below, weighted=weighted)
         looked_up = _looked_up(sub, child) if whole and not asked else None
         if looked_up is not None:
             return looked_up
-        imported = tuple(n for n in _imported(tree.sub) if n in child.columns)
+        imported = tuple(n for n in imported_by(tree.sub) if n in child.columns)
         return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
 
     def _select_paths(
@@ -222,7 +230,7 @@ class _Lowering:
         read = frozenset(asked) | {tree.start, tree.end, *tree.steps}
         sub = inside.lower(tree.sub, read, weighted=False)
         below = (needed | {tree.start, tree.end}) - added
-        child = self.lower(tree.input, below | _arguments_read(tree.sub), weighted=False)
+        child = self.lower(tree.input, below | arguments_read(tree.sub), weighted=False)
         return SelectPaths(child, sub, tree, asked, depth=self._depth)
 
     # -------------------------------------------------------------- projections
@@ -254,7 +262,7 @@ class _Lowering:
 
     def _distinct(self, tree: logical.Distinct, bounds: RowBounds | None) -> Operator:
         below = tree.input
-        every = frozenset(_columns_of(below))
+        every = frozenset(columns_of(below))
         if not isinstance(below, logical.Project):
             return Distinct(self.lower(below, every, weighted=False), bounds)
         owners = nan_owners(below.columns)
@@ -267,10 +275,10 @@ class _Lowering:
         hidden = all_names(key.expression for key in tree.keys)
         below = tree.input
         if isinstance(below, logical.Project):
-            every = frozenset(_columns_of(below))
+            every = frozenset(columns_of(below))
             child = self._project(below, every, hidden, weighted=False)
         else:
-            child = self.lower(below, needed | frozenset(_columns_of(below)), weighted=False)
+            child = self.lower(below, needed | frozenset(columns_of(below)), weighted=False)
         return Sort(child, tree.keys, bounds)
 
     def _project(
@@ -296,10 +304,14 @@ class _Lowering:
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
         below = all_names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
-        weighted = all(_takes_weights(each) for each in tree.aggregates)
+        weighted = all(map(takes_weights, tree.aggregates))
         weighted = weighted and _are_steady((*tree.keys, *tree.aggregates))
+        if not all(map(counts, tree.aggregates)):
+            weighted = weighted and leaves_out(tree.input, below)
         child = self.lower(tree.input, below, weighted=weighted)
-        return Aggregate(child, tree.keys, tree.aggregates, always=tree.always)
+        return Aggregate(
+            child, tree.keys, tree.aggregates, always=tree.always, take_weights=weighted
+        )
 
     def _output(self, tree: logical.Logical) -> Operator | None:
         """A projection of one pattern alone, which the join may answer without its rows."""
@@ -342,7 +354,7 @@ def _is_plain(query: Query) -> bool:
         return False
     if not _are_steady(parts):
         return False
-    return all(_takes_weights(each) for each in query.aggregates)
+    return all(map(counts, query.aggregates))
 
 
 # ------------------------------------------------------------------ what is read
@@ -366,85 +378,6 @@ def _is_one_count(tree: logical.Project) -> bool:
 
 def _counts_rows(aggregate: ast.Expression) -> bool:
     return isinstance(aggregate, ast.CountStar)
-
-
-def _takes_weights(aggregate: ast.Expression) -> bool:
-    if isinstance(aggregate, ast.CountStar):
-        return True
-    return isinstance(aggregate, ast.FunctionCall) and aggregate.name.lower() == "count"
-
-
-def _columns_of(tree: logical.Logical) -> tuple[str, ...]:
-    """All columns that a tree has."""
-    if isinstance(tree, logical.Argument):
-        return tree.columns
-    below = logical.children_of(tree)
-    if not below or isinstance(tree, logical.Aggregate | logical.Empty):
-        return ()
-    before = _columns_of(below[0])
-    if isinstance(tree, logical.Project) and not tree.keeps:
-        before = ()
-    return tuple(dict.fromkeys((*before, *_added_by(tree))))
-
-
-def _added_by(tree: logical.Logical) -> tuple[str, ...]:
-    """The columns that one operator adds to those of its input."""
-    match tree:
-        case logical.Match():
-            nodes = tuple(node.name for node in tree.graph.nodes)
-            return (*nodes, *(each.name for each in tree.graph.relationships))
-        case logical.Expand():
-            step = () if tree.step is None else tuple(sorted(tree.step.names))
-            return (tree.end, tree.relationships, *step)
-        case logical.BindPath() | logical.Unwind():
-            return (tree.name,)
-        case logical.Lookup():
-            return (tree.node,)
-        case logical.Project():
-            return tuple(item.name for item in tree.columns)
-        case logical.Optional() | logical.Apply() | logical.SelectPaths():
-            return tree.added
-    return ()
-
-
-def _made_by(tree: logical.Logical) -> frozenset[str]:
-    return frozenset(_columns_of(tree))
-
-
-def _imported(tree: logical.Logical) -> tuple[str, ...]:
-    """Columns of the argument that a subquery may read."""
-    if isinstance(tree, logical.Argument):
-        return tree.columns
-    found = [name for child in logical.children_of(tree) for name in _imported(child)]
-    return tuple(dict.fromkeys(found))
-
-
-def _arguments_read(tree: logical.Logical) -> frozenset[str]:
-    """Columns of the argument that the operators of a subquery do read."""
-    available = frozenset(_imported(tree))
-    found: set[str] = set()
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        stack.extend(logical.children_of(node))
-        match node:
-            case logical.Match():
-                found |= set(node.bound)
-            case logical.Expand():
-                found |= {node.start, node.end, node.given} | all_names(node.path_predicates)
-                found |= all_names(each.whole for each in node.tests)
-                found |= frozenset() if node.step is None else node.step.outside
-            case logical.BindPath():
-                found |= {node.start, *node.steps}
-            case logical.Lookup():
-                found |= all_names((node.value,))
-            case logical.KeptApart():
-                found |= {name for pair in node.pairs for name in pair}
-            case logical.Filter():
-                found |= all_names(node.predicates)
-            case logical.SelectPaths():
-                found |= {node.start, node.end}
-    return frozenset(found) & available
 
 
 def lower_subquery(

@@ -8,7 +8,7 @@ otherwise every step is taken for all groups that have an item left.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gpugda.execute.grouped_rows import Rows
 
 __all__ = ["means_of_rows", "running_means", "spreads_of_rows"]
 
@@ -31,30 +33,24 @@ _LARGEST: Final = 1e150
 
 
 # ------------------------------------------------------------------ on the processor as a device
-def means_of_rows(
-    values: NDArray[Any], group_of: NDArray[np.int64], groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+def means_of_rows(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
     """The mean of each group, and which groups have rows; None where there is no device for it.
 
     Args:
-        values: ``int64`` or ``float64`` per row.
-        group_of: Per row its group.
-        groups: How many there are.
+        rows: Of ``int64`` or ``float64``.
     """
-    states = _states(values, group_of, groups)
+    states = _states(rows)
     if states is not None and np.isnan(states[:, 1]).any():
-        states = _states(values, group_of, groups, infinite=True)
+        states = _states(rows, infinite=True)
     return None if states is None else (states[:, 1].copy(), states[:, 0] > 0)
 
 
-def spreads_of_rows(
-    values: NDArray[Any], group_of: NDArray[np.int64], groups: int, less: int
-) -> NDArray[np.float64] | None:
+def spreads_of_rows(rows: Rows, less: int) -> NDArray[np.float64] | None:
     """The standard deviation of each group; 0 for one without two rows; None as for means.
 
     ``less`` is what the count is lessened by: 1 for a sample, 0 for all.
     """
-    states = _states(values, group_of, groups)
+    states = _states(rows)
     if states is None:
         return None
     counts, squares = states[:, 0], states[:, 2]
@@ -62,14 +58,12 @@ def spreads_of_rows(
     return np.where(several, np.sqrt(squares / np.where(several, counts - less, 1)), 0.0)
 
 
-def _states(
-    values: NDArray[Any], group_of: NDArray[np.int64], groups: int, *, infinite: bool = False
-) -> NDArray[np.float64] | None:
-    device = host_device() if len(values) >= _DEVICE_ROWS else None
+def _states(rows: Rows, *, infinite: bool = False) -> NDArray[np.float64] | None:
+    device = host_device() if rows.row_count >= _DEVICE_ROWS else None
     if device is None:
         return None
     try:
-        return RunningMeans(device).states(values, group_of, groups, infinite=infinite)
+        return RunningMeans(device).states(rows.windows(), rows.groups, infinite=infinite)
     except DeviceError as error:
         _LOGGER.info("means are taken without a device: %s", error)
         return None

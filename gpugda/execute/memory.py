@@ -11,7 +11,7 @@ from gpugda.expressions.operands import Constant
 if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
 
-__all__ = ["ResultRoom", "available_bytes"]
+__all__ = ["ResultRoom", "available_bytes", "check_room"]
 
 _LOOK_EVERY = 64 << 20
 _LEFT_FREE = 512 << 20
@@ -55,6 +55,20 @@ class ResultRoom:
         """These rows have taken the place of all before."""
         self._rows, self._kept = rows.row_count, _size(rows)
         self._looked_at = min(self._looked_at, self._kept)
+
+
+def check_room(rows: int, row_bytes: int) -> None:
+    """Before rows are made of fewer that stand for several.
+
+    Raises:
+        MemoryLimitError: They would not fit.
+    """
+    needed, free = rows * row_bytes, available_bytes() if rows * row_bytes > _LOOK_EVERY else None
+    if free is not None and free < _LEFT_FREE + needed:
+        raise MemoryLimitError(
+            f"{rows:,} rows that are grouped take {needed:,} bytes of this machine's memory, of "
+            f"which {free:,} bytes are left: let the query aggregate fewer rows"
+        )
 
 
 def _size(rows: Batch) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.environment import Environment
 
-__all__ = ["nan_identity", "row_identity"]
+__all__ = ["holds_nan", "nan_identity", "owner_name", "row_identity"]
 
 
 def nan_identity(
@@ -33,10 +33,22 @@ def nan_identity(
         environment: Whose rows these are.
         first_row: Number of rows that came before.
     """
-    owner = None
-    if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
-        owner = environment.variables[expression.subject.name]
+    name = owner_name(expression)
+    owner = None if name is None else environment.variables[name]
     return row_identity(operand, first_row, owner)
+
+
+def owner_name(expression: ast.Expression) -> str | None:
+    """The variable whose property it is: its NaNs are those of what has it."""
+    if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
+        return expression.subject.name
+    return None
+
+
+def holds_nan(operand: Operand) -> bool:
+    """Is there a NaN that rows have as a value?"""
+    found = None if isinstance(operand, Constant) else _nan_rows(operand)
+    return found is not None and bool(found.any())
 
 
 def row_identity(operand: Operand, first_row: int, owner: Column | None = None) -> Operand:

@@ -122,11 +122,12 @@ class Pipeline:
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
         from gpugda.execute.subqueries import Subqueries  # as in `make_pipeline`
 
-        runner = Subqueries(context, self.subqueries)
-        runner.context = replace(context, subqueries=runner)
-        return runner.context
+        return replace(context, subqueries=Subqueries(context, self.subqueries))
 
     def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
+        for each in measured.values():
+            if each.report is report:  # or both would live until Python looks for cycles
+                each.report = replace(report)
         report.operators = partial(self.tree, measured)
         if isinstance(self.query, Query):
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +48,7 @@ class Subqueries:
     """Runs them in the context of one query; what it lowered is kept with the query.
 
     Args:
-        context: Of the run.
+        context: Of the run, which has this one only once it is handed on: else each held the other.
         kept: Operators by syntax node and the variables around it.
     """
 
@@ -73,7 +73,8 @@ class Subqueries:
     def _values(self, node: ast.Expression, names: tuple[str, ...], rows: Batch) -> Operand:
         lowered = self._lowered(node, names)
         argument = numbered(rows, _OWNER, None)
-        made = lowered.operator.batches(self.context.within(argument))
+        context = replace(self.context.within(argument), subqueries=self)
+        made = lowered.operator.batches(context)
         if isinstance(node, ast.ExistsSubquery | ast.PatternExpression):
             return _flags(_counts(made, rows.row_count) > 0)
         if isinstance(node, ast.CountSubquery):

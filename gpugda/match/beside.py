@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -47,7 +48,7 @@ class Beside(Generic[_Strategy]):
     """
 
     def __init__(self, first: _Strategy, like: Callable[[DeviceGraph], _Strategy]) -> None:
-        self._first = first
+        self._first = weakref.ref(first)  # which has this one
         self._like = like
         self._second: _Strategy | None = None
         self._has_room = True
@@ -67,7 +68,8 @@ class Beside(Generic[_Strategy]):
             yield second
 
     def _placed(self, graph: DataGraph) -> _Strategy | None:
-        first = self._first
+        first = self._first()
+        assert first is not None
         if self._second is not None and self._second.graph.graph is not graph:
             self.leave()
         if self._second is None:

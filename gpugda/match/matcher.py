@@ -17,6 +17,7 @@ from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
+from gpugda.match.ranked_graph import RankedGraph
 from gpugda.match.run import Kernels, Run
 from gpugda.plan.matching_order import matching_order
 
@@ -84,6 +85,7 @@ class Matcher(ABC):
         compares: Whether it tests comparisons of the masks on rows; else it is given none.
         orients: Whether undirected patterns may be counted in the oriented graph instead.
         graph: On its device.
+        ranked: Its lists by rank, as far as queries needed them.
         limit: Bytes that graph and query may take there.
 
     Raises:
@@ -108,6 +110,7 @@ class Matcher(ABC):
         if memory_limit is not None and memory_limit <= 0:
             raise ConfigurationError(f"memory_limit is a number of bytes, not {memory_limit}")
         self.graph = self._graph = device_graph
+        self.ranked = RankedGraph()
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
@@ -128,11 +131,11 @@ class Matcher(ABC):
 
     def kept_bytes(self) -> int:
         """Bytes on the device that may be given up when memory is short, beside the graph."""
-        return self._beside.nbytes
+        return self._beside.nbytes + self.ranked.nbytes
 
     def give_up_kept(self) -> int:
         """Frees them. Returns how many bytes that gave."""
-        return self._beside.give_up()
+        return self.ranked.drop() + self._beside.give_up()
 
     def placement(self) -> Placement:
         """Where the relationships are while a query runs; here, all of them on the device."""

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
+from gpugda.garbage import collection_paused
 from gpugda.match.need import Groups, Rows
 from gpugda.match.report import oriented_text
 from gpugda.plan.matching_order import make_plan
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.rules.orient import OrientedQuery
 
-__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "plan_pattern"]
+__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "oriented_query", "plan_pattern"]
 
 _PLACES: Final = {
     "extend": "gpugda.match.extend.strategy:ExtendStrategy",
@@ -43,7 +45,8 @@ class _Strategies(MutableMapping[str, "type[Matcher]"]):
         found = self._loaded[name]
         if found is None:
             module, _, attribute = _PLACES[name].partition(":")
-            found = self._loaded[name] = getattr(import_module(module), attribute)
+            with collection_paused():
+                found = self._loaded[name] = getattr(import_module(module), attribute)
         assert found is not None
         return found
 
@@ -104,12 +107,35 @@ def _said_first(
     matcher: type[Matcher], need: Need, loop_counts: tuple[int, ...], pattern: BoundQuery
 ) -> str:
     said = [matcher.said_first(pattern, need=need)]
-    grouped = need.nodes if isinstance(need, Groups) else ()
-    counts = matcher.orients and not isinstance(need, Rows)
-    found = orient(pattern, loop_counts, grouped) if counts else None
+    found = oriented_query(pattern, loop_counts, need) if matcher.orients else None
     if found is not None:
+        what = "rows" if found.as_rows else "counts"
         said.append(
-            "once such counts took as long as turning the relationships is expected to take, "
+            f"once such {what} took as long as turning the relationships is expected to take, "
             + oriented_text(pattern, found)
         )
     return "; ".join(filter(None, said))
+
+
+def oriented_query(
+    bound: BoundQuery, loop_counts: tuple[int, ...], need: Need
+) -> OrientedQuery | None:
+    """What is looked for in the oriented graph instead; None where that is not the way.
+
+    Args:
+        bound: The pattern.
+        loop_counts: Of the graph, per type id.
+        need: What is asked for.
+    """
+    if isinstance(need, Rows):
+        return None if need.relationships else orient(bound, loop_counts, as_rows=True)
+    if not isinstance(need, Groups):
+        return orient(bound, loop_counts)
+    by_places = orient(bound, loop_counts, need.nodes)
+    if by_places is not None:
+        return by_places
+    # Where all nodes of each set are grouped by, groups of one order give those of the others.
+    found = orient(bound, loop_counts, need.nodes, as_rows=True)
+    if found is None or any(not set(need.nodes).issuperset(nodes) for nodes in found.sets):
+        return None
+    return found

@@ -60,9 +60,11 @@ def node_text(bound: BoundQuery, position: int) -> str:
 def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:
     """Which nodes are found in one order only."""
     sets = [", ".join(node_text(bound, position) for position in each) for each in query.sets]
+    how = "found, as {} rows" if query.as_rows else "counted, {} times"
     return (
-        f"of embeddings that exchange {'; or '.join(sets)} one is counted, "
-        f"{query.multiplicity} times: relationships run from the node of fewer to that of more"
+        f"of embeddings that exchange {'; or '.join(sets)} one is "
+        f"{how.format(query.multiplicity)}: "
+        "relationships run from the node of fewer to that of more"
     )
 
 

@@ -29,7 +29,8 @@ from gpugda.data.progress import SilentProgress  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.device.graph.device_graph import DeviceGraph  # noqa: E402
 from gpugda.execute.matching import select  # noqa: E402
-from gpugda.execute.oriented_count import count_oriented, note_unoriented  # noqa: E402
+from gpugda.execute.oriented_count import count_oriented  # noqa: E402
+from gpugda.execute.oriented_form import note_unoriented  # noqa: E402
 from gpugda.match.embeddings import StrategyReport  # noqa: E402
 from gpugda.match.extend.strategy import ExtendStrategy  # noqa: E402
 from gpugda.match.need import Count  # noqa: E402

@@ -125,6 +125,28 @@ def test_all_properties_are_read(plugged, source):
     }
 
 
+def test_what_a_transaction_itself_changed_is_in_its_pages(plugged, source):
+    plugged.run("UNWIND range(1, 5) AS i CREATE (:A)-[:R]->(:B)")
+    calls = {
+        "(x)": "CALL gpugda.nodes(0, 1048575)",
+        "()-[x]->()": "CALL gpugda.relationships(0, 1048575)",
+    }
+    with plugged.driver.session() as session, session.begin_transaction() as transaction:
+        for change in (
+            None,
+            "CREATE (:C)-[:S]->(:D)",
+            "MATCH (n:A) WITH n LIMIT 2 DETACH DELETE n",
+        ):
+            if change:
+                transaction.run(change).consume()
+            for pattern, call in calls.items():
+                there = transaction.run(f"MATCH {pattern} RETURN collect(id(x)) AS ids").single()
+                row = transaction.run(call).single()
+                distances = np.frombuffer(row["ids"], "<u4").tolist()
+                assert distances == sorted(there["ids"]), (change, pattern)
+                assert row["count"] == len(there["ids"])
+
+
 def test_an_empty_database(source):
     assert read(source) == StateOfGraph()
 

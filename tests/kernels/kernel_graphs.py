@@ -6,6 +6,7 @@ from graphs import make_graph
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.candidate_filter import FilterArrays
 from gpugda.device.launch.query_words import QueryRow, write_query
+from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.memory.buffers import MemoryBudget
 
 SIZES = [1, 2, 31, 32, 33, 255, 256, 257, 2049]
@@ -87,3 +88,11 @@ def wrong(workspace, count, dtype=np.uint32):
     array = workspace.allocate(count, np.uint32 if dtype == np.uint32 else np.uint64)
     workspace.write(array, np.full(count, np.iinfo(dtype).max, dtype=dtype))
     return array
+
+
+def ranked_lists(context, workspace, device_graph, kind):
+    """Of one type, or of any (None)."""
+    arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
+    graph = device_graph.graph
+    counts = graph.node_count, graph.relationship_count
+    return RankedKernels(context).made(workspace, arguments, kind, *counts)

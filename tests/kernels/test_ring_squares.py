@@ -8,6 +8,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from kernels.kernel_graphs import ranked_lists
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.cycle_tasks import CycleTasks
@@ -36,16 +37,28 @@ def expected(graph, kind):
     return total
 
 
-def counted(context, workspace, graph, kind, most_work):
+def counted(context, workspace, graph, kind, most_work, first=0, nodes_together=1):
+    """Those of the nodes before the first by all groups together, others each by a group."""
     device_graph = DeviceGraph(context, graph)
-    arguments = device_graph.csr_arguments(MemoryBudget(1 << 30))
+    lists = ranked_lists(context, workspace, device_graph, kind)
     kernels, nodes = RingSquareKernels(context), graph.node_count
-    order = np.random.default_rng(nodes).permutation(nodes).astype(np.uint32)
-    ranks = workspace.upload(np.argsort(order).astype(np.uint32))
     tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
-    while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, GROUPS) < nodes:
-        kernels.count(arguments, kind, (workspace.upload(order), ranks), GROUPS, tasks)
-    kernels.correct(arguments, kind, nodes, ranks, GROUPS, tasks.totals)
+    if first:
+        ends = [int(workspace.download(rows.starts, first, 1)[0]) for rows in lists[:2]]
+        ways = [
+            kernels.ways(workspace, rows, first, end)
+            for rows, end in zip(lists[:2], ends, strict=True)
+        ]
+        marks = workspace.allocate(nodes_together * nodes, np.uint32)
+        workspace.fill(marks, 0)
+        for begin in range(0, first, nodes_together):
+            together = range(begin, min(begin + nodes_together, first))
+            kernels.batch(lists, tuple(ways), together, marks, tasks.totals)
+        assert not workspace.download(marks)[: nodes_together * nodes].any()
+    task_nodes = kernels.task_nodes(nodes, GROUPS)
+    while int(workspace.download(tasks.counters)[0]) * task_nodes < nodes - first:
+        kernels.count(lists, first, GROUPS, tasks)
+    kernels.correct(lists, tasks.totals)
     assert not workspace.download(tasks.scratch)[: GROUPS * nodes].any()
     device_graph.close()
     return tasks.total(workspace)
@@ -65,13 +78,17 @@ def test_rings_of_any_multigraph(context, data, most_work):
     some = data.draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=18))
     graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some])
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        assert counted(context, workspace, graph, 0, most_work) == expected(graph, 0)
+        first, together = data.draw(st.integers(0, count)), data.draw(st.integers(1, 3))
+        found = counted(context, workspace, graph, 0, most_work, first, together)
+        assert found == expected(graph, 0)
 
 
-def test_long_lists_are_divided_among_teams(context, workspace):
+@pytest.mark.parametrize("first", [0, 7, 40])
+def test_long_lists_are_divided_among_teams(context, workspace, first):
     skip_on_cpu(context)
     pairs = Counter(map(tuple, np.random.default_rng(2).integers(0, 40, (500, 2)).tolist()))
     hub = Counter(pair for pair in product(range(40), repeat=2) if 0 in pair)
     some = [(one, "R", other, {}) for one, other in (pairs + hub).elements() if one != other]
     graph = make_graph([("", {})] * 40, some)
-    assert counted(context, workspace, graph, 0, 1 << 20) == expected(graph, 0) > 0
+    found = counted(context, workspace, graph, 0, 1 << 20, first, 3)
+    assert found == expected(graph, 0) > 0

@@ -36,12 +36,13 @@ def test_states(kernels, monkeypatch, groups, rows, integers):
     values = random.integers(-(2**63), 2**63 - 1, rows) if integers else random.normal(size=rows)
     group_of = random.integers(0, groups, rows)
     monkeypatch.setattr(module, "_ROWS", 300)  # so that there are several launches
-    found = kernels.states(values, group_of, groups)
+    found = kernels.states([(values, group_of)], groups)
     assert found.tolist() == [steps(values[group_of == group]) for group in range(groups)]
 
 
 def test_infinite_means_stay(kernels):
     values = np.array([1.0, math.inf, 2.0, -3.0])
-    found = kernels.states(values, np.zeros(4, np.int64), 1, infinite=True)
+    rows = [(values, np.zeros(4, np.int64))]
+    found = kernels.states(rows, 1, infinite=True)
     assert found[0, :2].tolist() == steps(values.tolist(), infinite=True)[:2] == [4.0, math.inf]
-    assert math.isnan(kernels.states(values, np.zeros(4, np.int64), 1)[0, 1])
+    assert math.isnan(kernels.states(rows, 1)[0, 1])

@@ -17,6 +17,7 @@ from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoin
 from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
 from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.changing import spliced
+from gpugda.data.patches.rising import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,12 +133,14 @@ class _Work:
     def _check_removed(self) -> None:
         """All relationships of deleted nodes are listed as deleted."""
         removed = self.nodes.splice.removed
+        if not len(removed):
+            return
         for csr, owners in (
             (self.old.outgoing.parts, self.gone.starts),
             (self.old.incoming.parts, self.gone.ends),
         ):
             had = csr.row_offsets[removed + 1].astype(np.int64) - csr.row_offsets[removed]
-            if int(had.sum()) != int(np.isin(owners, removed).sum()):
+            if int(had.sum()) != int(is_among(owners, removed).sum()):
                 raise ChangesError("a deleted node has relationships that were not deleted")
 
     def _sides(self) -> tuple[Side, Side]:
@@ -202,7 +205,7 @@ def _ends(
 
 def _news(nodes: NodeNumbers, olds: NDArray[np.int64]) -> NDArray[np.int64]:
     """New numbers, -1 for those that go."""
-    return np.where(np.isin(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
+    return np.where(is_among(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
 
 
 def _both(first: Ends, second: Ends) -> Ends:

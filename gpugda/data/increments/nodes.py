@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.increments.changes import ChangesError
+from gpugda.data.patches.rising import is_among
 from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class NodeNumbers:
 
     def olds(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
         """Old numbers of new ones, -1 for those that were created."""
+        if not self.splice:
+            return news.astype(np.int64)
         created = self.splice.new_places()
         came = np.searchsorted(created, news)
         is_new = came < len(created)
@@ -55,6 +58,8 @@ class NodeNumbers:
 
     def limits(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
         """The first old number that is not before a new one; the count of nodes for the end."""
+        if not self.splice:
+            return news.astype(np.int64)
         inside = news < self.splice.new_count
         found = np.full(len(news), self.splice.count, dtype=np.int64)
         olds = self.olds(news[inside])
@@ -80,14 +85,14 @@ def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
     places = np.searchsorted(old_ids, ids)
     there = places < len(old_ids)
     there[there] = old_ids[places[there]] == ids[there]
-    if np.logical_not(np.isin(ids[there], deleted)).any() or (np.diff(ids) <= 0).any():
+    if not is_among(ids[there], deleted).all() or (ids[1:] <= ids[:-1]).any():
         raise ChangesError("a created node is there already")
     splice = Splice(len(old_ids), removed, places.astype(np.int64))
     return NodeNumbers(splice, old_ids, splice.applied(old_ids, ids))
 
 
 def _found(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    places = np.searchsorted(ids, wanted).astype(np.int64)
+    places: NDArray[np.int64] = ids.searchsorted(wanted).astype(np.int64, copy=False)
     there = places < len(ids)
     there[there] = ids[places[there]] == wanted[there]
     places[~there] = -1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.patches.changing import spliced, stepped
+from gpugda.data.patches.rising import is_among
 from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
@@ -42,15 +43,15 @@ def changed_offsets(
     found = spliced(old, base, old[splice.places])
     # A row's length counts from the entry after its own on: for what goes, from where it was.
     of_old = np.concatenate([less.rows, more.rows])
-    kept = np.logical_not(np.isin(of_old, splice.removed))
+    kept = ~is_among(of_old, splice.removed)
     places = np.concatenate([_after(splice, of_old, kept), splice.new_places() + 1])
     amounts = np.concatenate([less.amounts, more.amounts, added])
-    order = np.argsort(places, kind="stable")
+    order = places.argsort(kind="stable")
     return stepped(found, places[order], amounts[order])
 
 
 def _after(splice: Splice, rows: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The new place of the first offset that counts an old row's length."""
-    gone = np.searchsorted(splice.removed, rows)
-    came = np.searchsorted(splice.places, rows, side="right")
+    gone = splice.removed.searchsorted(rows)
+    came = splice.places.searchsorted(rows, side="right")
     return rows - gone + came + kept

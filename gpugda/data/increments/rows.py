@@ -12,6 +12,7 @@ from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.increments.searching import first_not_below, rows_of, run_bounds
 from gpugda.data.patches.changing import renumbered, spliced
+from gpugda.data.patches.rising import counted, is_among
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
@@ -164,7 +165,7 @@ class _Rows:
         """
         old, owners, types = self.old, new.starts, new.types
         lost_runs = rows_of(old.run_starts, splice.removed)
-        losing, losses = np.unique(lost_runs, return_counts=True)
+        losing, losses = counted(lost_runs)
         is_first = _differs(owners, types)
         group = np.cumsum(is_first) - 1
         counts = np.bincount(group, minlength=int(is_first.sum())).astype(np.int64)
@@ -172,12 +173,12 @@ class _Rows:
         joins = self._joins(runs, owners, types)
         # A run goes where it loses all and nothing joins it.
         lengths = (old.run_starts[losing + 1] - old.run_starts[losing]).astype(np.int64)
-        empty = losing[(lengths == losses) & np.logical_not(np.isin(losing, runs[joins]))]
+        empty = losing[(lengths == losses) & ~is_among(losing, runs[joins])]
         of_runs = Splice(len(old.run_types), empty, runs[~joins])
         run_starts = changed_offsets(
             old.run_starts,
             of_runs,
-            Amounts(losing, -losses.astype(np.int64)),
+            Amounts(losing, -losses),
             Amounts(runs[joins], counts[joins]),
             counts[~joins],
         )
@@ -207,8 +208,8 @@ class _Rows:
     ) -> Array:
         """With the nodes' own changes, where something went (by old node) and came (by new one)."""
         splice = self.nodes.splice
-        losing, losses = np.unique(losing, return_counts=True)
-        gaining, gains = np.unique(owners, return_counts=True)
+        losing, losses = counted(losing)
+        gaining, gains = counted(owners)
         known = self.nodes.olds(gaining)
         is_old = known >= 0
         of_new = np.zeros(len(splice.places), dtype=np.int64)
@@ -216,8 +217,8 @@ class _Rows:
         return changed_offsets(
             offsets,
             splice,
-            Amounts(losing, -losses.astype(np.int64)),
-            Amounts(known[is_old], gains[is_old].astype(np.int64)),
+            Amounts(losing, -losses),
+            Amounts(known[is_old], gains[is_old]),
             of_new,
         )
 

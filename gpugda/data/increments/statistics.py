@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.data.increments.rows import Ends
 from gpugda.data.increments.searching import first_not_below, run_bounds
 from gpugda.data.labels import distinct_label_sets, label_ids_of
+from gpugda.data.patches.rising import rising
 from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.runs import places_in_runs
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
@@ -83,7 +84,7 @@ class Side:
     def _touched(self) -> tuple[NDArray[np.int64], ...]:
         """Start, type and end: each of the relationships, and of the nodes, once."""
         some = self.relationships
-        nodes = np.unique(self.nodes)
+        nodes = rising(self.nodes)
         starts, types, ends, entries = _entries(self.outgoing, nodes)
         targets, kinds, sources, indexes = _entries(self.incoming, nodes)
         found = np.stack(
@@ -251,7 +252,7 @@ def _degrees(
 ) -> dict[int, DegreeSummary]:
     less, more = _changed_runs(old, outgoing), _changed_runs(new, outgoing)
     found = dict(before)
-    for kind in np.unique(np.concatenate([less.kinds, more.kinds])).tolist():
+    for kind in rising(less.kinds, more.kinds).tolist():
         summary = _summary(
             before.get(kind, DegreeSummary()),
             less.lengths[less.kinds == kind],
@@ -269,9 +270,10 @@ def _changed_runs(side: Side, outgoing: bool) -> _Lengths:
     csr = side.outgoing if outgoing else side.incoming
     owners = side.touched.starts if outgoing else side.touched.ends
     here = owners >= 0
-    pairs = np.unique(np.stack([owners[here], side.touched.types[here]]), axis=1)
-    _, low, high = run_bounds(csr, pairs[0], pairs[1])
-    rows = np.unique(pairs[0])
+    count = max(1, side.type_count)
+    pairs = np.divmod(rising(owners[here] * count + side.touched.types[here]), count)
+    _, low, high = run_bounds(csr, *pairs)
+    rows = rising(pairs[0])
     degrees = csr.row_offsets[rows + 1].astype(np.int64) - csr.row_offsets[rows]
     kinds = np.concatenate([pairs[1], np.full(len(rows), ANY)])
     lengths = np.concatenate([high - low, degrees])

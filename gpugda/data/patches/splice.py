@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gpugda.data.patches.blocks import BLOCK_BITS, MIXED, moved_by_blocks
+from gpugda.data.patches.rising import is_among, rising
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,7 @@ class Splice:
     removed: NDArray[np.int64]
     places: NDArray[np.int64]
     _pieces: list[tuple[int, int, int]] = field(default_factory=list, repr=False)
+    _new_places: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
 
     def __bool__(self) -> bool:
         return bool(len(self.removed) or len(self.places))
@@ -45,15 +47,18 @@ class Splice:
         return self.count - len(self.removed) + len(self.places)
 
     def new_places(self) -> NDArray[np.int64]:
-        """``int64`` per new entry: where it lies afterwards."""
-        gone = np.searchsorted(self.removed, self.places)
-        return self.places - gone + np.arange(len(self.places))
+        """``int64`` per new entry: where it lies afterwards; found once."""
+        if not self._new_places:
+            gone = self.removed.searchsorted(self.places)
+            self._new_places.append(self.places - gone + np.arange(len(self.places)))
+        return self._new_places[0]
 
     def moved(self, entries: NDArray[Any]) -> NDArray[np.int64]:
         """Where entries lie afterwards; of one that goes, where the next one lies."""
         entries = entries.astype(np.int64)
-        gone = np.searchsorted(self.removed, entries)
-        return entries - gone + np.searchsorted(self.places, entries, side="right")
+        entries -= self.removed.searchsorted(was := entries.copy())
+        entries += self.places.searchsorted(was, side="right")
+        return entries
 
     def applied(self, array: NDArray[_Number], added: Any) -> NDArray[_Number]:
         """The array afterwards; itself where nothing changes.
@@ -94,9 +99,10 @@ class Splice:
     def _copied(self) -> list[tuple[int, int, int]]:
         """Start, end and new place of each piece that stays together; found once."""
         if not self._pieces:
-            cuts = np.unique(np.concatenate([[0], self.removed, self.removed + 1, self.places]))
+            begin = np.zeros(1, dtype=np.int64)
+            cuts = rising(begin, self.removed, self.removed + 1, self.places)
             ends = np.append(cuts[1:], self.count)
-            stays = (cuts < ends) & np.logical_not(np.isin(cuts, self.removed))
+            stays = (cuts < ends) & ~is_among(cuts, self.removed)
             starts, ends = cuts[stays], ends[stays]
             targets = self.moved(starts)
             self._pieces.extend(zip(starts.tolist(), ends.tolist(), targets.tolist(), strict=True))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.patches.rising import rising
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
@@ -70,26 +71,30 @@ class Stretches:
 
     def lengths(self) -> NDArray[np.int64]:
         """Entries of each."""
-        return np.diff(self.starts, append=self.count)
+        found = np.empty(len(self.starts), dtype=np.int64)
+        np.subtract(self.starts[1:], self.starts[:-1], out=found[:-1])
+        found[-1:] = self.count - self.starts[-1:]
+        return found
 
     def find(self, entries: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """In which stretch entries lie, and their sources."""
-        stretches = np.searchsorted(self.starts, entries, side="right") - 1
+        stretches = self.starts.searchsorted(entries, side="right") - 1
         return stretches, self.sources[stretches] + (entries - self.starts[stretches])
 
     def cut(self, places: NDArray[np.int64]) -> tuple[Stretches, NDArray[np.intp]]:
         """The same with stretches that begin at these places; and in which each lay before."""
-        starts = _rising(self.starts, places[places < self.count])
+        starts = rising(self.starts, places[places < self.count])
         origins, sources = self.find(starts)
         return self._next(starts, sources, self.count, 0), origins
 
     def spliced(self, splice: Splice) -> tuple[Stretches, NDArray[np.intp]]:
         """Afterwards; and in which stretch each lay before, -1 for what was added."""
         removed, places = splice.removed, splice.places
-        cuts = _rising(self.starts, removed, removed + 1, places)
+        cuts = rising(self.starts, removed, removed + 1, places)
         cuts = cuts[cuts < self.count]
-        gone = np.searchsorted(cuts, removed)  # all of them are cuts
-        cuts = np.delete(cuts, gone)
+        stays = np.ones(len(cuts), dtype=np.bool_)
+        stays[cuts.searchsorted(removed)] = False  # all of them are cuts
+        cuts = cuts[stays]
         origins, sources = self.find(cuts)
         # What comes in at one place lies together.
         is_first = np.ones(len(places), dtype=np.bool_)
@@ -182,11 +187,3 @@ def _overlaps(
     counts = last - first + 1
     rows = np.repeat(np.arange(len(sources)), counts)
     return rows, order[np.repeat(first, counts) + places_in_runs(counts)]
-
-
-def _rising(*values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All of them, each once; quick where they come in rising runs, as they do here."""
-    found = np.sort(np.concatenate(values), kind="stable")
-    differs = np.ones(len(found), dtype=np.bool_)
-    differs[1:] = found[1:] != found[:-1]
-    return found[differs]

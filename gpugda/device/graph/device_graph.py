@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import weakref
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class DeviceGraph:
         self._made: dict[str, CsrArrays] = {}
         self._hubs: HubBitmaps | None = None
         self._bitmaps = NodeBitmaps(
-            context, self._workspace, self.words, graph.node_count, self.label_bits
+            context, self._workspace, self.words, graph.node_count, partial(_label_bits, graph)
         )
         # Not the context's lock, which a long query holds for a while.
         self._users_lock = threading.Lock()
@@ -324,13 +325,7 @@ class DeviceGraph:
 
     def label_bits(self, label_id: int) -> Any:
         """``uint32[words]``: the nodes that have a label, or `ANY_LABEL`, on the host."""
-        if label_id != ANY_LABEL:
-            return self.graph.label_bits(label_id)
-        has_any = np.diff(self.graph.label_offsets) > 0
-        packed = np.packbits(has_any, bitorder="little")
-        padded = np.zeros(self.words * 4, dtype=np.uint8)
-        padded[: len(packed)] = packed
-        return padded.view(np.uint32)
+        return _label_bits(self.graph, label_id)
 
     def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
         """Those of the rows that are here, of earlier states as well, by direction and place."""
@@ -371,3 +366,13 @@ class DeviceGraph:
             self._workspace.close()
             self.page_locked.close()
             self.pool.close()
+
+
+def _label_bits(graph: DataGraph, label_id: int) -> Any:
+    if label_id != ANY_LABEL:
+        return graph.label_bits(label_id)
+    has_any = np.diff(graph.label_offsets) > 0
+    packed = np.packbits(has_any, bitorder="little")
+    padded = np.zeros(-(-graph.node_count // 32) * 4, dtype=np.uint8)
+    padded[: len(packed)] = packed
+    return padded.view(np.uint32)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from gpugda.device.launch.cycle_tasks import share_of_nodes
-from gpugda.device.program import GRAPH, get_kernel
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.ranked_lists import RANKED
+from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import NDArray
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.cycle_tasks import CycleTasks
-    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.launch.ranked_lists import RankedLists, RankedRows
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
 
-__all__ = ["RingSquareKernels"]
+__all__ = ["RingSquareKernels", "Ways"]
 
 _FILE = "ring_squares.cl"
 _GROUPS_PER_UNIT = 8
@@ -22,13 +27,31 @@ _TASKS_PER_GROUP = 256
 _MOST_TASK_NODES = 16
 
 
+class Ways(NamedTuple):
+    """Ways over two links of one direction from the first nodes.
+
+    Args:
+        rows: The lists.
+        sums: ``uint64``: the ways before each entry.
+        of_nodes: How many each node has, on the host.
+    """
+
+    rows: RankedRows
+    sums: DeviceArray
+    of_nodes: NDArray[np.uint64]
+
+
 class RingSquareKernels:
     """Counts, and corrects, embeddings."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._context = context
-        self._count = get_kernel(context, _FILE, "count_ring_squares", f"{GRAPH}IIbbIQbbb")
-        self._correct = get_kernel(context, _FILE, "correct_ring_squares", f"{GRAPH}IIbb")
+        self._context, self._sums = context, PrefixSum(context)
+        self._measure = get_kernel(context, _FILE, "measure_links", "bbbIIb")
+        self._take_ways = get_kernel(context, _FILE, "take_ways", "bbIb")
+        self._walk = get_kernel(context, _FILE, "walk_links", "bbbIIIIbb")
+        self._clear = get_kernel(context, _FILE, "clear_marks", "bQ")
+        self._count = get_kernel(context, _FILE, "count_ring_squares", f"{RANKED}IIIQbbb")
+        self._correct = get_kernel(context, _FILE, "correct_ring_squares", f"{RANKED}Ib")
 
     @property
     def most_groups(self) -> int:
@@ -39,44 +62,59 @@ class RingSquareKernels:
         """Nodes of a task: those of the highest ranks take longest."""
         return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
-    def count(
+    def ways(self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int) -> Ways:
+        """The ways from the first nodes, which have so many entries.
+
+        Raises:
+            MemoryLimitError: The sums do not fit.
+        """
+        lengths = workspace.allocate(entries, np.uint32, "ways of entries")
+        self._measure(entries, *rows, nodes, entries, lengths)
+        sums = self._sums.run(workspace, lengths, 0, entries)
+        of_nodes = workspace.allocate(nodes, np.uint64, "ways of nodes")
+        self._take_ways(nodes, rows.starts, sums, nodes, of_nodes)
+        found = workspace.download(of_nodes, 0, nodes)
+        workspace.release(lengths, of_nodes)
+        return Ways(rows, sums, found)
+
+    def batch(
         self,
-        graph: Sequence[Any],
-        type_id: int,
-        order: tuple[DeviceArray, DeviceArray],
-        groups: int,
-        tasks: CycleTasks,
+        lists: RankedLists,
+        ways: tuple[Ways, Ways],
+        nodes: range,
+        marks: DeviceArray,
+        totals: DeviceArray,
     ) -> None:
+        """Adds to ``totals`` the cycles whose highest nodes are these.
+
+        Args:
+            lists: Of the type of all relationships.
+            ways: Outgoing and incoming ones.
+            nodes: Among the first ones.
+            marks: ``uint32``, for each of them one per node; zero before and after.
+            totals: ``uint64``, one for each work group.
+        """
+        groups = totals.count
+        for adds, each in enumerate(ways):
+            rows = (each.rows.neighbours, each.rows.starts, each.sums)
+            whom = (nodes.start, nodes.stop, lists.nodes)
+            self._walk.launch_groups(groups, *rows, *whom, adds, marks, totals)
+        used = len(nodes) * lists.nodes
+        self._clear(used, marks, used)
+
+    def count(self, lists: RankedLists, first: int, groups: int, tasks: CycleTasks) -> None:
         """Takes tasks; adds what they count to ``totals``.
 
         Args:
-            graph: Arguments for ``GRAPH_PARAMETERS``.
-            type_id: The type of all relationships.
-            order: Nodes by their ranks, and the rank of each.
-            groups: Work groups; there are as many times the nodes of words in ``scratch``.
-            tasks: What is done, and the scratch.
+            lists: Of the type of all relationships.
+            first: The highest node of a task.
+            groups: Work groups.
+            tasks: What is done; for each group as many words of scratch as there are nodes.
         """
-        self._count.launch_groups(
-            groups,
-            *graph,
-            type_id,
-            tasks.nodes,
-            *order,
-            self.task_nodes(tasks.nodes, groups),
-            tasks.most_work,
-            tasks.scratch,
-            tasks.counters,
-            tasks.totals,
-        )
+        whom = (first, lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
+        arrays = (tasks.scratch, tasks.counters, tasks.totals)
+        self._count.launch_groups(groups, *lists.arguments, *whom, *arrays)
 
-    def correct(
-        self,
-        graph: Sequence[Any],
-        type_id: int,
-        nodes: int,
-        ranks: DeviceArray,
-        groups: int,
-        totals: DeviceArray,
-    ) -> None:
-        """Adds what these counts are wrong by, modulo 2**64; arguments as above."""
-        self._correct.launch_groups(groups, *graph, type_id, nodes, ranks, totals)
+    def correct(self, lists: RankedLists, totals: DeviceArray) -> None:
+        """Adds what these counts are wrong by, modulo 2**64."""
+        self._correct.launch_groups(totals.count, *lists.arguments, lists.nodes, totals)

@@ -11,6 +11,8 @@ from gpugda.deadline import check_time
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from gpugda.device.context import DeviceContext
@@ -37,8 +39,7 @@ class RunningMeans:
 
     def states(
         self,
-        values: NDArray[Any],
-        group_of: NDArray[np.int64],
+        rows: Iterable[tuple[NDArray[Any], NDArray[np.int64]]],
         groups: int,
         *,
         infinite: bool = False,
@@ -46,8 +47,7 @@ class RunningMeans:
         """Per group three numbers: its count, its mean and its squared differences.
 
         Args:
-            values: ``int64`` or ``float64`` per row.
-            group_of: Per row its group.
+            rows: Some at a time: of each an ``int64`` or ``float64``, and its group.
             groups: How many there are.
             infinite: Shall an infinite mean stay as it is? There are no squares then.
 
@@ -60,14 +60,15 @@ class RunningMeans:
         states = np.zeros((groups, 3))
         with context.lock:
             kept = context.call("means of rows", self._buffer, states, cl.mem_flags.READ_WRITE)
-            for start in range(0, len(values), _ROWS):
-                check_time()
-                part = slice(start, start + _ROWS)
-                owners = None if groups == 1 else self._read(group_of[part])
-                raw = values[part]
-                is_integer = int(raw.dtype == np.int64)
-                kernel.launch_groups(1, len(raw), is_integer, owners, self._read(raw), kept)
-                context.finish()
+            for values, group_of in rows:
+                for start in range(0, len(values), _ROWS):
+                    check_time()
+                    part = slice(start, start + _ROWS)
+                    owners = None if groups == 1 else self._read(group_of[part])
+                    raw = values[part]
+                    is_integer = int(raw.dtype == np.int64)
+                    kernel.launch_groups(1, len(raw), is_integer, owners, self._read(raw), kept)
+                    context.finish()
             context.call("means of rows", cl.enqueue_copy, context.queue, states, kept)
         return states
 

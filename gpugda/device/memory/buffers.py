@@ -208,6 +208,7 @@ class Workspace(Transfers):
         """Frees everything, or leaves it in the pool."""
         if self._uploads is not None:
             self._uploads.finish()
+        self.give_way = None  # it may hold what this is part of
         self.uncount(self.outside)
         idle, live = self._idle, list(self._live.values())
         self.budget.release(self._idle_bytes + sum(map(_nbytes, live)))

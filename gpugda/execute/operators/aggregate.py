@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.aggregate_calls import arguments_of, counts, counts_unread
 from gpugda.execute.aggregates import aggregate
-from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
-from gpugda.execute.batch import Batch, joined
+from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, added, too_large
+from gpugda.execute.batch import Batch, joined_weights, whether_only
 from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
-from gpugda.execute.nan_identity import nan_identity
+from gpugda.execute.nan_identity import holds_nan, nan_identity, owner_name
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.looked_up_count import looked_up_count
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
 from gpugda.execute.weights import sum_of
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.operands import Constant, Operand, as_column, take
+from gpugda.expressions.operands import Constant, Operand, as_column, take, validity
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
 from gpugda.types import Span
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Aggregate"]
 
-_MOST_GATHERED: Final = 1 << 18
-
 
 class Aggregate(Operator):
     """A row for each distinct tuple of keys, with keys and aggregates by position.
@@ -45,6 +44,7 @@ class Aggregate(Operator):
         aggregates: What is computed of each group.
         always: Whether there is a group also where there are no rows: in a subquery one for each
             outer row.
+        take_weights: Whether no aggregate asks for the rows themselves.
     """
 
     def __init__(
@@ -54,22 +54,24 @@ class Aggregate(Operator):
         aggregates: tuple[ast.Expression, ...],
         *,
         always: bool,
+        take_weights: bool = False,
     ) -> None:
         self.children = (child,)
+        self._take_weights = take_weights
         self.keys = keys
         self.aggregates = aggregates
         self.always = always
         self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
         self._is_number = always and not keys and len(aggregates) > 0
-        self._is_number &= all(_counts_rows(each, child) for each in aggregates)
+        self._is_number &= all(counts_unread(each, child.columns) for each in aggregates)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         context = context.for_some(None)
         if self._is_number and context.argument is None:
             yield self._number(context)
             return
-        counts = all(_counts(each) for each in self.aggregates)
-        found, carried = (self._counted if counts else self._collected)(context)
+        is_counted = all(map(counts, self.aggregates))
+        found, carried = (self._counted if is_counted else self._collected)(context)
         yield found
         if carried and self.always and context.argument is not None:
             yield from self._of_nothing(found, carried[-1], context)
@@ -89,7 +91,7 @@ class Aggregate(Operator):
         """Where there are only counts: batch by batch, with memory for the groups alone."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
-        for batch, is_only in _whether_only(self.children[0].batches(context)):
+        for batch, is_only in whether_only(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
@@ -126,13 +128,19 @@ class Aggregate(Operator):
         tables: list[RowTable] = []
         carried = () if context.argument is None else tuple(context.argument.carried)
         seen = 0
+        weights: list[NDArray[np.uint64] | None] = []
         room = ResultRoom(copied=True)
         for batch in self.children[0].batches(context):
             carried = tuple(batch.carried)
-            rows = batch.expanded()
+            rows = batch if self._take_weights else batch.expanded()
+            table = self._table(rows, carried, seen, context)
+            if rows.weights is not None and self._tells_rows(table, carried):
+                rows = rows.expanded()
+                table = self._table(rows, carried, seen, context)
             room.add(rows)
-            tables.append(self._table(rows, carried, seen, context))
-            seen += batch.row_count
+            tables.append(table)
+            weights.append(rows.weights)
+            seen += rows.row_count
         table = stacked(tables) if tables else RowTable(0, (Constant(None),) * self._width(carried))
         keys = len(self.keys) + len(carried)
         if table.row_count == 0:
@@ -140,10 +148,11 @@ class Aggregate(Operator):
         groups = group_rows(table.columns[: 2 * keys], table.row_count)
         firsts = [take(each, groups.first) for each in table.columns[: 2 * keys : 2]]
         made, place = [], 2 * keys
-        for each in self.aggregates:
-            width = len(_arguments(each))
+        weighed = joined_weights(weights, [each.row_count for each in tables])
+        for number, each in enumerate(self.aggregates):
+            width = len(arguments_of(each))
             arguments = table.columns[place : place + width]
-            made.append(self._made(each, arguments, groups, table.row_count))
+            made.append(self._made(number, arguments, groups, weighed, context))
             place += width
         owners = dict(zip(carried, firsts[len(self.keys) :], strict=True))
         batch = Batch(len(groups.first), owners, keys=firsts[: len(self.keys)], aggregates=made)
@@ -151,7 +160,7 @@ class Aggregate(Operator):
 
     def _width(self, carried: tuple[str, ...]) -> int:
         keys = 2 * (len(self.keys) + len(carried))
-        return keys + sum(len(_arguments(each)) for each in self.aggregates)
+        return keys + sum(len(arguments_of(each)) for each in self.aggregates)
 
     def _table(
         self, batch: Batch, carried: tuple[str, ...], seen: int, context: ExecutionContext
@@ -163,22 +172,43 @@ class Aggregate(Operator):
             operand = evaluate_operand(key, environment)
             columns += [operand, nan_identity(key, operand, environment, seen)]
         for each in self.aggregates:
-            columns += [evaluate_operand(a, environment) for a in _arguments(each)]
+            columns += [evaluate_operand(a, environment) for a in arguments_of(each)]
         return RowTable(batch.row_count, tuple(columns))
+
+    def _tells_rows(self, table: RowTable, carried: tuple[str, ...]) -> bool:
+        """Is there a NaN of no node? Each row's is another, also where a row stands for several."""
+        keys = enumerate(self.keys)
+        made = [table.columns[2 * place] for place, key in keys if owner_name(key) is None]
+        place = 2 * (len(self.keys) + len(carried))
+        for each in self.aggregates:
+            if isinstance(each, ast.FunctionCall) and each.distinct:
+                made.append(table.columns[place])
+            place += len(arguments_of(each))
+        return any(map(holds_nan, made))
 
     def _made(
         self,
-        call: ast.Expression,
+        place: int,
         arguments: Sequence[Operand],
         groups: Groups,
-        row_count: int,
+        weights: NDArray[np.uint64] | None,
+        context: ExecutionContext,
     ) -> Operand:
-        if not isinstance(call, ast.FunctionCall):
-            counts = np.bincount(groups.group_of, minlength=len(groups.first))
-            return Column(ColumnKind.INTEGER, counts.astype(np.int64))
-        first, *further = arguments
-        name = call.name.lower()
-        return aggregate(name, first, further, groups, row_count, distinct=call.distinct)
+        call, rows = self.aggregates[place], groups.group_of
+        if isinstance(call, ast.FunctionCall) and not (counts(call) and not call.distinct):
+            first, *further = arguments
+            name, once = call.name.lower(), call.distinct
+            return aggregate(
+                name, first, further, groups, len(rows), distinct=once, weights=weights
+            )
+        if arguments:
+            valid = validity(arguments[0])
+            there = np.flatnonzero(np.broadcast_to(valid, len(rows)))
+            rows, weights = rows[there], None if weights is None else weights[there]
+        if weights is None:
+            numbers = np.bincount(rows, minlength=len(groups.first))
+            return Column(ColumnKind.INTEGER, numbers.astype(np.int64))
+        return added(self._query((), context), place, rows, weights, len(groups.first))
 
     def _empty(self, carried: tuple[str, ...], context: ExecutionContext) -> Batch:
         """No groups; or the only one, of no rows."""
@@ -251,46 +281,6 @@ class Aggregate(Operator):
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
-
-
-def _whether_only(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
-    """Batches, and of each whether it has all rows that there are.
-
-    Different rows are gathered for that, as far as they are few.
-    """
-    waiting: list[Batch] = []
-    count, several = 0, False
-    for batch in batches:
-        if several or not batch.row_count:
-            yield batch, False
-            continue
-        waiting.append(batch)
-        count += batch.row_count
-        several = len(waiting) > 1 and (count > _MOST_GATHERED or not batch.distinct)
-        if several:
-            yield from ((each, False) for each in waiting)
-    if waiting and not several:
-        yield joined(waiting), True
-
-
-def _counts(call: ast.Expression) -> bool:
-    return isinstance(call, ast.CountStar) or (
-        isinstance(call, ast.FunctionCall) and call.name.lower() == "count"
-    )
-
-
-def _counts_rows(call: ast.Expression, child: Operator) -> bool:
-    """Whether it counts rows, as nobody reads what is counted: it is of a pattern, never null."""
-    if not isinstance(call, ast.FunctionCall):
-        return isinstance(call, ast.CountStar)
-    if call.distinct or call.name.lower() != "count":
-        return False
-    (counted,) = call.arguments
-    return isinstance(counted, ast.Variable) and counted.name not in child.columns
-
-
-def _arguments(call: ast.Expression) -> tuple[ast.Expression, ...]:
-    return call.arguments if isinstance(call, ast.FunctionCall) else ()
 
 
 def _numbers(column: Operand, row_count: int) -> NDArray[np.int64]:

@@ -15,12 +15,9 @@ from gpugda.execute.matching import Selected, narrowed, select
 from gpugda.execute.needs import need_of, tells_apart
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
-from gpugda.execute.oriented_count import (
-    count_oriented,
-    groups_oriented,
-    noting_groups,
-    noting_unoriented,
-)
+from gpugda.execute.oriented_count import count_oriented, groups_oriented
+from gpugda.execute.oriented_form import noting_chunks, noting_unoriented
+from gpugda.execute.oriented_rows import rows_oriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
 from gpugda.match.embeddings import Embeddings
@@ -32,7 +29,7 @@ from gpugda.query.shapes import variable_names
 from gpugda.types import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -98,6 +95,8 @@ class Match(PatternOperator):
             if found is not None:
                 yield self._batch(plan, found)
                 return
+            if (yield from self._rows_oriented(plan, context)):
+                return
         selected = select(
             plan,
             context.graph,
@@ -157,12 +156,12 @@ class Match(PatternOperator):
             return
         if isinstance(need, Groups):
             chunks = strategy.groups(plan, masks, need, report, deadline)
-            if rest is plan.bound:
-                chunks = noting_groups(chunks, plan, context.graph, need)
         else:
             if context.enough is not None:
                 need = replace(need, enough=context.enough)
             chunks = strategy.embeddings(plan, masks, need, report, deadline)
+        if rest is plan.bound:
+            chunks = noting_chunks(chunks, plan, context.graph, need)
         with closing(chunks):  # LIMIT leaves early: the device is free again at once
             for chunk in chunks:
                 yield _filtered(chunk, rest, context)
@@ -177,6 +176,25 @@ class Match(PatternOperator):
             return None
         count = count_oriented(plan, graph, strategy, values, report, deadline)
         return None if count is None else self._number(count)
+
+    def _rows_oriented(self, plan: Plan, context: ExecutionContext) -> Generator[Batch, None, bool]:
+        """Rows made of those in the oriented graph. Returns whether that was the way."""
+        need, is_found = self.need(plan.bound), False
+        if not isinstance(need, Rows) or context.enough is not None:
+            return False
+        graph, strategy, values = context.graph, context.strategy, context.values
+        report, deadline = context.report_of(self), context.deadline
+        chunks = rows_oriented(plan, graph, strategy, need, values, report, deadline)
+        with closing(chunks):
+            while True:
+                try:
+                    chunk = next(chunks)
+                except StopIteration as ended:
+                    if ended.value and not is_found:
+                        yield self.nothing()
+                    return bool(ended.value)
+                is_found = True
+                yield self._batch(plan, chunk)
 
     def _number(self, count: int) -> Embeddings:
         """One row that stands for all; none where there are none."""

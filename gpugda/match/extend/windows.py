@@ -9,7 +9,7 @@ from gpugda.match.extend.memory import rows_within
 from gpugda.match.launch_size import first_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpugda.match.extend.join_setup import JoinSetup
 
@@ -30,6 +30,11 @@ class WindowSizes:
         self._progress = setup.run.report.progress
         self._grown = [setup.limits.first_window] * len(setup.steps)
         self._after_last = 0
+        self._most_of: Callable[[int], int | None] = lambda number: None
+
+    def within(self, most_of: Callable[[int], int | None]) -> None:
+        """Some steps' tables take more of the memory: as many rows as it says, None for others."""
+        self._most_of = most_of
 
     def leave_room(self, steps: int) -> None:
         """So many more steps, of others, go on from the last one's rows."""
@@ -50,7 +55,10 @@ class WindowSizes:
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) + self._after_last - number)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
-        return max(1, min(self._grown[number], longest, rows_within(share, width, is_last=is_last)))
+        rows = self._most_of(number)
+        if rows is None:
+            rows = rows_within(share, width, is_last=is_last)
+        return max(1, min(self._grown[number], longest, rows))
 
     def most_at_once(self) -> int:
         """Rows of any step that are made without measuring how many there could be."""

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.ring_squares import RingSquareKernels
+from gpugda.device.launch.ring_squares import RingSquareKernels, Ways
+from gpugda.errors import MemoryLimitError
+from gpugda.match.special.any_nodes import asks_nothing, common_type
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.upward_squares import counts_upwards
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.match.run import Run
@@ -28,20 +34,26 @@ _WORK_PER_LAUNCH = 1 << 24
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 63
 
+_FIRST_NODES = 1 << 16
+"""Of these at most all work groups walk together."""
+_FEWEST_WAYS = 1 << 16
+"""Of a node for which they do."""
+_WAYS_OF_BATCH = 1 << 23
+_BATCH_BYTES = 1 << 27
+"""Of marks: those in use should fit the cache."""
+_BATCHES_TOGETHER = 64
+"""So many are launched before anybody looks at the clock."""
+
 
 def find_ring(bound: BoundQuery, graph: DataGraph) -> int | None:
     """The type of all relationships of the ring that a query is; None where it is none.
 
     Nor where loops can match it, or counts might not fit.
     """
-    if not _is_ring(bound) or not _asks_nothing(bound):
+    if not _is_ring(bound) or not asks_nothing(bound):
         return None
-    kinds = {(each.types, each.clause) for each in bound.relationships}
-    types = (0,) if len(graph.types) == 1 else next(iter(kinds))[0]
-    if len(kinds) > 1 or types is None or len(types) != 1:
-        return None
-    (kind,) = types
-    return kind if not graph.statistics.loop_counts[kind] and _fits(graph, kind) else None
+    kind = common_type(bound, graph)
+    return kind if kind is not None and _fits(graph, kind) else None
 
 
 def _is_ring(bound: BoundQuery) -> bool:
@@ -53,18 +65,6 @@ def _is_ring(bound: BoundQuery) -> bool:
     while len(path) < 4:
         path.append(after[path[-1]])
     return len(set(path)) == 4 and after[path[-1]] == 0
-
-
-def _asks_nothing(bound: BoundQuery) -> bool:
-    """Is nothing asked but that relationships differ?"""
-    return (
-        bound.no_rows is None
-        and not bound.residuals
-        and not bound.constants
-        and not any(each.labels or each.predicates for each in bound.nodes)
-        and not any(each.predicates for each in bound.relationships)
-        and not any(test.equal or test.on_nodes for test in bound.tests)
-    )
 
 
 def _fits(graph: DataGraph, kind: int) -> bool:
@@ -93,8 +93,10 @@ def count_ring(
     kind = find_ring(bound, graph)
     if kind is None or not strategy.placement().is_whole:
         return None
-    with strategy.running(report, deadline) as run, run.locked(), run.stage("join"):
-        found = _counted(run, kind)
+    with strategy.running(report, deadline) as run, run.locked():
+        lists = strategy.ranked.lists(run, kind)
+        with run.stage("join"):
+            found = None if lists is None else _counted(run, lists)
     if found is not None:
         report.steps.append(
             f"cycle of 4 nodes counted from the one of most relationships: {found:,} rows"
@@ -102,38 +104,63 @@ def count_ring(
     return found
 
 
-def _by_degree(graph: DataGraph) -> NDArray[np.uint32]:
-    """Nodes, those of most relationships first."""
-
-    def made() -> NDArray[np.uint32]:
-        degrees = graph.outgoing.degrees().astype(np.int64) + graph.incoming.degrees()
-        return np.argsort(-degrees, kind="stable").astype(np.uint32)
-
-    return graph.kept_numbers("nodes by degree", made)
-
-
-def _ranks(graph: DataGraph) -> NDArray[np.uint32]:
-    def made() -> NDArray[np.uint32]:
-        ranks = np.empty(graph.node_count, dtype=np.uint32)
-        ranks[_by_degree(graph)] = np.arange(graph.node_count, dtype=np.uint32)
-        return ranks
-
-    return graph.kept_numbers("ranks by degree", made)
-
-
-def _counted(run: Run, kind: int) -> int | None:
-    kernels, workspace, graph = RingSquareKernels(run.graph.context), run.workspace, run.graph.graph
-    nodes = graph.node_count
-    arguments = run.graph.csr_arguments(workspace.budget)
-    groups = groups_with_scratch(run, nodes, kernels.most_groups, 8 * nodes)
+def _counted(run: Run, lists: RankedLists) -> int | None:
+    kernels, workspace, nodes = RingSquareKernels(run.graph.context), run.workspace, lists.nodes
+    groups = groups_with_scratch(run, nodes, kernels.most_groups)
     if groups == 0:
         return None
-    order = workspace.upload(_by_degree(graph), "nodes by degree")
-    ranks = workspace.upload(_ranks(graph), "ranks of nodes")
     tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, groups)
-    task_count = -(-nodes // kernels.task_nodes(nodes, groups))
+    first = _from_first_nodes(run, kernels, lists, tasks.totals)
+    task_count = -(-(nodes - first) // kernels.task_nodes(nodes, groups))
     for _ in launches(run, tasks.counters, task_count):
-        kernels.count(arguments, kind, (order, ranks), groups, tasks)
-    kernels.correct(arguments, kind, nodes, ranks, groups, tasks.totals)
-    workspace.release(order, ranks)
+        kernels.count(lists, first, groups, tasks)
+    kernels.correct(lists, tasks.totals)
     return tasks.total(workspace)
+
+
+def _from_first_nodes(
+    run: Run, kernels: RingSquareKernels, lists: RankedLists, totals: DeviceArray
+) -> int:
+    """Counts from the highest nodes, in batches. Returns the first node that is left."""
+    workspace = run.workspace
+    try:
+        with workspace.given_up(MemoryLimitError):
+            ways = _ways(run, kernels, lists)
+            most_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
+            marks = workspace.allocate(most_nodes * lists.nodes, np.uint32, "marks of nodes")
+    except MemoryLimitError:
+        return 0
+    workspace.fill(marks, 0)
+    of_nodes = ways[0].of_nodes + ways[1].of_nodes
+    done = 0
+    for number, nodes in enumerate(_batches(of_nodes, most_nodes)):
+        if number % _BATCHES_TOGETHER == 0:
+            run.graph.context.finish()
+            run.check_deadline()
+        kernels.batch(lists, ways, nodes, marks, totals)
+        done = nodes.stop
+    workspace.release(marks, *(each.sums for each in ways))
+    return done
+
+
+def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> tuple[Ways, Ways]:
+    """Outgoing and incoming ones from the first nodes."""
+    nodes = min(lists.nodes, _FIRST_NODES)
+    found = []
+    for rows in (lists.outgoing, lists.incoming):
+        entries = int(run.workspace.download(rows.starts, nodes, 1)[0])
+        found.append(kernels.ways(run.workspace, rows, nodes, entries))
+    return found[0], found[1]
+
+
+def _batches(ways: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
+    """The nodes up to the last one of many ways, few at a time where they have very many."""
+    many = np.flatnonzero(ways >= _FEWEST_WAYS)
+    last = int(many[-1]) + 1 if len(many) else 0
+    before = np.concatenate([[0], np.cumsum(ways[:last])])
+    first = 0
+    while first < last:
+        stop = int(np.searchsorted(before, before[first] + _WAYS_OF_BATCH, side="left"))
+        stop = min(max(first + 1, stop), first + most_nodes, last)
+        yield range(first, stop)
+        first = stop

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpugda.caching import cached_method
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import node_order
 from gpugda.plan.join_rates import Rates
@@ -51,21 +52,24 @@ class Costs:
         check: Callable[[], None],
         order: Callable[[frozenset[int]], list[int]] | None = None,
     ) -> None:
-        kept = lru_cache(thresholds.most_orders)
-        self._orders = kept(self._node_order)
+        most = thresholds.most_orders
+        self._orders = cached_method(self._node_order, most)
         self._order_without = order or self._orders
         self._problem = problem
         self._thresholds = thresholds
         self._check = check
         bound, candidates = problem.bound, problem.candidates
         self._all = frozenset(range(len(bound.nodes)))
-        self.rates = Rates(bound, candidates)
-        self.of_rows = kept(lambda nodes: self.join(self.order(nodes)).of())
+        self.rates = Rates(bound, candidates, problem.corrections)
+        self.of_rows = cached_method(self._of_rows, most)
 
     @property
     def orders_kept(self) -> int:
         """Of so many sets of query nodes the order is kept: long paths have no end of sets."""
         return self._orders.cache_info().currsize
+
+    def _of_rows(self, nodes: frozenset[int]) -> float:
+        return self.join(self.order(nodes)).of()
 
     def order(self, nodes: frozenset[int]) -> list[int]:
         """Of joining some query nodes."""

@@ -25,6 +25,7 @@ from functools import cache, partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.caching import cached_method
 from gpugda.plan.counting.count_plan import Eliminate, TableMessage
 from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
@@ -147,8 +148,8 @@ class Elimination:
         self._thresholds = thresholds
         self._separators = Separators(found, problem.masks.comparisons)
         self._cost = cache(lambda nodes: costs.of_rows(frozenset(each_bit(nodes))))
-        self._is_square = cache(self._square_at)
-        self._cost_of_part = cache(self._part_cost)
+        self._is_square = cached_method(self._square_at)
+        self._cost_of_part = cached_method(self._part_cost)
         core = found.plan.core
         self._degrees = [(each, bits_of(each.separator)) for each in found.plan.degrees]
         self._tests = [(each, self._separators.tested(each)) for each in core.tests]

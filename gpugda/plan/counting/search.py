@@ -82,6 +82,20 @@ class _TooLongError(Exception):
     """It would never pay."""
 
 
+class _Patience:
+    """How long is searched; by itself, so that a search and its costs do not hold each other."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._check = check
+        self.ends: float | None = None
+
+    def check(self) -> None:
+        """Raises where the query, or the search, shall end."""
+        self._check()
+        if self.ends is not None and time.monotonic() > self.ends:
+            raise _TooLongError
+
+
 class CountSearch:
     """Finds the cheapest plan.
 
@@ -104,11 +118,10 @@ class CountSearch:
     ) -> None:
         self._problem = problem
         self._thresholds = thresholds
-        self._check_query = check
+        self._patience = _Patience(check)
         self._order = order
         self._nested = 0 if in_parts else thresholds.most_nested
-        self._ends: float | None = None
-        self._costs = Costs(problem, thresholds, self._check, order)
+        self._costs = Costs(problem, thresholds, self._patience.check, order)
 
     @property
     def pairs(self) -> float:
@@ -117,16 +130,11 @@ class CountSearch:
 
     def plan(self, seconds: float | None = None) -> CountPlan:
         """The plan; to join everything where it is not found in so many seconds."""
-        self._ends = deadline_after(seconds)
+        self._patience.ends = deadline_after(seconds)
         try:
             return self._best(self._problem, self._costs, self._nested)[0]
         except _TooLongError:
             return Join()
-
-    def _check(self) -> None:
-        self._check_query()
-        if self._ends is not None and time.monotonic() > self._ends:
-            raise _TooLongError
 
     def _best(self, problem: CountProblem, costs: Costs, nested: int) -> tuple[CountPlan, float]:
         """A plan, and what it costs, in pairs; ``nested``: levels of parts that it is in."""
@@ -188,4 +196,4 @@ class CountSearch:
 
     def _best_of(self, problem: CountProblem, part: Part, nested: int) -> tuple[CountPlan, float]:
         own = problem.of(part)
-        return self._best(own, Costs(own, self._thresholds, self._check), nested)
+        return self._best(own, Costs(own, self._thresholds, self._patience.check), nested)

@@ -9,6 +9,8 @@ the higher, in the graph whose relationships all do (`gpugda.data.oriented`).
 Groups by query nodes that those symmetries leave in their places are counted so, too. Where one
 node of C is grouped by, ``(|C| - 1)!`` orders have a data node there that is among those of C: so
 groups are added up over all places that it has in the one order.
+
+Rows come of those of one order by exchanging columns, where that is a symmetry by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dataclasses import dataclass, replace
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from gpugda.plan.rules.symmetry import interchangeable
+from gpugda.plan.rules.symmetry import are_exchanged_alone, interchangeable
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
@@ -38,16 +40,22 @@ class OrientedQuery:
         multiplicity: Embeddings of the query as it was for each one of this.
         sets: Positions of the query nodes of which one order is found.
         places: The query nodes by whose groups to add up those that are asked for, in their order.
+        as_rows: Are the others of each one found made of it, by exchanging its nodes of a set?
     """
 
     query: Query
     multiplicity: int
     sets: tuple[tuple[int, ...], ...]
     places: tuple[tuple[int, ...], ...] = ((),)
+    as_rows: bool = False
 
 
 def orient(
-    bound: BoundQuery, loop_counts: tuple[int, ...], grouped: tuple[int, ...] = ()
+    bound: BoundQuery,
+    loop_counts: tuple[int, ...],
+    grouped: tuple[int, ...] = (),
+    *,
+    as_rows: bool = False,
 ) -> OrientedQuery | None:
     """The query to count in the oriented graph; None where nothing is gained, or not allowed.
 
@@ -55,11 +63,13 @@ def orient(
         bound: A query that is counted, or whose groups are.
         loop_counts: Of the graph, per type id.
         grouped: Query nodes that are grouped by.
+        as_rows: Shall rows be made of those that are found? Then only sets count whose exchanges
+            leave all other nodes in their places.
     """
     if not may_orient(bound):
         return None
     sets: list[tuple[int, ...]] = []
-    left, fixed, multiplicity = bound, frozenset(grouped), 1
+    left, fixed, multiplicity = bound, frozenset(() if as_rows else grouped), 1
     places: tuple[tuple[int, ...], ...] = (grouped,)
     one, nodes = _set_with_grouped(bound, grouped, loop_counts)
     if nodes:
@@ -68,6 +78,8 @@ def orient(
         multiplicity = factorial(len(nodes) - 1)
     while nodes := interchangeable(left, fixed):
         if not _are_distinct(left, nodes, loop_counts):
+            break
+        if as_rows and not are_exchanged_alone(left, nodes):
             break
         sets.append(nodes)
         left = _with_turned(left, nodes)
@@ -80,7 +92,7 @@ def orient(
         for asked, each in zip(graph.relationships, left.relationships, strict=True)
     )
     query = replace(left.query, graph=replace(graph, relationships=relationships))
-    return OrientedQuery(query, multiplicity, tuple(sets), places)
+    return OrientedQuery(query, multiplicity, tuple(sets), places, as_rows)
 
 
 def _set_with_grouped(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["interchangeable"]
+__all__ = ["are_exchanged_alone", "interchangeable"]
 
 _MOST_NODES = 16
 _MOST_TRIES = 2000
@@ -43,6 +43,12 @@ def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int,
     if len(best) == 2 and not symmetries.swaps((best[0], best[1]), tuple(range(len(bound.nodes)))):
         return ()
     return best
+
+
+def are_exchanged_alone(bound: BoundQuery, nodes: tuple[int, ...]) -> bool:
+    """Is exchanging any two of these nodes a symmetry that leaves all others in their places?"""
+    symmetries, everything = _Symmetries(bound, ()), tuple(range(len(bound.nodes)))
+    return all(symmetries.swaps(pair, everything) for pair in combinations(nodes, 2))
 
 
 class _Symmetries:

@@ -1,6 +1,8 @@
 """Queries beside writes, of a database that tells what changed."""
 
+import gc
 import random
+import weakref
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -80,6 +82,39 @@ def open_answers():
 
 def ask(opened, text=KNOWS, engine="auto"):
     return opened.answers.run(Request(text, {}, DEFAULT_STRATEGY), engine)
+
+
+@pytest.fixture
+def no_cycles_found():
+    """Nothing that is part of a cycle goes."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KNOWS,
+        "MATCH (a:Person)-[:KNOWS]->(b)-[:KNOWS]->(c) RETURN count(*) AS n",
+        "MATCH (a:Person)-[:KNOWS*1..2]->(b) RETURN count(*) AS n",
+        "MATCH (a:Person) OPTIONAL MATCH (a)-[:LIKES]->(c) RETURN a.name AS a, collect(c) AS c",
+        "MATCH (a:Person) WHERE EXISTS { (a)-[:LIKES]->() } RETURN a.name AS a",
+        "MATCH (a)--(b)--(c)--(d)--(a) RETURN a.name AS a, count(*) AS n",
+    ],
+)
+def test_a_state_that_nobody_asks_any_more_goes_at_once(open_answers, no_cycles_found, text):
+    # Its arrays are what the next state is made in, and a state may take gigabytes.
+    opened = open_answers()
+    ask(opened, text)
+    befriend(opened.server, 0)
+    assert ask(opened, text).summary.engine == "gpu"
+    session = opened.answers._session
+    held = [weakref.ref(each) for each in (session._graph, session._host_graph)]
+    befriend(opened.server, 1)
+    assert ask(opened, text).summary.engine == "gpu"
+    assert [each() for each in held] == [None, None]
 
 
 def befriend(server, number):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from gpugda.data import build, sorting
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import to_values
 from gpugda.errors import SourceError
+from gpugda.ports import IdentifierPrefixes
 
 LABELS = st.lists(st.sampled_from("ABC"), max_size=3)
 PROPERTIES = st.dictionaries(st.sampled_from("pq"), st.sampled_from([1, 1.5, "x", True, None]))
@@ -210,3 +212,25 @@ def test_rows_are_the_same_in_graphs_too_large_for_one_key(listed, with_order):
     assert outgoing.neighbours.tolist() == graph.outgoing.neighbours.tolist()
     assert outgoing.run_types.tolist() == graph.outgoing.run_types.tolist()
     assert incoming.relationship_indexes.tolist() == graph.incoming.relationship_indexes.tolist()
+
+
+IDS = ([7, 8, 9, 10, 11], [7, 8, 3, 4, 12], [11, 10, 9, 8, 7], [0, 2, 1, 2**40, 5])
+
+
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("most_gaps", [0, 1, 4])
+def test_ids_of_relationships_go_where_the_relationships_go(ids, most_gaps, monkeypatch):
+    monkeypatch.setattr(build, "_MOST_GAPS", most_gaps)
+    ends = [(2, 0), (0, 1), (2, 1), (1, 2), (0, 0)]
+    batch = replace(
+        relationship_batch([(start, "R", end, {}) for start, end in ends]),
+        relationship_ids=np.array(ids, dtype=np.int64),
+    )
+    nodes = node_batch([((), {})] * 3)
+    graph = build_data_graph(
+        ListedBatches([nodes], [batch], element_ids=IdentifierPrefixes("n:", "r:"))
+    )
+    found = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True)
+    assert dict(zip(found, graph.external_ids.relationships.tolist(), strict=True)) == dict(
+        zip(ends, ids, strict=True)
+    )

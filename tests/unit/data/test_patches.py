@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpugda.data.patches.rising import counted, is_among, rising
 from gpugda.data.patches.shifts import Shifts
 from gpugda.data.patches.splice import Splice
 
@@ -23,3 +24,19 @@ def test_numbers_are_shifted_together_as_one_by_one(count):
     shifts = Shifts(np.array([0, 40, 4096]), np.array([7, -3, 12]))
     numbers = np.arange(40, count + 40, dtype=np.uint32) % np.uint32(count)
     assert np.array_equal(shifts.moved_all(numbers, count), shifts.moved(numbers))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9, 100])
+def test_few_numbers_are_sorted_as_numpy_does(count):
+    random = np.random.default_rng(count)
+    numbers, others = random.integers(0, 20, (2, count))
+    np.testing.assert_array_equal(rising(numbers), np.unique(numbers))
+    np.testing.assert_array_equal(
+        rising(numbers, others), np.unique(np.concatenate([numbers, others]))
+    )
+    for found, expected in zip(
+        counted(numbers), np.unique(numbers, return_counts=True), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    some = np.sort(others)
+    np.testing.assert_array_equal(is_among(numbers, some), np.isin(numbers, some))

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.device import host_device
 from gpugda.errors import QueryError
 from gpugda.execute import means
 from gpugda.execute.aggregates import aggregate
@@ -103,3 +105,44 @@ def test_means_have_the_rounding_of_a_running_mean(items, few):
 def test_a_mean_that_may_become_infinite_goes_value_by_value():
     for value in (math.inf, math.nan, -1.7e308):
         assert means.running_means(np.array([1.0, value]), np.array([0, 2])) is None
+
+
+@pytest.mark.parametrize("name", ["sum", "min", "max"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, math.nan, -2.0],
+        [math.nan, math.nan],
+        [0.0, -0.0, -1.0],
+        [-0.0, 0.0, 1.0],
+        [math.inf, 1.0, -math.inf],
+        [2**62, 2**62, -5],
+        [-(2**63), 1],
+        [-(2**63), -1],
+        [3, -7, 4],
+    ],
+    ids=str,
+)
+def test_all_rows_as_one_group(name, values):
+    one = Groups(np.zeros(1, dtype=np.int64), np.zeros(len(values), dtype=np.int64))
+    expected = outcome(lambda: find_aggregate(name).fold(values))
+    operand = column_of(values)
+
+    def run():
+        found = aggregate(name, operand, (), one, len(values), distinct=False)
+        return value_at(found, 0)
+
+    assert repr(outcome(run)) == repr(expected)
+
+
+def test_many_floats_are_added_in_the_order_of_rows(monkeypatch):
+    values = np.random.default_rng(1).normal(size=300_000)
+    one = Groups(np.zeros(1, dtype=np.int64), np.zeros(len(values), dtype=np.int64))
+    operand = Column(ColumnKind.FLOAT, values)
+    expected = 0.0
+    for item in values.tolist():
+        expected += item
+    for _ in range(2):
+        found = aggregate("sum", operand, (), one, len(values), distinct=False)
+        assert value_at(found, 0) == expected
+        monkeypatch.setattr(host_device, "host_device", lambda: None)

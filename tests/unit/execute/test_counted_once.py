@@ -9,7 +9,7 @@ import pytest
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.execute.batch import Batch
+from gpugda.execute.batch import Batch, whether_only
 from gpugda.execute.operators import aggregate, distinct, expand
 
 pytestmark = [
@@ -84,7 +84,7 @@ def test_rows_in_several_batches_are_compared():
         ([nothing, rows, nothing], [False, False, True]),
         ([rows, nothing, rows, rows], [False, False, False, False]),
     ):
-        found = list(aggregate._whether_only(iter(given)))
+        found = list(whether_only(iter(given)))
         assert [is_only for _, is_only in found] == expected
         assert sum(each.row_count for each, _ in found) == sum(each.row_count for each in given)
 

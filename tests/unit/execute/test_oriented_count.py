@@ -15,12 +15,9 @@ from strategies import multigraphs
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute import oriented_count
-from gpugda.execute.oriented_count import (
-    count_oriented,
-    note_unoriented,
-    noting_unoriented,
-)
+from gpugda.execute import oriented_form
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.execute.oriented_form import note_unoriented, noting_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
@@ -264,12 +261,12 @@ def test_a_count_that_is_given_up_is_no_time():
     plan = plan_of(TRIANGLE, make_graph([("", {})], []))
     with pytest.raises(RuntimeError), noting_unoriented(plan, make_graph([("", {})], [])):
         raise RuntimeError
-    assert oriented_count._times(plan).plain_runs == 0
+    assert oriented_form.times_of(plan).plain_runs == 0
 
 
 @pytest.mark.parametrize(("plain", "oriented", "chosen"), [(2.0, 3.0, True), (3.0, 2.0, False)])
 def test_the_better_of_both_forms(plain, oriented, chosen):
-    times = oriented_count._Times()
+    times = oriented_form.Times()
     times.note(plain, is_oriented=False)
     times.note(100.0, is_oriented=True)
     assert not times.prefer_plain
@@ -281,7 +278,7 @@ def test_the_better_of_both_forms(plain, oriented, chosen):
 
 
 def test_the_slower_form_is_timed_again():
-    times = oriented_count._Times()
+    times = oriented_form.Times()
     for _ in range(3):
         times.note(2.0, is_oriented=False)
     for seconds in (9.0, 3.0):  # the graph was merged, or others had the machine

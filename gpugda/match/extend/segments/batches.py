@@ -181,30 +181,36 @@ class Sorter:
             self._run.workspace.release(placed.values)
 
     def split(
-        self, table: Table, *, backwards: bool = False
+        self, table: Table, most_rows: Callable[[], int], *, backwards: bool = False
     ) -> Iterator[tuple[int, int | None, Table]]:
-        """The rows of a table key by key, with the next key; each table is valid until the next."""
+        """The rows of a table key by key, with the next key; each table is valid until the next.
+
+        ``most_rows``: of a table, asked when the rows are sorted; one key can have most of them.
+        """
         if not self._is_sorting or table.row_count == 0:
-            yield 0, None, table
-            return
-        workspace = self._run.workspace
-        placed, first = self._sorted(table)
-        counts = np.diff(first)
-        keys = np.flatnonzero(counts).tolist()[:: -1 if backwards else 1]
+            placed, first = table, np.array([0, table.row_count], dtype=np.int64)
+        else:
+            placed, first = self._sorted(table)
+        keys = np.flatnonzero(np.diff(first)).tolist()[:: -1 if backwards else 1]
+        most = most_rows()
         for key, following in zip(keys, [*keys[1:], None], strict=True):
-            if placed is table:
-                yield key, following, table
-                continue
-            rows = int(counts[key])
-            values = workspace.allocate(rows * table.width, np.uint32, "partial embeddings")
-            assert placed.values is not None
-            for column in range(table.width):
-                begin = column * table.row_count + int(first[key])
-                workspace.copy_part(placed.values, begin, values, column * rows, rows)
-            yield key, following, Table(values, rows, table.width, rows)
-            workspace.release(values)
+            for low in range(int(first[key]), int(first[key + 1]), most):
+                rows = min(int(first[key + 1]) - low, most)
+                part = placed if rows == table.row_count else self._part(placed, low, rows)
+                yield key, following, part
+                if part is not placed:
+                    self._run.workspace.release(part.values)
         if placed is not table:
-            workspace.release(placed.values)
+            self._run.workspace.release(placed.values)
+
+    def _part(self, table: Table, low: int, rows: int) -> Table:
+        workspace, width = self._run.workspace, table.width
+        assert table.values is not None
+        values = workspace.allocate(rows * width, np.uint32, "partial embeddings")
+        for column in range(width):
+            begin = column * table.column_stride + low
+            workspace.copy_part(table.values, begin, values, column * rows, rows)
+        return Table(values, rows, width, rows)
 
     def _sorted(self, table: Table) -> tuple[Table, NDArray[np.int64]]:
         """The rows key by key, and per key the first one; the table itself if it has one key."""

@@ -2,15 +2,17 @@
 
 Rows that a step makes wait on the host, or on disk, until the step is done or they are as many as
 shall wait. Then the next step takes them segment by segment, so that each segment is sent once for
-all of them.
+all of them. Where the next step follows a link of the same node, its rows need the same segment:
+they stay on the device and go on at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import Wanted
+from gpugda.device.graph.segment_views import MOST_PARTS, Wanted
 from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.memory import rows_within
 from gpugda.match.extend.segments.batches import Batch, Sorter
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.segments.waiting import WaitingRows
+    from gpugda.match.extend.step import ExtendStep
+
+    _Seen = tuple[int, Wanted, Table]
+    """Rows, the segment of a step's first link, and the parts that are there."""
 
 __all__ = ["SegmentedWindows"]
 
@@ -49,19 +55,20 @@ class SegmentedWindows(ExtendWindows):
         run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments
-        self._sequences = [_Sequence(segments, step.device_links) for step in steps]
+        self._stays, links = _followed(steps)
+        self._sequences = [_Sequence(segments, each) for each in links]
         bounds = run.workspace.upload(segments.bounds, "bounds of segments")
         self._sorters = [
-            Sorter(run, segments, [link.column for link in step.device_links[:1]], bounds)
-            for step in steps
+            Sorter(run, segments, [link.column for link in each[:1]], bounds) for each in links
         ]
         # By the segment of a second link rows are sorted when those of the first one are there.
         self._seconds = [
-            Sorter(run, segments, [link.column for link in step.device_links[1:]], bounds)
-            for step in steps
+            Sorter(run, segments, [link.column for link in each[1:]], bounds) for each in links
         ]
+        self._backwards = [False] * len(steps)
         self._waiting = waiting
         self._most_rows = [0] * len(steps)
+        self._sizes.within(self._most_staying)
 
     @property
     def spilled_bytes(self) -> int:
@@ -97,20 +104,44 @@ class SegmentedWindows(ExtendWindows):
     # ------------------------------------------------------------------ step by step
     def _joined(self, number: int, batch: Batch, *, counts: bool) -> Iterator[Table | int | None]:
         """The rows of the last step that come of a batch, or how many; None in between."""
+        is_counted = counts and number == len(self._steps) - 1
+        share = _SHARE_FOR_COUNTING if is_counted else _SHARE_FOR_SORTING
+        yield from self._gone_on(number, self._seen_tables(number, batch, share), counts=counts)
+
+    def _gone_on(
+        self, number: int, seen: Iterator[_Seen], *, counts: bool
+    ) -> Iterator[Table | int | None]:
+        """The same of tables that are there with what they need."""
         if number == len(self._steps) - 1:
-            yield from self._counted(batch) if counts else self._extended(number, batch)
-            return
-        following = self._empty(number + 1)
-        for table in self._extended(number, batch):
-            self._add(number + 1, following, table)
+            yield from self._counted(seen) if counts else self._last_rows(number, seen)
+        elif self._stays[number + 1]:
+            self._tables.prepare(number + 1)
+            for first, table in self._extended(number, seen):
+                staying = self._staying_tables(number + 1, first, table)
+                yield from self._gone_on(number + 1, staying, counts=counts)
+                yield None
+        else:
+            yield from self._waited_for(number + 1, self._extended(number, seen), counts=counts)
+
+    def _last_rows(self, number: int, seen: Iterator[_Seen]) -> Iterator[Table]:
+        for _, table in self._extended(number, seen):
+            yield table
+
+    def _waited_for(
+        self, number: int, tables: Iterator[tuple[int, Table]], *, counts: bool
+    ) -> Iterator[Table | int | None]:
+        """What comes of a step's rows that wait until there are enough of them."""
+        waiting = self._empty(number)
+        for _, table in tables:
+            self._add(number, waiting, table)
             yield None
-            if self._is_full(number + 1, following):
-                yield from self._joined(number + 1, following, counts=counts)
-                following.drop(self._waiting)
-                following = self._empty(number + 1)
-        if following.row_count:
-            yield from self._joined(number + 1, following, counts=counts)
-        following.drop(self._waiting)
+            if self._is_full(number, waiting):
+                yield from self._joined(number, waiting, counts=counts)
+                waiting.drop(self._waiting)
+                waiting = self._empty(number)
+        if waiting.row_count:
+            yield from self._joined(number, waiting, counts=counts)
+        waiting.drop(self._waiting)
 
     def _add(self, number: int, batch: Batch, table: Table) -> None:
         self._sorters[number].add(batch, table)
@@ -127,29 +158,32 @@ class SegmentedWindows(ExtendWindows):
             return True
         return self._waiting.is_full(batch.nbytes)
 
-    def _extended(self, number: int, batch: Batch) -> Iterator[Table]:
-        for wanted, table in self._seen_tables(number, batch):
+    def _extended(self, number: int, seen: Iterator[_Seen]) -> Iterator[tuple[int, Table]]:
+        """A step's rows, and the segment of its first link that they come from."""
+        for first, wanted, table in seen:
             for extended in self._tables.tables(number, table):
                 self.rows[number] += extended.row_count
                 self.windows[number] += 1
-                yield extended
+                yield first, extended
                 self._sizes.leave(number)
                 # Other steps may have needed other parts meanwhile.
                 self._seen.acquire(wanted)
 
-    def _counted(self, batch: Batch) -> Iterator[int]:
+    def _counted(self, seen: Iterator[_Seen]) -> Iterator[int]:
         number = len(self._steps) - 1
-        for _, table in self._seen_tables(number, batch, _SHARE_FOR_COUNTING):
+        for _, _, table in seen:
             total = self._tables.count(number, table)
             self.rows[number] += total
             yield total
 
-    def _seen_tables(
-        self, number: int, batch: Batch, share: float = _SHARE_FOR_SORTING
-    ) -> Iterator[tuple[Wanted, Table]]:
+    def _seen_tables(self, number: int, batch: Batch, share: float) -> Iterator[_Seen]:
         """The rows of a batch, together with the parts that they need; ``share``: where sorted."""
         if len(self._steps[number].device_links) > 1:
-            yield from self._paired_tables(number, batch, share)
+            self._tables.prepare(number)
+            firsts = batch.keys()
+            for first in firsts:
+                for table in batch.tables(self._run, first, self._most_paired(number, share)):
+                    yield from self._paired_tables(number, first, table)
             return
         sequence = self._sequences[number].of(batch.keys(), self._seen)
         for place, (key, wanted) in enumerate(sequence):
@@ -157,26 +191,40 @@ class SegmentedWindows(ExtendWindows):
             self._run.check_deadline()
             for table in batch.tables(self._run, key, self._most_waiting(number)):
                 self._seen.acquire(wanted, coming)
-                yield wanted, table
+                yield key, wanted, table
 
-    def _paired_tables(
-        self, number: int, batch: Batch, share: float
-    ) -> Iterator[tuple[Wanted, Table]]:
+    def _staying_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
+        """Rows on the device, whose first link's segment is known, with the parts they need."""
+        if len(self._steps[number].device_links) > 1:
+            yield from self._paired_tables(number, first, table)
+            return
+        for wanted in self._sequences[number].wanted((first,)):
+            self._seen.acquire(wanted)
+            yield first, wanted, table
+
+    def _paired_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
         """The same of a step with two links."""
         sequence, second = self._sequences[number], self._seconds[number]
-        backwards, firsts = False, batch.keys()
-        self._tables.prepare(number)
-        for first in firsts:
-            for waiting in batch.tables(self._run, first, self._most_paired(number, share)):
-                # The last second part is the next first one.
-                backwards = not backwards
-                for key, following, table in second.split(waiting, backwards=backwards):
-                    self._run.check_deadline()
-                    coming = [] if following is None else sequence.wanted((first, following))
-                    parts = sequence.wanted((first, key))
-                    for wanted, after in zip(parts, [*parts[1:], *coming[:1], None], strict=False):
-                        self._seen.acquire(wanted, after)
-                        yield wanted, table
+        # The last second part is the next first one.
+        self._backwards[number] = backwards = not self._backwards[number]
+        most = partial(self._most_waiting, number)
+        for key, following, part in second.split(table, most, backwards=backwards):
+            self._run.check_deadline()
+            coming = [] if following is None else sequence.wanted((first, following))
+            parts = sequence.wanted((first, key))
+            for wanted, after in zip(parts, [*parts[1:], *coming[:1], None], strict=False):
+                self._seen.acquire(wanted, after)
+                yield first, wanted, part
+
+    def _most_staying(self, number: int) -> int | None:
+        """Rows of a table that goes on at once and is sorted for it; None for other tables."""
+        following = number + 1
+        if following >= len(self._steps) or not self._stays[following]:
+            return None
+        if len(self._steps[following].device_links) < MOST_PARTS:
+            return None
+        is_last = following == len(self._steps) - 1
+        return self._most_paired(following, _SHARE_FOR_COUNTING if is_last else _SHARE_FOR_SORTING)
 
     def _most_paired(self, number: int, share: float) -> int:
         """The same where they are sorted there: they are there twice, and go on in small parts."""
@@ -190,6 +238,19 @@ class SegmentedWindows(ExtendWindows):
         width = len(self._steps[number - 1].variables) if number else 0
         share = self._run.workspace.available // (2 * (len(self._steps) - number))
         return min(self._limits.largest_window, rows_within(share, width, is_last=False))
+
+
+def _followed(steps: Sequence[ExtendStep]) -> tuple[list[bool], list[list[Link]]]:
+    """Which steps look where the one before them did, and each one's links, that one first."""
+    stays, links = [], []
+    before: int | None = None
+    for step in steps:
+        ends = list(step.bound_ends[: len(step.device_links)])
+        shared = ends.index(before) if before in ends else 0
+        stays.append(before in ends)
+        links.append([*step.device_links[shared:], *step.device_links[:shared]])
+        before = ends[shared] if ends else None
+    return stays, links
 
 
 class _Sequence:

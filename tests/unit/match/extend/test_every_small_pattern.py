@@ -18,7 +18,8 @@ from graphs import make_graph
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute.oriented_count import count_oriented, note_unoriented
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.execute.oriented_form import note_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import merged_graph
 from gpugda.match.extend.strategy import ExtendStrategy

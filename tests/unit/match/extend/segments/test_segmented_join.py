@@ -19,6 +19,7 @@ from gpugda.device.graph.segments import whole_bytes
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.segments.batches import Batch
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
@@ -118,3 +119,31 @@ def test_a_limit_below_the_directory_of_many_types_names_one_that_suffices(conte
     found, report = rows(context, graph, text, limit=min(enough, whole_bytes(graph) - 1))
     assert found == expected
     assert report.sent_bytes > 0
+
+
+def test_rows_that_need_the_same_segment_next_stay_on_the_device(context, monkeypatch):
+    graph, waiting = graph_with_a_hub(1), []
+    add = Batch.add
+
+    def noted(batch, columns, first):
+        waiting.append(int(first[-1]) if columns else 0)
+        add(batch, columns, first)
+
+    monkeypatch.setattr(Batch, "add", noted)
+    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    assert rows(context, graph, text, 7)[0] == expected
+    assert 0 < sum(waiting) <= graph.node_count
+
+
+@pytest.mark.parametrize("to_hub", [True, False])
+def test_rows_of_a_hub_s_segment_are_taken_in_parts(context, to_hub):
+    rng = random.Random(1)
+    ends = [(rng.randrange(300), rng.randrange(300)) for _ in range(12_000)]
+    ends += [(each % 300, 0)[:: 1 if to_hub else -1] for each in range(4_000)]
+    graph = make_graph([("", {})] * 300, [(a, "R", b, {}) for a, b in ends])
+    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    found, report = rows(context, graph, text, limit=whole_bytes(graph) // 3)
+    assert found == expected
+    assert "segments of up to" in str(list(report.steps))

@@ -2,6 +2,7 @@ package org.gpugda.neo4j;
 
 import java.util.List;
 import java.util.stream.Stream;
+import org.neo4j.graphdb.GraphDatabaseService;
 import org.neo4j.graphdb.Transaction;
 import org.neo4j.kernel.api.KernelTransaction;
 import org.neo4j.kernel.impl.coreapi.InternalTransaction;
@@ -20,20 +21,23 @@ public class ExportProcedures {
     public Transaction transaction;
 
     @Context
+    public GraphDatabaseService database;
+
+    @Context
     public TerminationGuard guard;
 
     @Procedure(name = "gpugda.nodes", mode = Mode.READ)
     @Description("The nodes with ids from first to last: ids (offsets, or nothing where no id is missing), codes and label sets.")
     public Stream<NodePage.Row> nodes(@Name("first") long first, @Name("last") long last) {
         check(first, last);
-        return Stream.of(new NodePage(kernel(), guard).read(first, last));
+        return Stream.of(new NodePage(kernel(), guard, first, last).read(database));
     }
 
     @Procedure(name = "gpugda.relationships", mode = Mode.READ)
     @Description("The relationships with ids from first to last: ids likewise, ends, codes and types.")
     public Stream<RelationshipPage.Row> relationships(@Name("first") long first, @Name("last") long last) {
         check(first, last);
-        return Stream.of(new RelationshipPage(kernel(), guard).read(first, last));
+        return Stream.of(new RelationshipPage(kernel(), guard, first, last).read(database));
     }
 
     @Procedure(name = "gpugda.properties", mode = Mode.READ)

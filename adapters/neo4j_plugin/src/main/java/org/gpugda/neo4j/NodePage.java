@@ -1,16 +1,23 @@
 package org.gpugda.neo4j;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.eclipse.collections.api.map.primitive.MutableLongIntMap;
+import org.eclipse.collections.impl.factory.primitive.LongIntMaps;
 import org.neo4j.exceptions.KernelException;
+import org.neo4j.graphdb.GraphDatabaseService;
 import org.neo4j.internal.kernel.api.NodeCursor;
 import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.TokenSet;
 import org.neo4j.kernel.api.KernelTransaction;
+import org.neo4j.kernel.impl.store.NodeLabelsField;
+import org.neo4j.kernel.impl.store.record.NodeRecord;
 import org.neo4j.procedure.TerminationGuard;
+import org.neo4j.storageengine.api.AllNodeScan;
+import org.neo4j.storageengine.api.StorageNodeCursor;
+import org.neo4j.storageengine.api.StorageReader;
 
 /** The nodes of a range of ids. */
 final class NodePage {
@@ -22,50 +29,100 @@ final class NodePage {
         public List<List<String>> labelSets = new ArrayList<>();
     }
 
+    private static final int UNKNOWN = -1;
+
     private final KernelTransaction kernel;
     private final TerminationGuard guard;
+    private final long first;
+    private final long last;
     private final Map<List<Integer>, Integer> sets = new HashMap<>();
+    /** What a record says of its node's labels, where it says all. */
+    private final MutableLongIntMap codeOfField = LongIntMaps.mutable.empty();
 
-    NodePage(KernelTransaction kernel, TerminationGuard guard) {
+    private PackedIds ids;
+    private PackedCodes codes;
+
+    NodePage(KernelTransaction kernel, TerminationGuard guard, long first, long last) {
         this.kernel = kernel;
         this.guard = guard;
+        this.first = first;
+        this.last = last;
     }
 
-    Row read(long first, long last) {
-        int width = (int) (last - first + 1);
-        long[] ids = new long[width];
-        int[] codes = new int[width];
-        int[] codeOfLabel = new int[0];
-        Read read = kernel.dataRead();
-        int count = 0;
-        try (NodeCursor cursor = kernel.cursors().allocateNodeCursor(kernel.cursorContext(), kernel.memoryTracker())) {
-            for (long id = first; id <= last; id++) {
-                if ((id & 0xFFF) == 0) guard.check();
-                read.singleNode(id, cursor);
-                if (!cursor.next()) continue;
-                TokenSet labels = cursor.labels();
-                ids[count] = id - first;
-                if (labels.numberOfTokens() == 1) {
-                    int label = labels.token(0);
-                    if (label >= codeOfLabel.length || codeOfLabel[label] == 0) {
-                        codeOfLabel = Arrays.copyOf(codeOfLabel, Math.max(label + 1, codeOfLabel.length));
-                        codeOfLabel[label] = code(labels) + 1;
-                    }
-                    codes[count++] = codeOfLabel[label] - 1;
-                } else codes[count++] = code(labels);
-            }
-        }
+    Row read(GraphDatabaseService database) {
+        begin();
+        if (!scanned(database)) seek();
         Row row = new Row();
-        row.count = count;
-        row.ids = count == width ? new byte[0] : Columns.narrow(ids, count);
-        row.codes = Columns.codes(codes, count);
+        row.count = ids.count();
+        row.ids = ids.done();
+        row.codes = codes.done(ids.count());
         row.labelSets = names();
         return row;
     }
 
-    private int code(TokenSet labels) {
-        List<Integer> set = new ArrayList<>(labels.numberOfTokens());
-        for (int i = 0; i < labels.numberOfTokens(); i++) set.add(labels.token(i));
+    private void begin() {
+        int width = (int) (last - first + 1);
+        ids = new PackedIds(first, width);
+        codes = new PackedCodes(width);
+        sets.clear();
+    }
+
+    /** Reads the store's records, where that can be done. */
+    private boolean scanned(GraphDatabaseService database) {
+        try (StorageReader store = Store.reader(kernel, database)) {
+            return store != null && scan(store);
+        } catch (LinkageError error) { // another version of the server
+            begin();
+            return false;
+        }
+    }
+
+    private boolean scan(StorageReader store) {
+        AllNodeScan scan = store.allNodeScan();
+        if (!Store.isOfRecords(scan)) return false;
+        try (StorageNodeCursor cursor = store.allocateNodeCursor(
+                kernel.cursorContext(), kernel.storeCursors(), kernel.memoryTracker())) {
+            if (first > 0) cursor.scanBatch(scan, first); // gives out the ids before, none of which is read
+            for (long id = first; id <= last; id += Store.STEP) {
+                guard.check();
+                if (!cursor.scanBatch(scan, Math.min(Store.STEP, last - id + 1))) break;
+                while (cursor.next()) codes.put(ids.add(cursor.entityReference()), codeAt(cursor));
+            }
+        }
+        return true;
+    }
+
+    private int codeAt(StorageNodeCursor cursor) {
+        if (!(cursor instanceof NodeRecord record)) return code(cursor.labels());
+        long field = record.getLabelField();
+        if (NodeLabelsField.fieldPointsToDynamicRecordOfLabels(field)) return code(cursor.labels());
+        int known = codeOfField.getIfAbsent(field, UNKNOWN);
+        if (known != UNKNOWN) return known;
+        int found = code(cursor.labels());
+        codeOfField.put(field, found);
+        return found;
+    }
+
+    private void seek() {
+        Read read = kernel.dataRead();
+        try (NodeCursor cursor = kernel.cursors().allocateNodeCursor(kernel.cursorContext(), kernel.memoryTracker())) {
+            for (long id = first; id <= last; id++) {
+                if (id % Store.STEP == 0) guard.check();
+                read.singleNode(id, cursor);
+                if (cursor.next()) codes.put(ids.add(id), code(all(cursor.labels())));
+            }
+        }
+    }
+
+    private static int[] all(TokenSet labels) {
+        int[] found = new int[labels.numberOfTokens()];
+        for (int i = 0; i < found.length; i++) found[i] = labels.token(i);
+        return found;
+    }
+
+    private int code(int[] labels) {
+        List<Integer> set = new ArrayList<>(labels.length);
+        for (int label : labels) set.add(label);
         Integer known = sets.get(set);
         if (known != null) return known;
         if (sets.size() == Codes.MOST) throw new IllegalStateException("more than 65,536 label sets in a page");

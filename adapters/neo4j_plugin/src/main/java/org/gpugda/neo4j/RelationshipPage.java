@@ -3,10 +3,14 @@ package org.gpugda.neo4j;
 import java.util.ArrayList;
 import java.util.List;
 import org.neo4j.exceptions.KernelException;
+import org.neo4j.graphdb.GraphDatabaseService;
 import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.RelationshipScanCursor;
 import org.neo4j.kernel.api.KernelTransaction;
 import org.neo4j.procedure.TerminationGuard;
+import org.neo4j.storageengine.api.AllRelationshipsScan;
+import org.neo4j.storageengine.api.StorageReader;
+import org.neo4j.storageengine.api.StorageRelationshipScanCursor;
 
 /** The relationships of a range of ids. */
 final class RelationshipPage {
@@ -22,41 +26,86 @@ final class RelationshipPage {
 
     private final KernelTransaction kernel;
     private final TerminationGuard guard;
+    private final long first;
+    private final long last;
+    private PackedIds ids;
+    private PackedNumbers sources;
+    private PackedNumbers targets;
+    private PackedCodes codes;
+    private Codes types;
 
-    RelationshipPage(KernelTransaction kernel, TerminationGuard guard) {
+    RelationshipPage(KernelTransaction kernel, TerminationGuard guard, long first, long last) {
         this.kernel = kernel;
         this.guard = guard;
+        this.first = first;
+        this.last = last;
     }
 
-    Row read(long first, long last) {
+    Row read(GraphDatabaseService database) {
+        begin();
+        if (!scanned(database)) seek();
+        Row row = new Row();
+        row.count = ids.count();
+        row.ids = ids.done();
+        row.sources = sources.done(ids.count());
+        row.targets = targets.done(ids.count());
+        row.codes = codes.done(ids.count());
+        for (int type : types.tokens()) row.types.add(name(type));
+        return row;
+    }
+
+    private void begin() {
         int width = (int) (last - first + 1);
-        long[] ids = new long[width];
-        long[] sources = new long[width];
-        long[] targets = new long[width];
-        int[] codes = new int[width];
-        Codes types = new Codes();
+        ids = new PackedIds(first, width);
+        sources = new PackedNumbers(width);
+        targets = new PackedNumbers(width);
+        codes = new PackedCodes(width);
+        types = new Codes();
+    }
+
+    private void add(long id, long source, long target, int type) {
+        int place = ids.add(id);
+        sources.put(place, source);
+        targets.put(place, target);
+        codes.put(place, types.of(type));
+    }
+
+    /** Reads the store's records, where that can be done. */
+    private boolean scanned(GraphDatabaseService database) {
+        try (StorageReader store = Store.reader(kernel, database)) {
+            return store != null && scan(store);
+        } catch (LinkageError error) { // another version of the server
+            begin();
+            return false;
+        }
+    }
+
+    private boolean scan(StorageReader store) {
+        AllRelationshipsScan scan = store.allRelationshipScan();
+        if (!Store.isOfRecords(scan)) return false;
+        try (StorageRelationshipScanCursor cursor = store.allocateRelationshipScanCursor(
+                kernel.cursorContext(), kernel.storeCursors(), kernel.memoryTracker())) {
+            if (first > 0) cursor.scanBatch(scan, first); // gives out the ids before, none of which is read
+            for (long id = first; id <= last; id += Store.STEP) {
+                guard.check();
+                if (!cursor.scanBatch(scan, Math.min(Store.STEP, last - id + 1))) break;
+                while (cursor.next())
+                    add(cursor.entityReference(), cursor.sourceNodeReference(), cursor.targetNodeReference(), cursor.type());
+            }
+        }
+        return true;
+    }
+
+    private void seek() {
         Read read = kernel.dataRead();
-        int count = 0;
         try (RelationshipScanCursor cursor =
                 kernel.cursors().allocateRelationshipScanCursor(kernel.cursorContext(), kernel.memoryTracker())) {
             for (long id = first; id <= last; id++) {
-                if ((id & 0xFFF) == 0) guard.check();
+                if (id % Store.STEP == 0) guard.check();
                 read.singleRelationship(id, cursor);
-                if (!cursor.next()) continue;
-                ids[count] = id - first;
-                sources[count] = cursor.sourceNodeReference();
-                targets[count] = cursor.targetNodeReference();
-                codes[count++] = types.of(cursor.type());
+                if (cursor.next()) add(id, cursor.sourceNodeReference(), cursor.targetNodeReference(), cursor.type());
             }
         }
-        Row row = new Row();
-        row.count = count;
-        row.ids = count == width ? new byte[0] : Columns.narrow(ids, count);
-        row.sources = Columns.narrow(sources, count);
-        row.targets = Columns.narrow(targets, count);
-        row.codes = Columns.codes(codes, count);
-        for (int type : types.tokens()) row.types.add(name(type));
-        return row;
     }
 
     private String name(int type) {

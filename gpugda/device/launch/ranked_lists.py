@@ -1,0 +1,142 @@
+"""Lists of one type between nodes that are numbered by rank; launcher of ``ranked_lists.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gpugda.data.node_ranges import bits_for
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.launch.radix_sort import RadixSort
+from gpugda.device.program import GRAPH, Kernel, get_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+
+__all__ = ["RANKED", "RankedKernels", "RankedLists", "RankedRows"]
+
+RANKED: Final = "b" * 6
+"""Parameters of a kernel that reads ranked lists, see ``ranked_lists.h``."""
+
+_FILE: Final = "ranked_lists.cl"
+
+
+class RankedRows(NamedTuple):
+    """The lists of one direction.
+
+    Args:
+        neighbours: ``uint32``, rising in each list.
+        starts: ``uint32[nodes + 1]``: where the list of each rank begins.
+        middles: ``uint32[nodes]``: where in it the neighbours below the node begin.
+    """
+
+    neighbours: DeviceArray
+    starts: DeviceArray
+    middles: DeviceArray
+
+
+class RankedLists(NamedTuple):
+    """Of both directions.
+
+    Args:
+        outgoing: From starts to ends.
+        incoming: From ends to starts.
+        nodes: Nodes that there are.
+        size: Relationships of the type.
+    """
+
+    outgoing: RankedRows
+    incoming: RankedRows
+    nodes: int
+    size: int
+
+    @property
+    def arguments(self) -> tuple[DeviceArray, ...]:
+        """For ``RANKED_PARAMETERS``."""
+        return (*self.outgoing, *self.incoming)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum(each.nbytes for each in self.arguments)
+
+
+class RankedKernels:
+    """Makes ranked lists."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._sort, self._sums = RadixSort(context), PrefixSum(context)
+
+        def kernel(name: str, parameters: str) -> Kernel:
+            return get_kernel(context, _FILE, name, parameters)
+
+        self._measure = kernel("measure_nodes", f"{GRAPH}IIQbbb")
+        self._write_ranks = kernel("write_ranks", "bIb")
+        self._pack = kernel("pack_ranked", f"{GRAPH}IIbQbIb")
+        self._unpack = kernel("unpack_ranked", "bQIb")
+        self._write_starts = kernel("write_starts", "bQIIbb")
+
+    def made(
+        self,
+        workspace: Workspace,
+        graph: Sequence[Any],
+        type_id: int | None,
+        nodes: int,
+        entries: int,
+    ) -> RankedLists:
+        """The lists of a type; None stands for any.
+
+        Args:
+            workspace: Owns them.
+            graph: Arguments for ``GRAPH_PARAMETERS``.
+            type_id: No relationship of it leads from a node to itself.
+            nodes: Nodes of the data graph.
+            entries: Relationships of the data graph, of any type.
+
+        Raises:
+            MemoryLimitError: They do not fit.
+        """
+        kind, bits = NONE if type_id is None else type_id, bits_for(nodes)
+        before, ranks = self._ranks(workspace, graph, kind, nodes, 2 * entries)
+        count = int(workspace.download(before, nodes, 1)[0])
+        numbers = workspace.allocate(max(1, count), np.uint64, "relationships by rank")
+        self._pack(count, *graph, kind, nodes, before, count, ranks, bits, numbers)
+        workspace.release(before, ranks)
+        rows = []
+        for _ in range(2):
+            numbers, _beside = self._sort.run(workspace, numbers, None, 2 * bits)
+            rows.append(self._rows(workspace, numbers, nodes, count, bits))
+        workspace.release(numbers)
+        return RankedLists(rows[0], rows[1], nodes, count)
+
+    def _ranks(
+        self, workspace: Workspace, graph: Sequence[Any], kind: int, nodes: int, most: int
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Outgoing entries of the nodes before each, in ``uint64``; and the nodes' ranks."""
+        lengths = workspace.allocate(nodes, np.uint32, "lengths of lists")
+        keys = workspace.allocate(nodes, np.uint64, "degrees")
+        order: DeviceArray | None = workspace.allocate(nodes, np.uint32, "nodes by degree")
+        self._measure(nodes, *graph, kind, nodes, most, lengths, keys, order)
+        before = self._sums.run(workspace, lengths, 0, nodes)
+        workspace.release(lengths)
+        keys, order = self._sort.run(workspace, keys, order, most.bit_length())
+        ranks = workspace.allocate(nodes, np.uint32, "ranks of nodes")
+        self._write_ranks(nodes, order, nodes, ranks)
+        workspace.release(keys, order)
+        return before, ranks
+
+    def _rows(
+        self, workspace: Workspace, numbers: DeviceArray, nodes: int, count: int, bits: int
+    ) -> RankedRows:
+        """Of sorted numbers, which are turned then."""
+        starts = workspace.allocate(nodes + 1, np.uint32, "lists by rank")
+        middles = workspace.allocate(nodes, np.uint32, "lists by rank")
+        neighbours = workspace.allocate(max(1, count), np.uint32, "lists by rank")
+        self._write_starts(nodes + 1, numbers, count, bits, nodes, starts, middles)
+        self._unpack(count, numbers, count, bits, neighbours)
+        return RankedRows(neighbours, starts, middles)

@@ -1,0 +1,108 @@
+"""Which columns the operators of a logical tree have and read, as far as lowering asks."""
+
+from __future__ import annotations
+
+from gpugda.plan import logical
+from gpugda.plan.rules.unroll import unrolled
+from gpugda.query.shapes import all_names
+
+__all__ = ["arguments_read", "columns_of", "imported_by", "leaves_out", "made_by"]
+
+
+def leaves_out(tree: logical.Logical, read: frozenset[str]) -> bool:
+    """Whether far fewer rows may stand for those of a pattern: of most its nodes nobody reads.
+
+    There are as many groups by one node as nodes at most, and by two about as many as rows.
+    """
+    match tree:
+        case logical.Match():
+            read |= frozenset(tree.bound)
+            arrows = {each.name for each in tree.graph.relationships}
+            left = [node.name in read for node in tree.graph.nodes]
+            if arrows.isdisjoint(read) and sum(left) <= 1 < len(left):
+                return True
+        case logical.Expand():
+            return unrolled(tree, read) is not None
+        case logical.Filter():
+            read |= all_names(tree.predicates)
+        case logical.Optional():
+            return leaves_out(tree.sub, read) or leaves_out(
+                tree.input, read | arguments_read(tree.sub)
+            )
+        case _:
+            return False
+    return leaves_out(tree.input, read)
+
+
+def columns_of(tree: logical.Logical) -> tuple[str, ...]:
+    """All columns that a tree has."""
+    if isinstance(tree, logical.Argument):
+        return tree.columns
+    below = logical.children_of(tree)
+    if not below or isinstance(tree, logical.Aggregate | logical.Empty):
+        return ()
+    before = columns_of(below[0])
+    if isinstance(tree, logical.Project) and not tree.keeps:
+        before = ()
+    return tuple(dict.fromkeys((*before, *_added_by(tree))))
+
+
+def _added_by(tree: logical.Logical) -> tuple[str, ...]:
+    """The columns that one operator adds to those of its input."""
+    match tree:
+        case logical.Match():
+            nodes = tuple(node.name for node in tree.graph.nodes)
+            return (*nodes, *(each.name for each in tree.graph.relationships))
+        case logical.Expand():
+            step = () if tree.step is None else tuple(sorted(tree.step.names))
+            return (tree.end, tree.relationships, *step)
+        case logical.BindPath() | logical.Unwind():
+            return (tree.name,)
+        case logical.Lookup():
+            return (tree.node,)
+        case logical.Project():
+            return tuple(item.name for item in tree.columns)
+        case logical.Optional() | logical.Apply() | logical.SelectPaths():
+            return tree.added
+    return ()
+
+
+def made_by(tree: logical.Logical) -> frozenset[str]:
+    """The same, as a set."""
+    return frozenset(columns_of(tree))
+
+
+def imported_by(tree: logical.Logical) -> tuple[str, ...]:
+    """Columns of the argument that a subquery may read."""
+    if isinstance(tree, logical.Argument):
+        return tree.columns
+    found = [name for child in logical.children_of(tree) for name in imported_by(child)]
+    return tuple(dict.fromkeys(found))
+
+
+def arguments_read(tree: logical.Logical) -> frozenset[str]:
+    """Columns of the argument that the operators of a subquery do read."""
+    available = frozenset(imported_by(tree))
+    found: set[str] = set()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        stack.extend(logical.children_of(node))
+        match node:
+            case logical.Match():
+                found |= set(node.bound)
+            case logical.Expand():
+                found |= {node.start, node.end, node.given} | all_names(node.path_predicates)
+                found |= all_names(each.whole for each in node.tests)
+                found |= frozenset() if node.step is None else node.step.outside
+            case logical.BindPath():
+                found |= {node.start, *node.steps}
+            case logical.Lookup():
+                found |= all_names((node.value,))
+            case logical.KeptApart():
+                found |= {name for pair in node.pairs for name in pair}
+            case logical.Filter():
+                found |= all_names(node.predicates)
+            case logical.SelectPaths():
+                found |= {node.start, node.end}
+    return frozenset(found) & available

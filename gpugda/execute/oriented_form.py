@@ -1,0 +1,228 @@
+"""The oriented form of a graph: when it is made, and whether queries are faster in it.
+
+It has to be built and copied to the device first. It is, as soon as the queries that it would have
+helped took as long as that is expected to take.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from gpugda.data.oriented import oriented
+from gpugda.deadline import seconds_left
+from gpugda.match.need import Count
+from gpugda.match.registry import oriented_query, plan_pattern
+from gpugda.match.special.upward_squares import UpwardSquare, find_square
+from gpugda.plan.bind import bind
+from gpugda.plan.rules.orient import OrientedQuery, may_orient
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import Embeddings, StrategyReport
+    from gpugda.match.need import Groups, Need, Rows
+    from gpugda.plan.plan import BoundQuery, Plan
+
+__all__ = [
+    "Times",
+    "give_up",
+    "kind_of",
+    "note_unoriented",
+    "noting_chunks",
+    "noting_unoriented",
+    "plan_upwards",
+    "times_of",
+    "upwards_graph",
+]
+
+_SECONDS_PER_RELATIONSHIP = 1.5e-7
+"""To build the oriented graph, on one core. Measured: 0.6e-7 to 1.1e-7."""
+
+
+_KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
+"""Kept with a plan: the first two with the bound query, and the graph, that they are of."""
+
+_COUNT = Count()
+_ORIENTED_RUNS, _PLAIN_RUNS = 2, 3
+"""So many of each are timed before they are compared: first ones compile, and copy the graph."""
+_FAR_SLOWER = 4
+_AGAIN = 32
+"""The slower form is timed again when the faster one took so many times as long as it did."""
+
+
+@dataclass(slots=True)
+class Times:
+    """How long the counts of one plan took.
+
+    Args:
+        oriented: The best in the oriented graph.
+        plain: The best in the graph as it is.
+        oriented_runs: How many of the former there were.
+        plain_runs: How many of the latter.
+        in_a_row: Seconds of the last ones that were all of one form.
+        was_oriented: Which form that was.
+    """
+
+    oriented: float = math.inf
+    plain: float = math.inf
+    oriented_runs: int = 0
+    plain_runs: int = 0
+    in_a_row: float = 0.0
+    was_oriented: bool = False
+
+    def note(self, seconds: float, *, is_oriented: bool) -> None:
+        """Remembers a run of one form."""
+        before = self.in_a_row if is_oriented is self.was_oriented else 0.0
+        self.in_a_row, self.was_oriented = before + seconds, is_oriented
+        if is_oriented:
+            self.oriented, self.oriented_runs = min(self.oriented, seconds), self.oriented_runs + 1
+        else:
+            self.plain, self.plain_runs = min(self.plain, seconds), self.plain_runs + 1
+
+    @property
+    def prefer_plain(self) -> bool:
+        """Is the graph as it is faster, or was it timed too seldom to tell?"""
+        if self.oriented_runs < _ORIENTED_RUNS:
+            return False
+        if self.plain_runs < _PLAIN_RUNS:
+            return self.plain < _FAR_SLOWER * self.oriented
+        return (self.plain < self.oriented) is not self._tries_again
+
+    @property
+    def _tries_again(self) -> bool:
+        """Was the faster form used so long that timing the slower one again costs little?
+
+        Its times may be of a busy machine, or of runs that made what later ones find.
+        """
+        slower_is_oriented = self.plain < self.oriented
+        again = self.oriented if slower_is_oriented else self.plain
+        return self.was_oriented is not slower_is_oriented and self.in_a_row > _AGAIN * again
+
+
+@dataclass(slots=True, eq=False)
+class _Form:
+    """The oriented form of one graph.
+
+    Args:
+        seconds: What queries took that would have used it.
+        graph: The form, None until it is built.
+    """
+
+    seconds: float = 0.0
+    graph: DataGraph | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_FORMS: WeakKeyDictionary[DataGraph, _Form] = WeakKeyDictionary()
+
+
+@contextmanager
+def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
+    """Remembers how long a count takes inside, also of one that is given up."""
+    started = time.perf_counter()
+    try:
+        yield
+        times_of(plan).note(time.perf_counter() - started, is_oriented=False)
+    finally:
+        note_unoriented(plan, graph, time.perf_counter() - started)
+
+
+def noting_chunks(
+    chunks: Generator[Embeddings], plan: Plan, graph: DataGraph, need: Groups | Rows
+) -> Generator[Embeddings]:
+    """Remembers how long groups, or rows, take that are found without the oriented graph."""
+    seconds = 0.0
+    try:
+        with closing(chunks):
+            while True:
+                started = time.perf_counter()
+                chunk = next(chunks, None)
+                seconds += time.perf_counter() - started
+                if chunk is None:
+                    break
+                yield chunk
+        times_of(plan).note(seconds, is_oriented=False)
+    finally:
+        note_unoriented(plan, graph, seconds, need)
+
+
+def note_unoriented(plan: Plan, graph: DataGraph, seconds: float, need: Need = _COUNT) -> None:
+    """Remembers how long a count took that had to do without the oriented graph."""
+    if kind_of(plan, graph, need) is not None:
+        _FORMS.setdefault(graph, _Form()).seconds += seconds
+
+
+def times_of(plan: Plan) -> Times:
+    """How long the runs of a plan took."""
+    times: Times = plan.kept.setdefault(_TIMES, Times())
+    return times
+
+
+def kind_of(
+    plan: Plan, graph: DataGraph, need: Need = _COUNT
+) -> OrientedQuery | UpwardSquare | None:
+    """What is looked for in the oriented graph instead; None where that is not the way."""
+    known = plan.kept.get(_KIND)
+    if known is None or known[0] is not plan.bound:
+        known = plan.kept[_KIND] = (plan.bound, _found_kind(plan.bound, graph, need))
+    kind: OrientedQuery | UpwardSquare | None = known[1]
+    return kind
+
+
+def give_up(plan: Plan) -> None:
+    """The oriented graph leaves too little room for this plan."""
+    plan.kept[_KIND] = (plan.bound, None)
+
+
+def _found_kind(
+    bound: BoundQuery, graph: DataGraph, need: Need
+) -> OrientedQuery | UpwardSquare | None:
+    if not may_orient(bound):
+        return None
+    square = find_square(bound, graph) if isinstance(need, Count) else None
+    return square or oriented_query(bound, graph.statistics.loop_counts, need)
+
+
+def upwards_graph(
+    plan: Plan, graph: DataGraph, report: StrategyReport, deadline: float | None
+) -> DataGraph | None:
+    """The oriented graph, if a plan is faster there, and if it is there or worth building."""
+    form = _FORMS.setdefault(graph, _Form())
+    if times_of(plan).prefer_plain or not _is_worth_building(form, graph, deadline):
+        return None
+    return _built(form, graph, report)
+
+
+def _is_worth_building(form: _Form, graph: DataGraph, deadline: float | None) -> bool:
+    if form.graph is not None:
+        return True
+    expected = graph.relationship_count * _SECONDS_PER_RELATIONSHIP
+    left = seconds_left(deadline)
+    return form.seconds >= expected and (left is None or left > 4 * expected)
+
+
+def _built(form: _Form, graph: DataGraph, report: StrategyReport) -> DataGraph:
+    with form.lock:
+        if form.graph is None:
+            started = time.perf_counter()
+            form.graph = oriented(graph)
+            report.timings["orient"] = time.perf_counter() - started
+    return form.graph
+
+
+def plan_upwards(upwards: DataGraph, plan: Plan, query: OrientedQuery, need: Need) -> Plan:
+    """The plan of what is looked for in the oriented graph."""
+    known = plan.kept.get(_PLAN)
+    if known is None or known[0] is not upwards:
+        bound = bind(query.query, upwards)
+        made = plan_pattern(bound, upwards.statistics, plan.strategy, need)
+        known = plan.kept[_PLAN] = (upwards, made)
+    made = known[1]
+    return made

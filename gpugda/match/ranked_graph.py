@@ -1,0 +1,89 @@
+"""Lists by rank of a graph: made on a GPU for triangles and rings of any nodes, and kept.
+
+Nodes that have most relationships come first in them, so that the neighbours above a node, or below
+it, are one part of its list. They are given up when memory is short.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.ranked_lists import RankedKernels
+from gpugda.errors import MemoryLimitError
+
+if TYPE_CHECKING:
+    from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.match.run import Run
+
+__all__ = ["RankedGraph"]
+
+_BYTES_EACH = 28
+"""Per relationship, at most: two arrays to sort, and what is made."""
+_BYTES_PER_NODE = 48
+_SHARE = 0.5
+"""Of the free memory, while lists are made."""
+
+
+class RankedGraph:
+    """The ranked lists of one graph, shared by its queries.
+
+    Arrays are freed when nobody holds them: a run goes on with what others drop.
+    """
+
+    def __init__(self) -> None:
+        self._lists: dict[int | None, RankedLists] = {}
+        self._has_room = True
+        # Making lists may take the last memory: then what is kept is given up meanwhile.
+        self._lock = threading.RLock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum(each.nbytes for each in tuple(self._lists.values()))
+
+    def lists(self, run: Run, type_id: int | None) -> RankedLists | None:
+        """Those of a type, None for any; None where there is no room for them.
+
+        The run holds the device. No relationship of the type leads from a node to itself.
+        """
+        with self._lock:
+            known = self._lists.get(type_id)
+            if known is None and self._has_room and _fits(run):
+                known = self._made(run, type_id)
+            return known
+
+    def _made(self, run: Run, type_id: int | None) -> RankedLists | None:
+        workspace, graph = run.workspace, run.graph.graph
+        try:
+            with workspace.given_up(MemoryLimitError), run.stage("rank"):
+                made = RankedKernels(run.graph.context).made(
+                    workspace,
+                    run.graph.csr_arguments(workspace.budget),
+                    type_id,
+                    graph.node_count,
+                    graph.relationship_count,
+                )
+        except MemoryLimitError:
+            return None
+        if self._has_room:
+            workspace.hand_over(*made.arguments)
+            self._lists[type_id] = made
+        return made
+
+    def drop(self) -> int:
+        """Gives all up, for good. Returns how many bytes that gives when nobody uses them."""
+        with self._lock:
+            freed = self.nbytes
+            if freed:
+                self._lists.clear()
+                self._has_room = False
+            return freed
+
+
+def _fits(run: Run) -> bool:
+    graph = run.graph.graph
+    needed = _BYTES_EACH * graph.relationship_count + _BYTES_PER_NODE * graph.node_count
+    numbers = 8 * graph.relationship_count
+    longest: int = run.graph.context.info.max_allocation_bytes
+    return needed <= run.workspace.available * _SHARE and numbers <= longest

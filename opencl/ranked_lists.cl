@@ -1,0 +1,61 @@
+/* Making the lists of one type by rank (see ranked_lists.h): relationships become numbers of two ranks, which are sorted.
+
+       measure_nodes   the outgoing entries of each node, and what its rank is sorted by: most first, then by index
+       write_ranks     the rank of each node of an order
+       pack_ranked     rank of the start, and rank of the end in the lowest `bits`, of each relationship
+       unpack_ranked   ends, and the numbers turned: ranks of ends, then of starts
+       write_starts    where the list of each rank begins, and where the neighbours below it do
+*/
+#include "work_split.h"
+#include "search.h"
+#include "csr.h"
+
+kernel void measure_nodes(
+    GRAPH_PARAMETERS, uint type, uint node_count, ulong most, global uint *lengths, global ulong *keys, global uint *nodes
+) {
+    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
+    FOR_EACH(v, node_count) {
+        uint2 on = run_of(&outgoing, (uint)v, type), back = run_of(&incoming, (uint)v, type);
+        lengths[v] = on.y - on.x;
+        keys[v] = most - (on.y - on.x) - (back.y - back.x);
+        nodes[v] = v;
+    }
+}
+
+kernel void write_ranks(global const uint *order, uint node_count, global uint *ranks) {
+    FOR_EACH(rank, node_count) ranks[order[rank]] = rank;
+}
+
+kernel void pack_ranked(
+    GRAPH_PARAMETERS, uint type, uint node_count, global const ulong *before, ulong count, global const uint *ranks, uint bits,
+    global ulong *numbers
+) {
+    const Csr outgoing = OUTGOING_CSR;
+    FOR_EACH(i, count) {
+        uint node = (uint)first_sum_above(before, 0, (ulong)node_count + 1, i) - 1;
+        uint entry = run_of(&outgoing, node, type).x + (uint)(i - before[node]);
+        numbers[i] = (ulong)ranks[node] << bits | ranks[outgoing.neighbours[entry]];
+    }
+}
+
+kernel void unpack_ranked(global ulong *numbers, ulong count, uint bits, global uint *neighbours) {
+    ulong mask = (1ul << bits) - 1;
+    FOR_EACH(i, count) {
+        ulong number = numbers[i], end = number & mask;
+        neighbours[i] = (uint)end;
+        numbers[i] = end << bits | number >> bits;
+    }
+}
+
+static ulong first_number_from(global const ulong *numbers, ulong count, ulong wanted) {
+    return first_sum_from(numbers, 0, count, wanted);
+}
+
+kernel void write_starts(
+    global const ulong *numbers, ulong count, uint bits, uint node_count, global uint *starts, global uint *middles
+) {
+    FOR_EACH(v, (ulong)node_count + 1) {
+        starts[v] = (uint)first_number_from(numbers, count, v << bits);
+        if (v < node_count) middles[v] = (uint)first_number_from(numbers, count, v << bits | v);
+    }
+}

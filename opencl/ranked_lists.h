@@ -1,0 +1,19 @@
+/* Lists of a graph whose nodes are numbered by rank, those of most relationships first; made by ranked_lists.cl.
+
+   Node v has the neighbours starts[v] … starts[v+1]-1, rising; those before middles[v] are above v (they have more
+   relationships), the others below. There are no loops.
+*/
+typedef struct {
+    global const uint *neighbours, *starts, *middles;
+} Ranked;
+
+#define RANKED_PARAMETERS \
+    global const uint *outgoing_neighbours, global const uint *outgoing_starts, global const uint *outgoing_middles, \
+    global const uint *incoming_neighbours, global const uint *incoming_starts, global const uint *incoming_middles
+
+#define OUTGOING_RANKED {outgoing_neighbours, outgoing_starts, outgoing_middles}
+#define INCOMING_RANKED {incoming_neighbours, incoming_starts, incoming_middles}
+
+#define GROUP_SIZE 256
+#define LANES 32
+#define TEAMS (GROUP_SIZE / LANES)

@@ -1,0 +1,92 @@
+"""Triangles that are counted without rows on a GPU, through a query."""
+
+from __future__ import annotations
+
+import pytest
+from bound_queries import NO_MASKS
+from graphs import make_graph
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.match.special import ranked_triangles
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+CYCLE = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
+CHAIN = "MATCH (a)-[:R]->(b)-[:R]->(c)<-[:R]-(a) RETURN count(*)"
+MIXED = "MATCH (a)-[:R]->(b)-[:R]-(c)<-[:R]-(a) RETURN count(*)"
+ENDS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 1), (1, 0), (0, 2), (2, 0), (4, 0), (4, 1), (3, 4)]
+
+
+@pytest.fixture(scope="module")
+def accelerator():
+    """Split as a GPU wants it."""
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    yield opened
+    opened.close()
+
+
+def found(context, monkeypatch, text, fewest=0, more=(), limit=None):
+    monkeypatch.setattr(ranked_triangles, "_FEWEST", fewest)
+    graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
+    device_graph = DeviceGraph(context, graph)
+    plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    strategy, report = ExtendStrategy(device_graph, memory_limit=limit), StrategyReport()
+    count = count_oriented(plan, graph, strategy, {}, report, None)
+    expected = strategy.count(plan, NO_MASKS, StrategyReport())
+    kept = strategy.ranked.nbytes
+    assert strategy.give_up_kept() >= kept
+    assert strategy.ranked.nbytes == 0
+    device_graph.close()
+    return count, expected, list(report.steps), kept
+
+
+@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
+@pytest.mark.parametrize("text", [CYCLE, CHAIN, MIXED])
+def test_triangles_are_counted_from_their_lowest_nodes(accelerator, monkeypatch, text, more):
+    count, expected, steps, kept = found(accelerator, monkeypatch, text, more=more)
+    assert count == expected > 0
+    assert kept
+    assert steps == [f"triangles counted from their node of fewest relationships: {count} rows"]
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        (CYCLE.replace("->", "-"), ()),
+        (CYCLE.replace("(b)", "(b:A)", 1), ()),
+        (CYCLE.replace("(b)", "(b {x: 1})", 1), ()),
+        (CYCLE.replace("RETURN", "WHERE a <> c RETURN"), ()),
+        (CYCLE.replace(":R", ":R|S"), [(0, "S", 1, {})]),
+        (CYCLE.replace("]->(c)-", "]->(c) MATCH (c)-"), ()),
+        (CYCLE, [(2, "R", 2, {})]),
+        ("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(b) RETURN count(*)", ()),
+    ],
+)
+def test_what_is_no_triangle_of_any_nodes(accelerator, monkeypatch, text, more):
+    assert found(accelerator, monkeypatch, text, more=more)[0] is None
+
+
+def test_a_small_graph_is_joined(accelerator, monkeypatch):
+    assert found(accelerator, monkeypatch, CYCLE, fewest=1 << 17)[0] is None
+
+
+def test_a_cpu_has_another_way(monkeypatch):
+    context = DeviceContext(choose_device(), like_cpu=True)
+    assert found(context, monkeypatch, CYCLE)[0] is None
+    context.close()
+
+
+def test_lists_that_have_no_room(accelerator, monkeypatch):
+    monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
+    assert found(accelerator, monkeypatch, CYCLE)[0] is None
