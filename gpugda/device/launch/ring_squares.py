@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RingSquareKernels", "Ways"]
 
 _FILE = "ring_squares.cl"
-_GROUPS_PER_UNIT = 8
+_GROUPS_PER_UNIT = 16
 _TASKS_PER_GROUP = 256
 _MOST_TASK_NODES = 16
 
