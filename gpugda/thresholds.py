@@ -39,6 +39,7 @@ class CountThresholds:
         worth_searching_again: Seconds of a join from which on a plan is looked for when the query
             comes again.
         search_share: That search may take so many times as long as the join took.
+        replan_rows: Runs that make fewer rows never ask for another plan.
         search_rows: Queries that could have fewer rows are not searched for more than degrees.
         search_pairs: Nor are joins that are expected to test fewer pairs.
         cyclic_growth: Degree messages must make rows of a core with a cycle so many times fewer:
@@ -70,6 +71,7 @@ class CountThresholds:
     most_first_seconds: float = 0.012
     worth_searching_again: float = 0.001
     search_share: float = 4
+    replan_rows: float = 1 << 13
     search_rows: float = 1 << 14
     search_pairs: float = 1 << 14
     cyclic_growth: float = 32
@@ -233,6 +235,7 @@ CPU = Thresholds()
 
 GPU = Thresholds(
     CountThresholds(
+        replan_rows=_FASTER_GPU << 13,
         search_pairs=_FASTER_GPU << 14,
         part_pairs=_FASTER_GPU << 20,
         part_cost=_FASTER_GPU << 17,

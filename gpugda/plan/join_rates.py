@@ -15,11 +15,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.plan import BoundQuery, BoundRelationship, Met
 
+    Corrections = Mapping[tuple[int, int, bool], float]
+    """By what `Rates.of` is asked for, so many times as many were met as it said."""
     AtEnds = tuple[tuple[float, float], tuple[float, float]]
     """Of the source and of the target: where the join starts there, and where it was met."""
 
@@ -50,6 +52,7 @@ class Rates:
     Args:
         bound: The pattern.
         candidates: Of its query nodes; None: as many as the plan expects.
+        corrections: What runs of the query told.
 
     Attributes:
         counts: Of each query node, its candidates.
@@ -57,9 +60,15 @@ class Rates:
         implied: Relationships that do not select where others are there that join the same nodes.
     """
 
-    def __init__(self, bound: BoundQuery, candidates: CandidateCounts | None = None) -> None:
+    def __init__(
+        self,
+        bound: BoundQuery,
+        candidates: CandidateCounts | None = None,
+        corrections: Corrections | None = None,
+    ) -> None:
         expected = [each.cardinality for each in bound.nodes]
         self._sources = [each.source for each in bound.relationships]
+        self._targets = [each.target for each in bound.relationships]
         self.implied = _implied(bound)
         self.counts = expected
         if candidates is None:
@@ -76,6 +85,8 @@ class Rates:
             self.at_ends = [
                 (_one_at_least(*source), _one_at_least(*target)) for source, target in self.at_ends
             ]
+        if corrections:
+            self.at_ends = [self._corrected(number, corrections) for number in range(len(left))]
 
     def of(self, position: int, end: int, *, met: bool) -> float:
         """How many relationships that fit a candidate of this end has.
@@ -86,6 +97,17 @@ class Rates:
             met: Was it met along another relationship, or led one to others?
         """
         return self.at_ends[position][end != self._sources[position]][met]
+
+    def _corrected(self, position: int, corrections: Corrections) -> AtEnds:
+        ends = self._sources[position], self._targets[position]
+        (source, met_source), (target, met_target) = (
+            (
+                first * corrections.get((position, end, False), 1.0),
+                met * corrections.get((position, end, True), 1.0),
+            )
+            for end, (first, met) in zip(ends, self.at_ends[position], strict=True)
+        )
+        return (source, met_source), (target, met_target)
 
 
 def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtEnds:

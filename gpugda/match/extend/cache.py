@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import node_order
 from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
+    from gpugda.plan.made_rows import MadeRows
     from gpugda.plan.plan import BoundQuery
 
     StepsKey = tuple[Rows, frozenset[int], bool, int]
@@ -41,24 +44,26 @@ class KeptQuery:
     Args:
         bound: The query.
         masks: What predicates left.
-        graph: Says how uneven degrees are.
         candidates: None where a query node has none.
         took: Seconds that joining everything took, where no plan was looked for.
+        made: Rows that runs made, and whether they ask for another plan.
         plans: Count plans, by what is counted and what may be done for it.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
         steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
             which merged lists there were.
+        reduced: What its joins use of a data graph that does not fit, where that may stay.
         nbytes: Bytes on the device when they were last counted, see `count_bytes`.
     """
 
     bound: BoundQuery
     masks: Masks
-    graph: DataGraph
+    made: MadeRows[Found]
     candidates: Candidates | None = None
     took: float | None = None
     plans: dict[object, CountPlan] = field(default_factory=dict)
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
+    reduced: ReducedGraph | None = None
     nbytes: int = 0
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _leaves: frozenset[int] | None = None
@@ -87,9 +92,39 @@ class KeptQuery:
         if left_out not in self._orders:
             bound, candidates = self.bound, self.candidates
             assert candidates is not None
-            rates = Rates(bound, candidates)
+            rates = Rates(bound, candidates, self.made.corrections)
             self._orders[left_out] = node_order(bound, rates, left_out, self.masks.comparisons)
         return self._orders[left_out]
+
+    def note(
+        self,
+        goal: object,
+        plan: CountPlan,
+        order: Sequence[int],
+        rows: Sequence[int],
+        work: int,
+    ) -> None:
+        """Goes on with another plan where a run made far more rows than it expected.
+
+        Args:
+            goal: What is counted, as in ``plans``.
+            plan: How that was done.
+            order: Of the query nodes that were joined.
+            rows: After each of them.
+            work: Rows of all that was done.
+        """
+        rates = Rates(self.bound, self.candidates, self.made.corrections)
+        cost, comparisons = JoinCost(self.bound, order, rates), self.masks.comparisons
+        ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
+        before, anew = self.made.judge(
+            rows, cost.rows(comparisons), ran, work=work, seconds=self.took or 0.0
+        )
+        if anew:
+            self.made.correct(cost.corrections(rows, comparisons))
+            before = Found({}, {}, {})
+        if before is not None:
+            # Other runs may be at it: they go on with what they have.
+            self.plans, self._orders, self.steps = before
 
     def leaves(self, graph: DataGraph) -> frozenset[int]:
         """Its query nodes that degrees eliminate where rows are only counted."""
@@ -105,6 +140,8 @@ class KeptQuery:
         # A copy: others may add steps while somebody counts.
         for _, words in tuple(self.steps.values()):
             yield from words.uploaded()
+        if self.reduced is not None:
+            yield from self.reduced.arrays
 
     def count_bytes(self) -> None:
         """Called when candidates were found, and at the end of each run: it may have added some."""
@@ -118,6 +155,14 @@ class KeptQuery:
             and self.masks.comparisons == masks.comparisons
             and all(map(_is_same_array, self.masks.keys, masks.keys))
         )
+
+
+class Found(NamedTuple):
+    """What was found for a query: see `KeptQuery`."""
+
+    plans: dict[object, CountPlan]
+    orders: dict[frozenset[int], list[int]]
+    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]]
 
 
 class KeptQueries:

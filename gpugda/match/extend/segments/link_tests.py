@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpugda.device.launch.kept_entries import EntryTest
 from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.reduced_graph import DirectionTest
 from gpugda.match.extend.segments.degrees import groups_seen
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_rates import Rates
@@ -22,17 +23,10 @@ if TYPE_CHECKING:
 
     PlanSteps = tuple[Eliminate | None, Sequence[ExtendStep]]
 
-__all__ = ["DirectionTest", "PlanSteps", "link_tests", "many_rows"]
+__all__ = ["PlanSteps", "link_tests", "many_rows"]
 
 _MANY_ROWS = 16
 _WITH_ROWS = (ExtendKind.NODES, ExtendKind.EXTEND)
-
-
-class DirectionTest(NamedTuple):
-    """What a link asks of the entries of one direction."""
-
-    outgoing: bool
-    test: EntryTest
 
 
 def link_tests(

@@ -7,11 +7,12 @@ all of the graph were on the device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpugda.device.graph.directory import run_starts
 from gpugda.device.launch.kept_entries import MOST_TESTS
+from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
 from gpugda.match.extend.segments.reducer import SAFETY, Reducer
 from gpugda.match.extend.segments.views import knows_relationships
@@ -21,44 +22,21 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.kept_entries import EntryTest
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.memory.uploads import Uploads
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.segments.link_tests import DirectionTest, PlanSteps
+    from gpugda.match.extend.reduced_graph import DirectionTest
+    from gpugda.match.extend.segments.link_tests import PlanSteps
     from gpugda.match.run import Run
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["ReducedGraph", "reduced_for"]
+__all__ = ["reduced_for"]
 
 _NAMES = ("outgoing", "incoming")
 _ENTRY_BYTES = 4
 _SHARE = 0.85
 """Of the free memory, for what is kept and what else is needed: the rest is for rows."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReducedGraph:
-    """A data graph's entries that some link can follow.
-
-    Args:
-        arguments: For ``GRAPH_PARAMETERS``.
-        arrays: What of it is this run's own.
-        tests: What they were chosen by.
-        kept: How many there are.
-        looked_at: Of how many.
-        uploads: Which sent them.
-    """
-
-    arguments: list[Any]
-    arrays: Sequence[DeviceArray]
-    tests: frozenset[DirectionTest]
-    kept: int
-    looked_at: int
-    uploads: Uploads
-
-    def seen(self, candidates: Candidates) -> Candidates:
-        """The same candidates, whose entries are these."""
-        return replace(candidates, arrays=replace(candidates.arrays, graph=self.arguments))
+_SHARE_TO_KEEP = 0.25
+"""Of all memory, for what stays until the query comes again, or another one needs the room."""
 
 
 def reduced_for(
@@ -81,8 +59,18 @@ def reduced_for(
     tests = link_tests(query.bound, candidates, joins, masks.nodes)
     steps = [step for _, steps in joins for step in steps]
     numbered = knows_relationships(run, steps, masked=bool(masks.relationships))
+    known = query.reduced
+    if known is not None and known.tests >= tests and known.numbered >= numbered:
+        return replace(known, uploads=None)
     with run.stage("reduce"):
-        return _reduced_graph(run, candidates, tests, least, numbered=numbered)
+        if known is not None:
+            query.reduced = None
+            run.workspace.uncount(known.nbytes)
+        found = _reduced_graph(run, candidates, tests, least, numbered=numbered)
+    if found is not None and found.nbytes <= run.workspace.budget.limit_bytes * _SHARE_TO_KEEP:
+        run.workspace.hand_over(*found.arrays)
+        query.reduced = found
+    return found
 
 
 def _reduced_graph(
@@ -109,10 +97,10 @@ def _reduced_graph(
     }
     starts = sum(_ENTRY_BYTES * _run_count(run, name) for name in expected)
     workspace = run.workspace
-    needed = starts + SAFETY * entry * sum(expected.values()) + least
+    needed = int(starts + SAFETY * entry * sum(expected.values()) + least)
+    workspace.make_room(int(needed / _SHARE))
     if not expected or needed > workspace.available * _SHARE:
         return None
-    run.workspace.make_room(int(needed))
     arguments = run.placement.arguments(workspace.budget)
     made, kept = list(arguments), 0
     arrays: list[DeviceArray] = []
@@ -129,7 +117,8 @@ def _reduced_graph(
         arrays += found.arrays()
         kept += found.total
     looked_at = run.graph.graph.relationship_count * len(expected)
-    return ReducedGraph(made, arrays, tests, kept, looked_at, workspace.uploads())
+    uploads = workspace.uploads()
+    return ReducedGraph(made, arrays, tests, numbered, kept, looked_at, uploads)
 
 
 def _run_count(run: Run, name: str) -> int:

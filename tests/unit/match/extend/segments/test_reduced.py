@@ -3,6 +3,7 @@
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from graphs import make_graph
@@ -12,9 +13,17 @@ from segmented_runs import PLANS, QUERIES, followed, graph_with_a_hub, rows, run
 from strategies import multigraphs
 
 from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.segments import whole_bytes
+from gpugda.execute.pipeline import plan_of
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
+from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
+from gpugda.result.result import Result
+from gpugda.result.summary import Summary
+from gpugda.thresholds import SegmentLimits
 
 pytestmark = [
     pytest.mark.device,
@@ -107,3 +116,44 @@ def test_few_rows_need_few_segments(context):
 def test_what_has_no_room_comes_in_segments(context):
     report = under_a_limit(context, "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)")
     assert "segments of up to" in str(list(report.steps))
+
+
+def strategy_of(context, graph, share):
+    segments = SegmentLimits(reduces=True, reduces_leaves=True)
+    decides = replace(context.profile.thresholds, segments=segments)
+    limit = int(share * whole_bytes(graph))
+    return ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
+
+
+def asked(strategy, plan):
+    report = StrategyReport()
+    table = plan.runnable.run(strategy.graph.graph, strategy, {}, report, None)
+    return Counter(map(repr, Result(table, Summary("gpu", query="")).values())), report
+
+
+def test_entries_stay_until_other_queries_need_the_room(context):
+    graph = large(3)
+    texts = [
+        f"MATCH (a:L{each})-[r]->(b:L2)-[:R0]->(c:L3)-->(a) RETURN id(r), a.id, b.id, c.id"
+        for each in range(8)
+    ]
+    plans = [plan_of(prepare(text), graph, "extend") for text in texts]
+    strategy = strategy_of(context, graph, 0.5)
+    try:
+        for plan, text in zip(plans, texts, strict=True):
+            expected, _ = rows(context, graph, text)
+            first, second = asked(strategy, plan), asked(strategy, plan)
+            assert first[0] == second[0] == expected
+            assert first[1].sent_bytes > 0
+            assert second[1].sent_bytes == 0
+            assert "there since the query ran before" in str(list(second[1].steps))
+        pairs = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
+        expected, _ = rows(context, graph, pairs)
+        found, report = asked(strategy, plan_of(prepare(pairs), graph, "extend"))
+        assert found == expected
+        assert "segments of up to" in str(list(report.steps))
+        again, report = asked(strategy, plans[0])
+        assert again == rows(context, graph, texts[0])[0]
+        assert report.sent_bytes > 0
+    finally:
+        strategy.graph.close()
