@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -57,5 +59,6 @@ def encode_label_texts(
     encoded = texts.dictionary_encode()
     parsed = [parse(text) for text in encoded.dictionary.to_pylist()]
     of_text, label_sets = encode_label_sets([*parsed, parse("")])
-    positions = encoded.indices.fill_null(len(parsed)).to_numpy(zero_copy_only=False)
+    indices = encoded.indices
+    positions = np.where(valid_entries(indices), numpy_numbers(indices), len(parsed))
     return of_text[positions], label_sets

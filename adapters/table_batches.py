@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpugda.data.arrow_numbers import arrow_numbers, arrow_texts, numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.errors import SourceError
 
@@ -195,7 +196,7 @@ def _ids_of_values(values: list[Any], origin: str, name: str) -> pa.Array:
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise SourceError(f"{origin}, row {row}: {_why_no_id(value, name, text=text)}")
     try:
-        return pa.array(values, pa.large_string() if text else pa.int64())
+        return arrow_texts(values) if text else arrow_numbers(np.array(values, np.int64))
     except OverflowError:
         row = next(row for row, value in enumerate(values, 1) if not _fits(value))
         raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
@@ -263,14 +264,14 @@ def _types(
         )
         shown = "null" if value is None else repr(value)
         raise SourceError(f"{table.origin}, row {row}: {name!r} is {shown}; a type is a text")
-    missing = pc.fill_null(pc.equal(texts, ""), fill_value=True)
-    if default:
-        texts = pc.if_else(missing, pa.scalar(default, texts.type), texts)
-    elif pc.any(missing).as_py():
-        row = pc.index(missing, value=True).as_py() + 1
+    missing = numpy_numbers(pc.binary_length(texts)) == 0  # or null
+    if default and missing.any():
+        texts = pc.if_else(pa.array(missing), pa.scalar(default, texts.type), texts)
+    elif missing.any():
+        row = int(missing.argmax()) + 1
         raise SourceError(f"{table.origin}, row {row}: {name!r} is null or empty")
     encoded = texts.dictionary_encode()
-    codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
+    codes: NDArray[np.int32] = numpy_numbers(encoded.indices)
     return codes, tuple(encoded.dictionary.to_pylist())
 
 
@@ -279,7 +280,7 @@ def _texts(raw: Any) -> pa.Array | None:
     if isinstance(raw, list):
         if not all(value is None or isinstance(value, str) for value in raw):
             return None
-        return pa.array(raw, pa.large_string())
+        return arrow_texts(raw)
     kind = raw.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
         return None

@@ -31,6 +31,7 @@ from gpugda.errors import (
     StaleSnapshotError,
     UnsupportedQueryError,
 )
+from gpugda.garbage import collection_paused
 
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
@@ -101,7 +102,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gpugda' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    with collection_paused():  # half a million objects that stay would be looked through many times
+        value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -16,9 +16,7 @@ from gpugda.answer.exports import GraphExports
 from gpugda.answer.faults import foreseen
 from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
-from gpugda.answer.profiling import profile_of
 from gpugda.answer.request import Request
-from gpugda.answer.watching import RowChanges, Watch
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from gpugda.answer.declined import Declined
+    from gpugda.answer.watching import RowChanges, Watch
     from gpugda.loading import LoadedGraph
     from gpugda.plan.estimate import Estimate
     from gpugda.plan.explain import Explanation
@@ -280,6 +279,8 @@ class Accelerator(GraphExports):
         Raises:
             As `run` with ``engine="gpu"``.
         """
+        from gpugda.answer.profiling import profile_of  # not for those who only ask
+
         how: dict[str, Any] = {"strategy": strategy, "timeout": timeout, **kwparameters}
         return profile_of(self.run(query, parameters, engine="gpu", **how))
 
@@ -326,6 +327,8 @@ class Accelerator(GraphExports):
             QueryError: It is no query.
             ConfigurationError: The source is no live database, or an argument makes no sense.
         """
+        from gpugda.answer.watching import Watch  # not for those who only ask
+
         self._check_usable()
         if not every > 0:
             raise ConfigurationError(f"every is a number of seconds above 0, not {every!r}.")

@@ -10,21 +10,30 @@ import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
+    "cache_folder",
     "can_run",
     "can_write",
     "make_private_folder",
+    "replace_file",
     "spare_folder",
     "spares",
     "user_cache",
+    "wanted_cache_folder",
     "why_not_private",
     "writable_or_spare",
 ]
 
 logger = logging.getLogger(__name__)
 
+_OFF: Final = ("", "off", "none", "0", "false")
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _spares: Final[dict[Path, Path | None]] = {}
 
@@ -135,3 +144,48 @@ def spare_folder() -> Path | None:
         logger.debug("there is no temporary folder: %s", error)
         return None
     return folder
+
+
+def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
+    """Where this program keeps things; None if that is switched off, or nothing can be written.
+
+    Where ``GPUGDA_CACHE_DIR`` cannot be written it is a private folder below the temporary one.
+
+    Raises:
+        ConfigurationError: It is no absolute path.
+    """
+    folder = wanted_cache_folder(environment)
+    return None if folder is None else writable_or_spare(folder, "gpugda")
+
+
+def wanted_cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
+    """Where ``GPUGDA_CACHE_DIR`` lets this program keep things; None if switched off.
+
+    Raises:
+        ConfigurationError: It is no absolute path.
+    """
+    text = (os.environ if environment is None else environment).get("GPUGDA_CACHE_DIR")
+    if text is None:
+        return user_cache("gpugda")
+    if text.strip().lower() in _OFF:
+        return None
+    folder = Path(text).expanduser()
+    if not folder.is_absolute():
+        raise ConfigurationError(f"GPUGDA_CACHE_DIR is {text!r}; give an absolute path, or 'off'.")
+    return folder
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file as a whole, in a private folder: others see the old one or the new one.
+
+    Raises:
+        OSError: It cannot be written; nothing is left of it.
+    """
+    make_private_folder(path.parent)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+        try:
+            file.write(content)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)

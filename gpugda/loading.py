@@ -13,7 +13,6 @@ from gpugda.data.build import build_data_graph
 from gpugda.errors import SourceError
 from gpugda.execute.pipeline import plan_of
 from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
-from gpugda.snapshot.opening import open_saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +127,8 @@ def load(
         opened = source.read(progress)
     with opened as content:
         if isinstance(content, SnapshotFolder):
+            from gpugda.snapshot.opening import open_saved  # others need none of that room
+
             saved = open_saved(content.path, trust=content.trust)
             _refuse_parts(saved.graph, source.name)
             graph, projection = saved.graph, saved.manifest.projection

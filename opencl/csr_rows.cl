@@ -8,6 +8,8 @@
        write_runs      where runs begin, their types, and their nodes
        write_rows      where the runs and the entries of each node begin
        take_starts     the start of each relationship of a list
+       look_at_pairs   of sorted numbers: loops per type, and whether two numbers of a type are the same
+       pack_pairs      of such numbers: start and end side by side, without the type
 */
 #include "work_split.h"
 
@@ -85,4 +87,22 @@ kernel void write_rows(
 
 kernel void take_starts(global const uint *starts, global const uint *places, ulong count, global uint *found) {
     FOR_EACH(i, count) found[i] = starts[places[i]];
+}
+
+kernel void look_at_pairs(
+    global const ulong *numbers, ulong count, uint type_bits, uint node_bits, volatile global uint *loops, global uint *parallel
+) {
+    ulong node_mask = (1ul << node_bits) - 1, type_mask = (1ul << type_bits) - 1;
+    FOR_EACH(i, count) {
+        ulong number = numbers[i], type = number >> node_bits & type_mask;
+        if (number >> node_bits >> type_bits == (number & node_mask)) atomic_inc(&loops[type]);
+        if (i && numbers[i - 1] == number) parallel[type] = 1;
+    }
+}
+
+kernel void pack_pairs(global const ulong *numbers, ulong count, uint type_bits, uint node_bits, global ulong *pairs) {
+    ulong node_mask = (1ul << node_bits) - 1;
+    FOR_EACH(i, count) {
+        pairs[i] = numbers[i] >> node_bits >> type_bits << node_bits | (numbers[i] & node_mask);
+    }
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.match.registry import DEFAULT_STRATEGY
@@ -61,6 +60,8 @@ class DeviceCosts:
         Raises:
             DeviceError: There is no device, or it failed.
         """
+        from gpugda.calibration.device import device_rates  # once for a machine
+
         self._rates = device_rates(self._session, again=again)
         return self._rates
 

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpugda.snapshot.store import save_snapshot
-
 if TYPE_CHECKING:
     import os
 
@@ -35,6 +33,8 @@ class GraphExports(ABC):
         Raises:
             SourceError: It cannot be written, or something else lies there.
         """
+        from gpugda.snapshot.store import save_snapshot  # rarely asked for
+
         loaded = self._complete()
         save_snapshot(
             loaded.graph,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gpugda.query.names_in_text import Named, names_in, names_of
@@ -128,6 +127,8 @@ def _known(each: Named, graph: DataGraph) -> Iterable[str]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # few queries name what is not there
+
     by_folded = {each.casefold(): each for each in known}
     found = get_close_matches(name.casefold(), by_folded, n=1)
     return by_folded[found[0]] if found else None

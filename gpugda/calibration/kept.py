@@ -9,9 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
+from gpugda.folders import cache_folder, replace_file
 from gpugda.plan.route.rates import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
-from gpugda.snapshot.cache import cache_folder
-from gpugda.snapshot.cache_folder import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path

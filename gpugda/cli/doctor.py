@@ -259,7 +259,7 @@ def _can_load(library: str) -> bool:
 # ------------------------------------------------------------------ folders and variables
 def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
     from gpugda.device.caches import pocl_folder, pyopencl_folders
-    from gpugda.snapshot.cache import wanted_cache_folder
+    from gpugda.folders import wanted_cache_folder
 
     try:
         own = wanted_cache_folder(variables)

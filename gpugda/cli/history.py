@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from prompt_toolkit.history import History, InMemoryHistory
 
-from gpugda.folders import make_private_folder, why_not_private
-from gpugda.snapshot.cache import cache_folder
-from gpugda.snapshot.cache_folder import replace_file
+from gpugda.folders import cache_folder, make_private_folder, replace_file, why_not_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

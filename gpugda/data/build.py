@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.data.column import Column
-    from gpugda.data.csr import Csr
-    from gpugda.data.sorting import RowSorter
+    from gpugda.data.sorting import RowSorter, SortedRows
     from gpugda.types import NameId
 
 __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
@@ -47,6 +46,8 @@ MAX_COUNT = 2**32 - 2
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 _PIECE = 1 << 20
+_MOST_GAPS = 4
+"""To look ids up takes as long as to add up so many gaps."""
 
 
 class Prefixes(Protocol):
@@ -135,13 +136,17 @@ def _assemble(
 ) -> DataGraph:
     label_sets = nodes.label_sets()
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
-    (outgoing, incoming), relationship_properties, relationship_ids = relationships.sorted(
-        nodes.count, sorter
-    )
+    rows, relationship_properties, relationship_ids = relationships.sorted(nodes.count, sorter)
     node_properties = nodes.properties.columns()
     label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets, label_sets.label_count)
     statistics = gather_statistics(
-        label_sets, len(types), outgoing, incoming, node_properties, relationship_properties
+        label_sets,
+        len(types),
+        rows.outgoing,
+        rows.incoming,
+        node_properties,
+        relationship_properties,
+        rows.facts,
     )
     complete = batches.properties_complete
     if not complete:
@@ -157,8 +162,8 @@ def _assemble(
         types=types,
         label_offsets=label_offsets,
         label_ids=label_ids,
-        outgoing=outgoing,
-        incoming=incoming,
+        outgoing=rows.outgoing,
+        incoming=rows.incoming,
         node_properties=PropertyStore(node_properties, complete=complete),
         relationship_properties=PropertyStore(relationship_properties, complete=complete),
         statistics=statistics,
@@ -306,7 +311,7 @@ class _Relationships:
 
     def sorted(
         self, node_count: int, sorter: RowSorter | None
-    ) -> tuple[tuple[Csr, Csr], dict[str, Column], NDArray[np.int64]]:
+    ) -> tuple[SortedRows, dict[str, Column], NDArray[np.int64]]:
         """Rows of both directions, properties and ids by index; the batches are given up.
 
         The ids are empty where they are not kept.
@@ -323,13 +328,14 @@ class _Relationships:
         with_order = bool(columns) or self._keeps_ids
         given = Unsorted(node_count, len(self.types), starts, types, ends)
         found = sorter(given, with_order=with_order) if sorter else None
-        outgoing, incoming, order = found or sorted_rows(given, with_order=with_order)
+        rows = found or sorted_rows(given, with_order=with_order)
+        order = rows.order
         if order is not None:
             for key in columns:
                 columns[key] = columns[key].moved(order)
             if self._keeps_ids:
                 ids = _ids_in(order, ids)
-        return (outgoing, incoming), columns, ids
+        return rows, columns, ids
 
     def _lookup(
         self, ids: Sequence[pa.Array], spaces: Sequence[str], origins: Sequence[Origin]
@@ -367,12 +373,19 @@ def _of_codes(codes: NDArray[np.int32], values: NDArray[NameId]) -> NDArray[Name
 
 
 def _ids_in(order: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids, none twice, at these places: where they rise without a gap, they need no look."""
-    is_gapless = len(ids) > 0 and int(ids[-1]) - int(ids[0]) == len(ids) - 1
-    if not (is_gapless and bool((ids[1:] > ids[:-1]).all())):
+    """The ids at these places; where they rise one by one but for few gaps, by sums."""
+    steps = np.diff(ids) - 1
+    gaps = np.flatnonzero(steps).tolist()
+    if len(gaps) > _MOST_GAPS or not len(ids):
         return taken(ids, order)
-    found = order.astype(np.int64)
-    found += ids[0]
+    found = np.empty(len(ids), dtype=np.int64)
+
+    def put(piece: slice) -> None:
+        np.add(order[piece], ids[0], out=found[piece])
+        for gap in gaps:
+            found[piece] += (order[piece] > gap) * steps[gap]
+
+    in_threads(put, pieces_of(len(ids), _PIECE))
     return found
 
 

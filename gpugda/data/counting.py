@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
+    from gpugda.data.sorting import RowFacts
 
 __all__ = ["LabelSets", "gather_statistics"]
 
@@ -48,12 +49,16 @@ def gather_statistics(
     incoming: Csr,
     node_properties: Mapping[str, Column],
     relationship_properties: Mapping[str, Column],
+    facts: RowFacts | None = None,
 ) -> GraphStatistics:
-    """Counts everything that ``GraphStatistics`` holds."""
-    triples, loop_counts = _count_relationships(label_sets, type_count, outgoing)
-    found, complete = pattern_counts(triples, label_sets.sets)
-    parallel_types = _parallel_types(outgoing, type_count)
+    """Counts everything that ``GraphStatistics`` holds, but for the facts that are known."""
     lengths = _run_lengths(outgoing, type_count)
+    if facts is not None and len(label_sets.sets) == 1:
+        triples, loop_counts = Triples.of_types(lengths.totals), facts.loop_counts
+    else:
+        triples, loop_counts = _count_relationships(label_sets, type_count, outgoing)
+    found, complete = pattern_counts(triples, label_sets.sets)
+    parallel_types = facts.parallel_types if facts else _parallel_types(outgoing, type_count)
     return GraphStatistics(
         node_count=outgoing.node_count,
         relationship_count=outgoing.relationship_count,
@@ -64,7 +69,7 @@ def gather_statistics(
         outgoing_degrees=_degree_summaries(outgoing, lengths),
         incoming_degrees=_degree_summaries(incoming, _run_lengths(incoming, type_count)),
         parallel_types=parallel_types,
-        has_parallel=any(parallel_types) or (type_count > 1 and _any_parallel(outgoing)),
+        has_parallel=facts.has_parallel if facts else _has_parallel(outgoing, parallel_types),
         loop_counts=loop_counts,
         closing_rates=sampled_closing_rates(outgoing, incoming),
         distinct_counts=_distinct_counts(node_properties),
@@ -110,6 +115,10 @@ def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
         last = max(first + 1, last)  # at least one node, however many relationships it has
         yield first, last
         first = last
+
+
+def _has_parallel(csr: Csr, parallel_types: tuple[bool, ...]) -> bool:
+    return any(parallel_types) or (len(parallel_types) > 1 and _any_parallel(csr))
 
 
 def _any_parallel(csr: Csr) -> bool:

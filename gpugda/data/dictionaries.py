@@ -148,11 +148,15 @@ class ObjectDictionary:
 
     Args:
         entries: The values, without repeats in that sense, in any order.
+
+    Attributes:
+        kept: What a reader made of all entries, for the next time; None where nobody did.
     """
 
-    __slots__ = ("_known", "_shown", "entries")
+    __slots__ = ("_known", "_shown", "entries", "kept")
 
     def __init__(self, entries: Sequence[Any]) -> None:
+        self.kept: Any = None
         self._shown: dict[int, Any] = {}
         self._known: dict[Any, int] | None = None
         self.entries = np.empty(len(entries), dtype=object)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.arrow import convert_array
+from gpugda.data.arrow_numbers import arrow_texts
 from gpugda.data.column import Column, ColumnKind, constant_null, to_values
 from gpugda.data.dictionaries import encode_objects, encode_strings
 from gpugda.data.temporal import is_stored_object, rezoned, temporal_from_native
@@ -130,7 +131,7 @@ def _column_of_kinds(
 
 def _string_column(values: Sequence[Any], valid: NDArray[np.bool_] | None) -> Column:
     try:
-        array = pa.array(values, type=pa.large_string())
+        array = arrow_texts(values)
     except UnicodeEncodeError as error:
         raise SourceError(
             f"the text {error.object!r} has half a surrogate pair: mend its encoding"

@@ -32,6 +32,13 @@ class Triples:
         self._lock = threading.Lock()
         self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
+    @classmethod
+    def of_types(cls, counts: Sequence[int]) -> Triples:
+        """Where all nodes have the same labels: relationships per type."""
+        made = cls(1, len(counts))
+        made._table = np.array(counts, dtype=np.int64)
+        return made
+
     def count(
         self,
         starts: NDArray[np.int32] | None,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpugda.types import NameId
 
 __all__ = [
+    "RowFacts",
     "RowSorter",
     "SortedRows",
     "Unsorted",
@@ -36,10 +37,37 @@ __all__ = [
     "stable_order",
 ]
 
-SortedRows = tuple[Csr, Csr, "NDArray[np.uint32] | None"]
-"""Outgoing and incoming rows; and, if asked for, the arrival position of each relationship."""
-
 _WORD_BITS = 64
+
+
+class RowFacts(NamedTuple):
+    """What is seen of relationships while they are sorted.
+
+    Args:
+        loop_counts: Per type.
+        parallel_types: Per type: do two of them have the same start and end?
+        has_parallel: Do two of any types?
+    """
+
+    loop_counts: tuple[int, ...]
+    parallel_types: tuple[bool, ...]
+    has_parallel: bool
+
+
+class SortedRows(NamedTuple):
+    """Relationships of both directions.
+
+    Args:
+        outgoing: Rows by start.
+        incoming: Rows by end.
+        order: The arrival position of each relationship, if asked for.
+        facts: None where nobody looked.
+    """
+
+    outgoing: Csr
+    incoming: Csr
+    order: NDArray[np.uint32] | None
+    facts: RowFacts | None = None
 
 
 class Unsorted(NamedTuple):
@@ -114,7 +142,8 @@ def sorted_rows(given: Unsorted, *, with_order: bool) -> SortedRows:
     """
     into = given.entries(slice(None))
     outgoing, order = outgoing_csr(given, with_order=with_order, into=into)
-    return outgoing, reversed_csr(outgoing, given.type_count, given.entries_of_ends()), order
+    incoming = reversed_csr(outgoing, given.type_count, given.entries_of_ends())
+    return SortedRows(outgoing, incoming, order)
 
 
 def outgoing_csr(

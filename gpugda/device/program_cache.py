@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError
-from gpugda.folders import why_not_private
+from gpugda.folders import cache_folder, replace_file, why_not_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,8 +35,6 @@ _UNUSED_SECONDS = 180 * 86_400.0
 
 def program_folder() -> Path | None:
     """Where programs lie: beside the snapshots; None where that is switched off or not private."""
-    from gpugda.snapshot.cache import cache_folder
-
     try:
         folder = cache_folder()
         if folder is None:
@@ -87,8 +85,6 @@ def keep_program(path: Path | None, binary: bytes) -> None:
     """Keeps a program; failing is logged, no error."""
     if path is None:
         return
-    from gpugda.snapshot.cache_folder import replace_file
-
     try:
         replace_file(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
         _remove_unused(path.parent)

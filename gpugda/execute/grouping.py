@@ -11,6 +11,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.stable_order import stable_order
 from gpugda.expressions.operands import Operand, used_codes
+from gpugda.expressions.temporal.read_rows import moments_of
 from gpugda.values import group_key
 
 if TYPE_CHECKING:
@@ -148,6 +149,10 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     dictionary = column.dictionary
     if dictionary is None or len(dictionary) == 0:  # then all rows are null
         return np.zeros(len(column), dtype=np.int64), 0, 1
+    moments = moments_of(column)
+    if moments is not None:
+        ranks, codes_of = np.unique(moments.ranks(), return_inverse=True)
+        return codes_of.reshape(-1)[column.values], 0, len(ranks)
     used, places = used_codes(column.values, len(dictionary))
     numbers: dict[Any, int] = {}
     codes = [

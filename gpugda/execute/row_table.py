@@ -11,6 +11,7 @@ from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.data.pieces import PiecedColumn, can_stay_apart
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
+from gpugda.expressions.temporal.rows import joined_moments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,8 @@ def _joined(pieces: Sequence[Operand], counts: Sequence[int]) -> Operand:
     kinds = {each.kind for each in columns if each.valid is None or each.valid.any()}
     dictionaries = {id(column.dictionary) for column in columns}
     if len(kinds) > 1 or (ColumnKind.OBJECT in kinds and len(dictionaries) > 1):
-        return _joined_values(columns)
+        moments = joined_moments(columns)
+        return _joined_values(columns) if moments is None else moments
     return concatenate(columns, counts)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.stable_order import stable_order_of_keys
 from gpugda.expressions.operands import Constant, Operand, take, used_codes
+from gpugda.expressions.temporal.read_rows import moments_of
 from gpugda.values import order_key
 
 if TYPE_CHECKING:
@@ -152,6 +153,10 @@ def _object_order(column: Column) -> NDArray[np.int64]:
     dictionary = column.dictionary
     if dictionary is None or len(dictionary) == 0:  # then all rows are null
         return np.zeros(len(column), dtype=np.int64)
+    moments = moments_of(column)
+    if moments is not None:
+        ordered: NDArray[np.int64] = moments.ranks()[column.values]
+        return ordered
     used, places = used_codes(column.values, len(dictionary))
     keys = [order_key(value) for value in dictionary.values(used.astype(np.int32))]
     ranks = np.zeros(len(keys), dtype=np.int64)

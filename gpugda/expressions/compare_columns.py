@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda import values
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.boolean_columns import UNKNOWN, Truth, not_, pairwise
+from gpugda.expressions.compare_moments import moments_equal, moments_less
 from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less
 from gpugda.expressions.operands import Constant, Flags, Operand, both, inverted, validity
 from gpugda.expressions.text_columns import common_codes, texts_equal, texts_less
@@ -54,7 +55,8 @@ def equal(left: Operand, right: Operand, row_count: int, cache: Cache) -> Truth:
     if "null" in (kind, other):
         return UNKNOWN
     if kind is None or other is None or _both_constant(left, right):
-        return pairwise(values.equals, left, right, row_count)
+        found = moments_equal(left, right)
+        return pairwise(values.equals, left, right, row_count) if found is None else found
     valid = both(validity(left), validity(right))
     if kind != other:
         return Truth(False, valid)
@@ -65,6 +67,9 @@ def equal(left: Operand, right: Operand, row_count: int, cache: Cache) -> Truth:
 def _less(left: Operand, right: Operand, or_equal: bool, row_count: int, cache: Cache) -> Truth:
     kind, other = kind_of_operand(left), kind_of_operand(right)
     if kind is None or other is None or _both_constant(left, right):
+        found = moments_less(left, right, or_equal=or_equal)
+        if found is not None:
+            return found
         return pairwise(lambda a, b: values.less(a, b, or_equal=or_equal), left, right, row_count)
     if kind != other or kind == "null":
         return UNKNOWN

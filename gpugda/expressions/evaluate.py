@@ -1,31 +1,26 @@
-"""Expressions over columns: one evaluation for all rows."""
+"""Expressions over columns: one evaluation for all rows.
+
+What evaluates a class of syntax nodes is loaded when the first such node is met: most queries have
+few of them.
+"""
 
 from __future__ import annotations
 
 from functools import reduce
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.environment import Environment
-from gpugda.expressions.evaluation import (
-    arithmetic,
-    calls,
-    case,
-    composed,
-    comprehension,
-    conditions,
-    labels,
-    parts,
-    reducing,
-)
 from gpugda.expressions.evaluation.evaluator import Evaluator, Handlers
 from gpugda.expressions.operands import Constant, Evaluated, Operand, as_column, check_faults
+from gpugda.garbage import collection_paused
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gpugda.data.columns import Column
     from gpugda.expressions.boolean_columns import Truth
@@ -104,43 +99,75 @@ def _output(evaluator: Evaluator, node: Any) -> Evaluated:
     return Evaluated(evaluator.environment.outputs[node.position])
 
 
+def _all_of(
+    places: Mapping[type, str], known: Mapping[type, Callable[[Evaluator, Any], Any]]
+) -> Mapping[type, Callable[[Evaluator, Any], Any]]:
+    """Functions by the nodes that they evaluate.
+
+    Args:
+        places: Module of `gpugda.expressions.evaluation` and name of each that is not loaded yet.
+        known: The others.
+    """
+    every = dict(known)
+
+    def later(kind: type, place: str) -> Callable[[Evaluator, Any], Any]:
+        def first(evaluator: Evaluator, node: Any) -> Any:
+            module, _, name = place.partition(".")
+            with collection_paused():
+                loaded = import_module(f"gpugda.expressions.evaluation.{module}")
+            every[kind] = getattr(loaded, name)
+            return every[kind](evaluator, node)
+
+        return first
+
+    every.update({kind: later(kind, place) for kind, place in places.items()})
+    return every
+
+
 _HANDLERS = Handlers(
-    conditions={
-        ast.Unary: conditions.unary,
-        ast.Binary: conditions.binary,
-        ast.Comparison: conditions.comparison,
-        ast.LabelPredicate: labels.label_predicate,
-        ast.TypePredicate: conditions.type_predicate,
-        ast.NormalizedPredicate: conditions.normalized_predicate,
-        ast.ListPredicate: comprehension.list_predicate,
-        ast.AllReduce: reducing.all_reduce,
-    },
-    values={
-        ast.Literal: _literal,
-        ast.Parameter: _parameter,
-        ast.Variable: _variable,
-        ast.Unary: arithmetic.signed,
-        ast.Binary: arithmetic.binary,
-        ast.Property: parts.property_access,
-        ast.Subscript: parts.subscript,
-        ast.Slice: parts.slice_of,
-        ast.FunctionCall: calls.call,
-        ast.Trim: calls.trim,
-        ast.Case: case.case,
-        ast.CaseOperand: case.case_operand,
-        ast.ListLiteral: composed.list_literal,
-        ast.MapLiteral: composed.map_literal,
-        ast.MapProjection: composed.map_projection,
-        ast.ListComprehension: comprehension.list_comprehension,
-        ast.Reduce: reducing.reduce_list,
-        ast.ExistsSubquery: _subquery,
-        ast.CountSubquery: _subquery,
-        ast.CollectSubquery: _subquery,
-        ast.PatternExpression: _subquery,
-        ast.PatternComprehension: _subquery,
-        ast.ShortestPathExpression: _subquery,
-        KeyReference: _key,
-        AggregateReference: _aggregate,
-        ColumnReference: _output,
-    },
+    conditions=_all_of(
+        {
+            ast.Unary: "conditions.unary",
+            ast.Binary: "conditions.binary",
+            ast.Comparison: "conditions.comparison",
+            ast.LabelPredicate: "labels.label_predicate",
+            ast.TypePredicate: "conditions.type_predicate",
+            ast.NormalizedPredicate: "conditions.normalized_predicate",
+            ast.ListPredicate: "comprehension.list_predicate",
+            ast.AllReduce: "reducing.all_reduce",
+        },
+        {},
+    ),
+    values=_all_of(
+        {
+            ast.Unary: "arithmetic.signed",
+            ast.Binary: "arithmetic.binary",
+            ast.Property: "parts.property_access",
+            ast.Subscript: "parts.subscript",
+            ast.Slice: "parts.slice_of",
+            ast.FunctionCall: "calls.call",
+            ast.Trim: "calls.trim",
+            ast.Case: "case.case",
+            ast.CaseOperand: "case.case_operand",
+            ast.ListLiteral: "composed.list_literal",
+            ast.MapLiteral: "composed.map_literal",
+            ast.MapProjection: "composed.map_projection",
+            ast.ListComprehension: "comprehension.list_comprehension",
+            ast.Reduce: "reducing.reduce_list",
+        },
+        {
+            ast.Literal: _literal,
+            ast.Parameter: _parameter,
+            ast.Variable: _variable,
+            ast.ExistsSubquery: _subquery,
+            ast.CountSubquery: _subquery,
+            ast.CollectSubquery: _subquery,
+            ast.PatternExpression: _subquery,
+            ast.PatternComprehension: _subquery,
+            ast.ShortestPathExpression: _subquery,
+            KeyReference: _key,
+            AggregateReference: _aggregate,
+            ColumnReference: _output,
+        },
+    ),
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.match.join_progress import JoinProgress
+    from gpugda.plan.join_rates import Corrections
     from gpugda.plan.operator_tree import OperatorNode
 
 __all__ = ["Embeddings", "Masks", "MostBytes", "StrategyReport"]
@@ -68,6 +69,7 @@ class StrategyReport:
         sent_bytes: Of the data graph, where it is too large for the device.
         spilled_bytes: Of rows that went to disk, where they were too many for the host.
         explored: Were candidates left out that lack a fitting neighbour?
+        corrections: Of the rates by which its plan was found: see `Rates`.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -80,3 +82,4 @@ class StrategyReport:
     sent_bytes: int = 0
     spilled_bytes: int = 0
     explored: bool = False
+    corrections: Corrections | None = None

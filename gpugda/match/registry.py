@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
+from gpugda.garbage import collection_paused
 from gpugda.match.need import Groups, Rows
 from gpugda.match.report import oriented_text
 from gpugda.plan.matching_order import make_plan
@@ -44,7 +45,8 @@ class _Strategies(MutableMapping[str, "type[Matcher]"]):
         found = self._loaded[name]
         if found is None:
             module, _, attribute = _PLACES[name].partition(":")
-            found = self._loaded[name] = getattr(import_module(module), attribute)
+            with collection_paused():
+                found = self._loaded[name] = getattr(import_module(module), attribute)
         assert found is not None
         return found
 

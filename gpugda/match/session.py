@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from gpugda.device.apart import CompilingApart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.graph.row_building import build_rows
 from gpugda.device.linker import check_linker
 from gpugda.device.program import is_everything_built
 from gpugda.device.warming import Warming
@@ -158,6 +157,8 @@ class DeviceSession:
         wanted_from = context.profile.sorted_from
         if wanted_from is None or count < wanted_from:
             return None
+        from gpugda.device.graph.row_building import build_rows  # of large graphs only
+
         return build_rows(context, given, with_order=with_order)
 
     @property

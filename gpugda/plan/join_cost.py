@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import kept_share
+from gpugda.plan.join_rates import COST_OF_ROW, EACH_FURTHER, kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinCost", "links_among"]
 
-_COST_OF_ROW = 4.0
-"""Of making a row, in pairs that are tested."""
+_LEAST = 1e-3
+"""Fewer rows are not told apart from none."""
 
 
 def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[BoundRelationship]]:
@@ -55,7 +55,7 @@ class JoinCost:
         for node in core:
             pairs, factor = self._added(node, reached, met)
             is_made = node != core[-1] or not counts_last
-            cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
+            cost += rows * (pairs + (COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
             ready = {
                 each
@@ -66,7 +66,7 @@ class JoinCost:
                 pairs, factor = self._step(each, self._around[each], met)
                 cost += rows * pairs
                 rows *= min(1.0, factor)
-                cost += rows * _COST_OF_ROW
+                cost += rows * COST_OF_ROW
             waiting -= ready
         return cost
 
@@ -82,6 +82,32 @@ class JoinCost:
                 rows *= each.selectivity if node in ends and ends <= reached else 1.0
             found.append(rows)
         return found
+
+    def corrections(
+        self, made: Sequence[int], comparisons: Sequence[Comparison] = ()
+    ) -> dict[tuple[int, int, bool], float]:
+        """What rates lack or have too much where a run made so many rows after each node."""
+        expected = self.rows(comparisons)
+        found: dict[tuple[int, int, bool], float] = {}
+        reached, met = set[int](), set[int]()
+        for number, node in enumerate(self._order):
+            links = self._selecting(node, reached)
+            before = number and made[number - 1] / max(expected[number - 1], _LEAST)
+            ratio = made[number] / max(expected[number], _LEAST) / (before or 1.0)
+            # As in `kept_share`, where all of them select.
+            each_one = ratio ** (1 / (sum([EACH_FURTHER**each for each in range(len(links))]) or 1))
+            for each in links:
+                other = each.other_end(node)
+                found[each.position, other, other in met] = each_one
+                if other not in met:
+                    found[each.position, node, False] = each_one
+            self._added(node, reached, met)
+        return {key: factor for key, factor in found.items() if factor > 0}
+
+    def _selecting(self, node: int, reached: Set[int]) -> list[BoundRelationship]:
+        """Relationships to nodes that are there, but for implied ones."""
+        links = [each for each in self._around[node] if each.other_end(node) in reached]
+        return [each for each in links if each.position not in self._rates.implied]
 
     def _added(self, node: int, reached: set[int], met: set[int]) -> tuple[float, float]:
         """Pairs, and rows, per row where this node is added to those; it then is one of them."""

@@ -10,7 +10,6 @@ from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
-from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement, statement_of
 from gpugda.query.unsupported import check_supported
 
@@ -48,6 +47,8 @@ def _prepare(text: str) -> Query | Statement | QueryError:
         try:
             check_supported(tree)
         except UnsupportedQueryError:
+            from gpugda.query.scopes import check_query  # most texts come without it
+
             # Without a prefix the server's own version holds: what the newest knows may be right.
             check_query(tree, version=25)
             return statement_of(tree)
@@ -69,6 +70,8 @@ def check_compiles(statement: Statement, version: int) -> None:
 
 
 def _refusal(tree: ast.Query, version: int) -> QueryError | None:
+    from gpugda.query.scopes import check_query
+
     try:
         check_query(tree, version)
     except QueryError as error:

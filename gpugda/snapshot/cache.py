@@ -17,32 +17,32 @@ import shutil
 import threading
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from gpugda.config import parse_bytes
-from gpugda.errors import ConfigurationError, SourceError
-from gpugda.folders import make_private_folder, user_cache, why_not_private, writable_or_spare
+from gpugda.errors import SourceError
+from gpugda.folders import cache_folder, make_private_folder, why_not_private
 from gpugda.ports import DatabaseVersion, Projection
+from gpugda.process import host_token
 from gpugda.snapshot.cache_folder import lock_folder, remove_leftovers
 from gpugda.snapshot.graph_arrays import saved_bytes
 from gpugda.snapshot.manifest import VERSION, Manifest, read_manifest
 from gpugda.snapshot.opening import open_snapshot
-from gpugda.snapshot.store import host_token, save_snapshot
+from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["CacheKey", "SnapshotCache", "cache_folder", "open_cache", "wanted_cache_folder"]
+__all__ = ["CacheKey", "SnapshotCache", "open_cache"]
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_SIZE = 4 * 2**30
-_OFF = ("", "off", "none", "0", "false")
 _SUFFIX = ".snapshot"
 _LOCK_SECONDS = 10.0
 _ALL = Projection()
@@ -237,35 +237,6 @@ class SnapshotCache:
             logger.warning("snapshots are not cached: %s", reason)
         self._warned = reason
         return not reason
-
-
-def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where this program keeps things; None if that is switched off, or nothing can be written.
-
-    Where ``GPUGDA_CACHE_DIR`` cannot be written it is a private folder below the temporary one.
-
-    Raises:
-        ConfigurationError: It is no absolute path.
-    """
-    folder = wanted_cache_folder(environment)
-    return None if folder is None else writable_or_spare(folder, "gpugda")
-
-
-def wanted_cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where ``GPUGDA_CACHE_DIR`` lets this program keep things; None if switched off.
-
-    Raises:
-        ConfigurationError: It is no absolute path.
-    """
-    text = (os.environ if environment is None else environment).get("GPUGDA_CACHE_DIR")
-    if text is None:
-        return user_cache("gpugda")
-    if text.strip().lower() in _OFF:
-        return None
-    folder = Path(text).expanduser()
-    if not folder.is_absolute():
-        raise ConfigurationError(f"GPUGDA_CACHE_DIR is {text!r}; give an absolute path, or 'off'.")
-    return folder
 
 
 def open_cache(environment: Mapping[str, str] | None = None) -> SnapshotCache | None:

@@ -12,12 +12,10 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from gpugda.folders import make_private_folder
-from gpugda.snapshot.store import host_token, is_alive
+from gpugda.process import host_token, is_alive
 
 if sys.platform != "win32":
     import fcntl
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "lock_folder",
     "remove_leftovers",
-    "replace_file",
 ]
 
 logger = logging.getLogger(__name__)
@@ -39,22 +36,6 @@ _DAY_SECONDS = 86_400.0
 _PAUSE_SECONDS = 0.05
 # What a save, or a removal, leaves when its process is killed.
 _LEFTOVER = re.compile(r"\..+\.([0-9a-f]{8})\.(\d+)\.\w+\.(tmp|gone)")
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file as a whole, in a private folder: others see the old one or the new one.
-
-    Raises:
-        OSError: It cannot be written; nothing is left of it.
-    """
-    make_private_folder(path.parent)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-        try:
-            file.write(content)
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, path)
 
 
 @contextlib.contextmanager

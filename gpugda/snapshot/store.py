@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import re
 import shutil
 import tempfile
-import zlib
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import SourceError
 from gpugda.ports import Projection
+from gpugda.process import host_token, is_alive
 from gpugda.snapshot.array_files import checksums, map_file, write_arrays
 from gpugda.snapshot.graph_arrays import column_arrays, graph_arrays, property_entries
 from gpugda.snapshot.manifest import MANIFEST, FileEntry, Manifest, is_snapshot, read_manifest
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.ports import DatabaseVersion
 
-__all__ = ["host_token", "is_alive", "save_snapshot"]
+__all__ = ["save_snapshot"]
 
 logger = logging.getLogger(__name__)
 
@@ -110,22 +109,6 @@ def _remove_leftovers(folder: Path) -> None:
         found = pattern.fullmatch(path.name)
         if found and not path.is_symlink() and not is_alive(int(found[1])):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def host_token() -> str:
-    """Stands for this machine in names; a shared folder has files of several."""
-    return f"{zlib.crc32(platform.node().encode()):08x}"
-
-
-def is_alive(process: int) -> bool:
-    """Whether there is such a process on this machine."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):  # it is another user's
-        return True
-    return True
 
 
 def _write(

@@ -4,7 +4,7 @@ As a program, on two servers beside this process, the first with the plugin, the
 python tests/benchmarks/test_plugin.py --uri bolt://localhost:7687 --pid PID --bare-uri bolt://localhost:7688
 The first one holds a graph, such as that of test_export.py; the second one only takes commits. Pages
 and plugin take turns, and so do the commits. With --pid the server's processor time is told, which says more than
-seconds do where the machine is busy.
+seconds do where the machine is busy; with --bare-pid also that of commits. --turns 0 leaves the reading out.
 """
 
 from __future__ import annotations
@@ -112,18 +112,30 @@ def _compare(one, other) -> None:
 
 
 # ------------------------------------------------------------------ writing
-def measure_commits(uri: str, bare_uri: str, commits: int, chunk: int = 2_000) -> dict[str, float]:
-    """Commits a second with a plugin that is followed, and without; in turns of a chunk each."""
+def measure_commits(
+    uri: str,
+    bare_uri: str,
+    commits: int,
+    chunk: int = 1_000,
+    pids: tuple[int | None, int | None] = (None, None),
+) -> dict[str, float]:
+    """Commits a second with a plugin that is followed, and without; in turns of a chunk each.
+
+    With ``pids``, of both servers, also what a commit takes of their processor time.
+    """
     with GraphDatabase.driver(uri) as plugged, GraphDatabase.driver(bare_uri) as bare:
         plugged.execute_query("CALL gpugda.follow(['x'], [])")
         drivers = {"plugin": plugged, "bare": bare}
         for driver in (*drivers.values(), *drivers.values()):
             _burst(driver, chunk)
+        marks = [server_seconds(pid) for pid in pids]
         turns = []
         for turn in range(max(1, commits // chunk)):
             order = list(drivers) if turn % 2 else list(reversed(drivers))
             turns.append({way: _burst(drivers[way], chunk) for way in order})
+        spent = [server_seconds(pid) - mark for pid, mark in zip(pids, marks, strict=True)]
     seconds = {way: sum(turn[way] for turn in turns) for way in drivers}
+    processor = {"processor_ratio": round(spent[0] / spent[1], 3)} if all(pids) else {}
     return {
         **{
             f"{way}_commits_per_second": round(len(turns) * chunk / taken)
@@ -131,6 +143,7 @@ def measure_commits(uri: str, bare_uri: str, commits: int, chunk: int = 2_000) -
         },
         "ratio": round(seconds["bare"] / seconds["plugin"], 3),
         "median_ratio": round(statistics.median(t["bare"] / t["plugin"] for t in turns), 3),
+        **processor,
     }
 
 
@@ -170,13 +183,17 @@ def main() -> None:
     parser.add_argument("--uri", required=True)
     parser.add_argument("--pid", type=int)
     parser.add_argument("--bare-uri")
+    parser.add_argument("--bare-pid", type=int)
     parser.add_argument("--turns", type=int, default=4)
     parser.add_argument("--commits", type=int, default=100_000)
     arguments = parser.parse_args()
     with suppress(KeyboardInterrupt):
-        print(json.dumps(measure_export(arguments.uri, arguments.pid, arguments.turns), indent=1))
+        if arguments.turns:
+            found = measure_export(arguments.uri, arguments.pid, arguments.turns)
+            print(json.dumps(found, indent=1))
         if arguments.bare_uri:
-            found = measure_commits(arguments.uri, arguments.bare_uri, arguments.commits)
+            pids = arguments.pid, arguments.bare_pid
+            found = measure_commits(arguments.uri, arguments.bare_uri, arguments.commits, pids=pids)
             print(json.dumps(found, indent=1))
 
 

@@ -7,12 +7,16 @@ As a test: `make bench`. By hand, on any device:
 Directed triangles of an R-MAT graph (a=0.57), and of a random graph with as many nodes and as many
 relationships as give the same number of pairs: for each relationship the shorter list of its ends.
 Both strategies must count the same. The ratio may be 1.5: cost grows with pairs, not with skew.
+
+The roofline: a pair has to read the four bytes of a neighbour. How much of what the device's memory
+can read in that time is this? Above 100 % caches hold the lists, or fewer pairs were tested.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -28,8 +32,13 @@ from benchmarks.test_strategies import (  # noqa: E402
 )
 
 import gpugda  # noqa: E402
+from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
+from gpugda.device.memory.buffers import MemoryBudget, Workspace  # noqa: E402
 
 MOST = 1.5
+ENTRY_BYTES = 4
+COPIED, COPIES, REPEATS = 1 << 28, 4, 5
+"""Bytes of the array; copies that are timed together; how often."""
 STEPS = 12
 """Of the search for the number of relationships."""
 
@@ -56,8 +65,26 @@ def uniform_with(nodes: int, pairs: int, at_least: int) -> tuple[np.ndarray, np.
     return uniform_ends(nodes, low)
 
 
+def read_bandwidth(device: str | None) -> float:
+    """Bytes a second that the device's memory reads, or writes, while an array is copied."""
+    context, times = DeviceContext(choose_device(device)), []
+    with Workspace(context, MemoryBudget(4 * COPIED)) as workspace:
+        source, target = (workspace.allocate(COPIED // 4, np.uint32) for _ in range(2))
+        for each in (source, target):
+            workspace.fill(each, 1)
+        for _ in range(REPEATS):
+            context.finish()
+            started = time.perf_counter()
+            for _ in range(COPIES):
+                workspace.copy(source, target, 0)
+            context.finish()
+            times.append(time.perf_counter() - started)
+    context.close()
+    return 2 * COPIES * COPIED / min(times)
+
+
 def nanoseconds_per_pair(
-    name: str, ends: tuple[np.ndarray, np.ndarray], nodes: int, device: str | None
+    name: str, ends: tuple[np.ndarray, np.ndarray], nodes: int, device: str | None, bandwidth: float
 ) -> float:
     pairs = pair_count(*ends, nodes)
     with gpugda.connect(as_graph(*ends, nodes), device=device) as accelerator:
@@ -67,7 +94,8 @@ def nanoseconds_per_pair(
     each = found * 1e6 / pairs
     print(
         f"{name}: {len(ends[0]):,} relationships, {pairs:,} pairs, {expected:,} triangles; "
-        f"{found:.2f} ms, {each:.3f} ns a pair; {device}",
+        f"{found:.2f} ms, {each:.3f} ns a pair, "
+        f"{ENTRY_BYTES / each / bandwidth * 1e9:.0%} of the bandwidth; {device}",
         flush=True,
     )
     return each
@@ -77,9 +105,11 @@ def compare(scale: int, device: str | None) -> float:
     """How many times as long a pair takes on the skewed graph."""
     nodes, skewed = 1 << scale, rmat_ends(scale)
     uniform = uniform_with(nodes, pair_count(*skewed, nodes), len(skewed[0]))
-    ratio = nanoseconds_per_pair("R-MAT", skewed, nodes, device) / nanoseconds_per_pair(
-        "uniform", uniform, nodes, device
-    )
+    bandwidth = read_bandwidth(device)
+    print(f"memory bandwidth: {bandwidth / 1e9:,.0f} GB/s", flush=True)
+    graphs = (("R-MAT", skewed), ("uniform", uniform))
+    each = [nanoseconds_per_pair(name, ends, nodes, device, bandwidth) for name, ends in graphs]
+    ratio = each[0] / each[1]
     print(f"scale {scale}: a pair takes {ratio:.2f} times as long where hubs are heavy", flush=True)
     return ratio
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.device.graph import row_building
 from gpugda.device.graph.row_building import build_rows
@@ -24,7 +25,7 @@ def made(count, node_count, type_count):
 
 
 def arrays(rows):
-    outgoing, incoming, order = rows
+    outgoing, incoming, order, _ = rows
     return [*outgoing.parts, *incoming.parts, order]
 
 
@@ -44,6 +45,23 @@ def test_rows_are_those_of_the_host(context, count, node_count, type_count, with
             np.testing.assert_array_equal(one, other)
     found[0].check()
     found[1].check()
+    labels = LabelSets(np.zeros(node_count, dtype=np.int32), [[]], 0)
+    for sets in (labels, LabelSets(np.arange(node_count, dtype=np.int32) % 2, [[], [0]], 1)):
+        wanted = gather_statistics(sets, type_count, *expected[:2], {}, {})
+        assert gather_statistics(sets, type_count, *found[:2], {}, {}, found.facts) == wanted
+
+
+@pytest.mark.parametrize("node_count", [3, 1000])
+@pytest.mark.parametrize("kinds", [[0, 0, 0], [0, 1, 0], [2, 1, 0]])
+@pytest.mark.parametrize("ends", [[(0, 1), (2, 2), (0, 1)], [(0, 1), (1, 0), (2, 1)]])
+def test_what_is_seen_while_sorting(context, node_count, kinds, ends):
+    starts, stops = np.array(ends, dtype=np.uint32).T.copy()
+    given = Unsorted(node_count, 3, starts, np.array(kinds, dtype=np.uint16), stops)
+    facts = build_rows(context, given, with_order=False).facts
+    rows = list(zip(kinds, ends, strict=True))
+    loops = [sum(kind == each and a == b for kind, (a, b) in rows) for each in range(3)]
+    parallel = [kinds[0] == each == kinds[2] and ends[0] == ends[2] for each in range(3)]
+    assert facts == (tuple(loops), tuple(parallel), ends[0] == ends[2])
 
 
 def test_what_has_no_place_is_left_to_the_host(context, monkeypatch):

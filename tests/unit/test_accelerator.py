@@ -124,7 +124,7 @@ def test_an_estimates_seconds_follow_the_work_and_the_rates(people, monkeypatch)
     more = people.estimate(text).seconds
     assert people.estimate("MATCH (a)-->(b) RETURN a.name").seconds < more < 0.25
     slow = replace(CPU_DEVICE, query_seconds=5.0)
-    monkeypatch.setattr("gpugda.answer.device_costs.device_rates", lambda session, again: slow)
+    monkeypatch.setattr("gpugda.calibration.device.device_rates", lambda session, again: slow)
     people.calibrate()
     assert people.estimate(text).seconds == pytest.approx(more + 5.0, abs=0.1)
 

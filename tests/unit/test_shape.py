@@ -65,6 +65,34 @@ def test_importing_loads_nothing_heavy():
 
 
 @pytest.mark.device
+def test_a_first_count_loads_what_it_needs():
+    rare = [
+        "asyncio",
+        "neo4j",
+        "pandas",  # which Arrow loads for any list of Python's
+        "gpugda.answer.profiling",
+        "gpugda.answer.watching",
+        "gpugda.calibration.device",
+        "gpugda.expressions.evaluation.applied",
+        "gpugda.match.extend.segments.reduced",
+        "gpugda.query.scopes",
+        "gpugda.snapshot.store",
+    ]
+    code = (
+        "import sys, gpugda\n"
+        "nodes = {'id': ['a', 'b'], 'labels': ['A', None], 'name': ['Ann', None]}\n"
+        "made = gpugda.graph(nodes, {'source': ['a'], 'target': ['b'], 'type': ['R']})\n"
+        "with gpugda.connect(made) as opened:\n"
+        "    rows = opened.run('MATCH (a)-->(b) RETURN count(*)', engine='gpu').values()\n"
+        f"print(rows, [m for m in {rare} if m in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    assert out.strip() == "[[1]] []"
+
+
+@pytest.mark.device
 def test_a_first_query_loads_what_it_needs():
     rare = [
         "regex",

@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.data.csr import Csr
 from gpugda.data.identifiers import MOST_SHORT_IDS
 from gpugda.data.node_ranges import bits_for
+from gpugda.data.sorting import SortedRows
 from gpugda.data.threads import in_threads, pieces_of
 from gpugda.device.launch.csr_rows import CsrRows, Relationships
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
@@ -18,8 +19,7 @@ from gpugda.errors import DeviceError, MemoryLimitError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.node_ranges import Entries
-    from gpugda.data.sorting import SortedRows, Unsorted
+    from gpugda.data.sorting import Unsorted
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.csr_rows import Directory
     from gpugda.device.memory.buffers import DeviceArray
@@ -58,28 +58,28 @@ def build_rows(context: DeviceContext, given: Unsorted, *, with_order: bool) -> 
     rows = CsrRows(context, node_count, node_bits, type_bits)
     try:
         with context.lock, Workspace(context, MemoryBudget(limit)) as workspace:
-            return _built(rows, workspace, given.entries(slice(None)), with_order=with_order)
+            return _built(rows, workspace, given, with_order=with_order)
     except (DeviceError, MemoryLimitError) as error:
         _LOGGER.info("the host sorts %d relationships: %s", count, error)
         return None
 
 
-def _built(
-    rows: CsrRows, workspace: Workspace, entries: Entries, *, with_order: bool
-) -> SortedRows:
+def _built(rows: CsrRows, workspace: Workspace, given: Unsorted, *, with_order: bool) -> SortedRows:
+    entries = given.entries(slice(None))
     what, types = "relationships", entries.types
-    given = Relationships(
+    arrived = Relationships(
         workspace.upload(entries.rows, what),
         None if types is None else workspace.upload(types, what),
         workspace.upload(entries.neighbours, what),
     )
-    numbers, places = rows.outgoing(workspace, given, with_order=with_order)
+    numbers, places = rows.outgoing(workspace, arrived, with_order=with_order)
     order = None if places is None else _fetched(workspace, places)
+    facts = rows.facts(workspace, numbers, given.type_count)
     directory = rows.outgoing_directory(workspace, numbers)
     numbers, indexes, sources, targets = rows.turned(workspace, numbers)
     outgoing = _csr(workspace, directory, targets, None)
     found, neighbours, indexes = rows.incoming(workspace, numbers, indexes, sources)
-    return outgoing, _csr(workspace, found, neighbours, indexes), order
+    return SortedRows(outgoing, _csr(workspace, found, neighbours, indexes), order, facts)
 
 
 def _csr(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gpugda.data.sorting import RowFacts
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.radix_sort import RadixSort
 from gpugda.device.program import Kernel, get_kernel
@@ -68,6 +69,8 @@ class CsrRows:
         self._write_runs = kernel("write_runs", "bQIIQbbbbb")
         self._write_rows = kernel("write_rows", "bbQQbb")
         self._take_starts = kernel("take_starts", "bbQb")
+        self._look_at_pairs = kernel("look_at_pairs", "bQIIbb")
+        self._pack_pairs = kernel("pack_pairs", "bQIIb")
 
     def outgoing(
         self, workspace: Workspace, relationships: Relationships, *, with_order: bool
@@ -85,6 +88,33 @@ class CsrRows:
         )
         workspace.release(*relationships)
         return self._sort.run(workspace, numbers, places, 2 * self._node_bits + self._type_bits)
+
+    def facts(self, workspace: Workspace, numbers: DeviceArray, type_count: int) -> RowFacts:
+        """What the sorted numbers tell of loops and parallel relationships."""
+        loops, parallel = self._seen(workspace, numbers, self._type_bits, type_count)
+        has_parallel = any(parallel)
+        if type_count > 1 and not has_parallel:
+            pairs = workspace.allocate(numbers.count, np.uint64, "pairs of nodes")
+            bits = self._type_bits, self._node_bits
+            self._pack_pairs(numbers.count, numbers, numbers.count, *bits, pairs)
+            pairs, _ = self._sort.run(workspace, pairs, None, 2 * self._node_bits)
+            has_parallel = any(self._seen(workspace, pairs, 0, 1)[1])
+            workspace.release(pairs)
+        return RowFacts(loops, parallel, has_parallel)
+
+    def _seen(
+        self, workspace: Workspace, numbers: DeviceArray, type_bits: int, type_count: int
+    ) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+        """Loops per type, and which types have two numbers that are the same."""
+        loops, parallel = (workspace.allocate(type_count, np.uint32, "facts") for _ in range(2))
+        for each in (loops, parallel):
+            workspace.fill(each, 0)
+        bits = type_bits, self._node_bits
+        self._look_at_pairs(numbers.count, numbers, numbers.count, *bits, loops, parallel)
+        counts = workspace.download(loops, 0, type_count).tolist()
+        seen = workspace.download(parallel, 0, type_count).astype(np.bool_).tolist()
+        workspace.release(loops, parallel)
+        return tuple(counts), tuple(seen)
 
     def outgoing_directory(self, workspace: Workspace, numbers: DeviceArray) -> Directory:
         """Of the sorted numbers."""

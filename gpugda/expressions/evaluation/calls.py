@@ -9,6 +9,11 @@ from gpugda.expressions.boolean_columns import null_test, operand_of_truth
 from gpugda.expressions.evaluation.applied import applied, applied_per_row
 from gpugda.expressions.evaluation.case import coalesce
 from gpugda.expressions.evaluation.fast_calls import fast_call
+from gpugda.expressions.evaluation.temporal_calls import (
+    TEMPORAL_CALLS,
+    fields_call,
+    temporal_call,
+)
 from gpugda.expressions.functions import find_function
 from gpugda.expressions.label_columns import FUNCTIONS
 from gpugda.expressions.operands import Constant, Evaluated, Operand
@@ -36,10 +41,13 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
         raise evaluator.unsupported(node, f"the function {node.name}()")
     if name == "coalesce":
         return coalesce(evaluator, node)
+    if name in TEMPORAL_CALLS and (made := fields_call(evaluator, name, node)) is not None:
+        return made
     arguments = [evaluator.value(argument) for argument in node.arguments]
     if name in FUNCTIONS and len(arguments) == 1:
         return _of_entity(evaluator, node, arguments[0])
-    found = fast_call(name, arguments)
+    temporal = name in TEMPORAL_CALLS
+    found = temporal_call(evaluator, name, arguments) if temporal else fast_call(name, arguments)
     if found is not None:
         return found
     context = evaluator.context

@@ -11,6 +11,9 @@ from gpugda.expressions.list_columns import element_at, part_of
 from gpugda.expressions.operands import Constant, Evaluated, Operand
 from gpugda.expressions.operators import access
 from gpugda.expressions.property_columns import property_of_entities
+from gpugda.expressions.temporal.component_columns import component_column
+from gpugda.expressions.temporal.read_rows import moments_of
+from gpugda.expressions.temporal.rows import DurationRows
 from gpugda.values import kind_of
 
 if TYPE_CHECKING:
@@ -39,8 +42,20 @@ def property_of(
     if _is_without_properties(operand):
         fault = evaluator.mismatch(operand, node.span, "expected a map but was")
         return Evaluated(Constant(None), (*subject.faults, fault))
+    found_at_once = _component(operand, key)
+    if found_at_once is not None:
+        return Evaluated(found_at_once, subject.faults)
     context = evaluator.context
     return applied(evaluator, node, lambda item: access.property_of(item, key, context), (subject,))
+
+
+def _component(operand: Operand, key: str) -> Column | None:
+    """Of dates, datetimes and durations, all rows at once where there is a way."""
+    if not isinstance(operand, Column):
+        return None
+    durations = operand.dictionary if isinstance(operand.dictionary, DurationRows) else None
+    rows = moments_of(operand) if durations is None else durations
+    return None if rows is None else component_column(operand, rows, key)
 
 
 def _are_entities(operand: Operand) -> bool:

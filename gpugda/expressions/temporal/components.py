@@ -21,7 +21,7 @@ from gpugda.expressions.temporal.printing import offset_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["component"]
+__all__ = ["OF_DURATION", "OF_TIME", "component", "towards_zero"]
 
 
 def component(given: Any, key: str) -> Any:
@@ -33,8 +33,8 @@ def component(given: Any, key: str) -> Any:
     kind = kind_of_value(given)
     name = key.lower()
     if kind == "duration":
-        if name in _OF_DURATION:
-            return _OF_DURATION[name](*floored(given))
+        if name in OF_DURATION:
+            return OF_DURATION[name](*floored(given))
     else:
         moment = moment_of(given)
         for read in _readers(moment, name):
@@ -47,7 +47,7 @@ def _readers(moment: Moment, name: str) -> list[Callable[[Moment], Any]]:
     if moment.days is not None:
         tables.append(_OF_DATE)
     if moment.nanos is not None:
-        tables.append(_OF_TIME)
+        tables.append(OF_TIME)
     if moment.zone is not None:
         tables.append(_OF_ZONE)
         if moment.days is not None:
@@ -89,7 +89,7 @@ _OF_DATE: _Readers = {
     "dayofquarter": lambda moment: day_of_quarter(_days(moment)),
     "quarterday": lambda moment: day_of_quarter(_days(moment)),
 }
-_OF_TIME: _Readers = {
+OF_TIME: _Readers = {
     "hour": lambda moment: _nanos(moment) // (3600 * NANOS_PER_SECOND),
     "minute": lambda moment: _nanos(moment) // (60 * NANOS_PER_SECOND) % 60,
     "second": lambda moment: _nanos(moment) // NANOS_PER_SECOND % 60,
@@ -100,41 +100,42 @@ _OF_TIME: _Readers = {
 _OF_ZONE: _Readers = {
     "timezone": lambda moment: _zone_text(moment),
     "offset": lambda moment: offset_text(_offset(moment)),
-    "offsetminutes": lambda moment: _towards_zero(_offset(moment), 60),
+    "offsetminutes": lambda moment: towards_zero(_offset(moment), 60),
     "offsetseconds": _offset,
 }
 _OF_INSTANT: _Readers = {
     # Neo4j cuts the milliseconds towards 0: half a second before 1970 is second 0.
-    "epochseconds": lambda moment: _towards_zero(moment.instant // 10**6, 1000),
+    "epochseconds": lambda moment: towards_zero(moment.instant // 10**6, 1000),
     "epochmillis": lambda moment: moment.instant // 10**6,
 }
 
 
-def _towards_zero(number: int, size: int) -> int:
-    return number // size if number >= 0 else -(-number // size)
+def towards_zero(number: int, size: int) -> int:
+    """A quotient as Java has it; of an array, too."""
+    return (number + (number < 0) * (size - 1)) // size
 
 
 def _rest(number: int, size: int) -> int:
-    return number - size * _towards_zero(number, size)
+    return number - size * towards_zero(number, size)
 
 
-_OF_DURATION: dict[str, Callable[[int, int, int, int], int]] = {
-    "years": lambda months, days, seconds, nanos: _towards_zero(months, 12),
-    "quarters": lambda months, days, seconds, nanos: _towards_zero(months, 3),
+OF_DURATION: dict[str, Callable[[int, int, int, int], int]] = {
+    "years": lambda months, days, seconds, nanos: towards_zero(months, 12),
+    "quarters": lambda months, days, seconds, nanos: towards_zero(months, 3),
     "months": lambda months, days, seconds, nanos: months,
-    "weeks": lambda months, days, seconds, nanos: _towards_zero(days, 7),
+    "weeks": lambda months, days, seconds, nanos: towards_zero(days, 7),
     "days": lambda months, days, seconds, nanos: days,
-    "hours": lambda months, days, seconds, nanos: _towards_zero(seconds, 3600),
-    "minutes": lambda months, days, seconds, nanos: _towards_zero(seconds, 60),
+    "hours": lambda months, days, seconds, nanos: towards_zero(seconds, 3600),
+    "minutes": lambda months, days, seconds, nanos: towards_zero(seconds, 60),
     "seconds": lambda months, days, seconds, nanos: seconds,
     "milliseconds": lambda months, days, seconds, nanos: seconds * 1000 + nanos // 10**6,
     "microseconds": lambda months, days, seconds, nanos: seconds * 10**6 + nanos // 1000,
     "nanoseconds": lambda months, days, seconds, nanos: seconds * NANOS_PER_SECOND + nanos,
-    "quartersofyear": lambda months, days, seconds, nanos: _towards_zero(_rest(months, 12), 3),
+    "quartersofyear": lambda months, days, seconds, nanos: towards_zero(_rest(months, 12), 3),
     "monthsofyear": lambda months, days, seconds, nanos: _rest(months, 12),
     "monthsofquarter": lambda months, days, seconds, nanos: _rest(months, 3),
     "daysofweek": lambda months, days, seconds, nanos: _rest(days, 7),
-    "minutesofhour": lambda months, days, seconds, nanos: _towards_zero(_rest(seconds, 3600), 60),
+    "minutesofhour": lambda months, days, seconds, nanos: towards_zero(_rest(seconds, 3600), 60),
     "secondsofminute": lambda months, days, seconds, nanos: _rest(seconds, 60),
     "millisecondsofsecond": lambda months, days, seconds, nanos: nanos // 10**6,
     "microsecondsofsecond": lambda months, days, seconds, nanos: nanos // 1000,

@@ -12,9 +12,9 @@ from gpugda.expressions.temporal.moments import Moment, at_wall, made
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["truncate"]
+__all__ = ["DATE_UNITS", "TIME_UNITS", "truncate"]
 
-_DATE_UNITS = (
+DATE_UNITS = (
     "millennium",
     "century",
     "decade",
@@ -25,7 +25,7 @@ _DATE_UNITS = (
     "week",
     "day",
 )
-_TIME_UNITS = {
+TIME_UNITS = {
     "day": NANOS_PER_DAY,
     "hour": 3600 * NANOS_PER_SECOND,
     "minute": 60 * NANOS_PER_SECOND,
@@ -44,7 +44,7 @@ def truncate(
         CypherExecutionError: There is no such unit.
         CypherTypeError: The kind or the moment does not have it.
     """
-    if unit not in _DATE_UNITS and unit not in _TIME_UNITS:
+    if unit not in DATE_UNITS and unit not in TIME_UNITS:
         raise CypherExecutionError(f"there is no unit {unit!r}")
     cut = _cut(kind, unit, moment)
     result = converted(kind, cut, clock)
@@ -54,20 +54,20 @@ def truncate(
 
 
 def _cut(kind: str, unit: str, moment: Moment) -> Moment:
-    of_date = kind == "date" or unit in _DATE_UNITS
+    of_date = kind == "date" or unit in DATE_UNITS
     wrong = (
-        (kind == "date" and unit not in _DATE_UNITS)
-        or (kind in ("localtime", "time") and unit not in _TIME_UNITS)
+        (kind == "date" and unit not in DATE_UNITS)
+        or (kind in ("localtime", "time") and unit not in TIME_UNITS)
         or (of_date and kind not in ("localtime", "time") and moment.days is None)
-        or (kind != "date" and unit in _TIME_UNITS and unit != "day" and moment.nanos is None)
+        or (kind != "date" and unit in TIME_UNITS and unit != "day" and moment.nanos is None)
         or (kind in ("localtime", "time") and moment.nanos is None)
     )
     if wrong:
         raise CypherTypeError(f"a {moment.kind} cannot be cut to a {kind} by {unit}")
     days = moment.days
-    if days is not None and unit in _DATE_UNITS:
+    if days is not None and unit in DATE_UNITS:
         days = truncated(days, unit)
-    size = _TIME_UNITS.get(unit, NANOS_PER_DAY)
+    size = TIME_UNITS.get(unit, NANOS_PER_DAY)
     nanos = (moment.nanos or 0) // size * size
     if moment.days is not None and moment.zone is not None and days is not None:
         return at_wall(days, nanos, moment.zone)

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import CountThresholds
 
-__all__ = ["Attempts"]
+__all__ = ["Attempts", "plan_key"]
+
+
+def plan_key(goal: Goal, thresholds: CountThresholds) -> object:
+    """What its count plan hangs on beside the query."""
+    return goal.nodes, goal.in_parts, thresholds.separators
+
 
 Done: TypeAlias = "Joined | Embeddings"
 """A join that has counted, or all groups."""
@@ -65,7 +71,7 @@ class Attempts:
         self, thresholds: CountThresholds, *, first: bool
     ) -> tuple[CountPlan, Done | None]:
         query, goal = self._joins.query, self._goal
-        key = (goal.nodes, goal.in_parts, thresholds.separators)
+        key = plan_key(goal, thresholds)
         given = goal.first if first else Search()
         if given is not None and not isinstance(given, (Attempt, Search)):
             return given, None
@@ -93,7 +99,8 @@ class Attempts:
         pattern, masks = query.bound, query.masks
         if not run.placement.is_whole:
             return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
-        return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, _is_square)
+        rows, cycle, square = query.made.corrections, _is_cycle, _is_square
+        return CountProblem(pattern, graph, masks, candidates, nodes, cycle, square, rows)
 
     def _searches_again(self, before: float | None) -> bool:
         """Was it joined now, which took so long that a plan may pay when it comes again?"""
@@ -112,7 +119,8 @@ class Attempts:
                     thresholds,
                     run.check_deadline,
                     query.order,
-                    in_parts=self._goal.in_parts,
+                    # What comes of parts is not known here: another plan shall be comparable.
+                    in_parts=self._goal.in_parts and not query.made.said,
                 )
             if isinstance(plan, Search):
                 assert search is not None
@@ -132,6 +140,7 @@ class Attempts:
         whole = self._joins.run.report
         # A report of its own: nothing is said, and no progress shown, of what may be given up.
         report = StrategyReport(whole.timings, candidates=whole.candidates, explored=whole.explored)
+        report.corrections = whole.corrections
         run = replace(self._joins.run, report=report)
         if grouped is None:
             if seconds is None:
@@ -166,7 +175,8 @@ class Attempts:
         started = time.perf_counter()
         rows = joins.grouped(grouped, joined)
         query = joins.query
-        core = PreparedCore(query.bound, query.masks.comparisons, joined, rows)
+        ended = partial(joins.judge, joined, plan_key(self._goal, self._thresholds), started)
+        core = PreparedCore(query.bound, query.masks.comparisons, joined, rows, ended)
         (found,) = groups_of_rows(run, core, grouped)
         query.took = time.perf_counter() - started
         return found

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import node_order
 from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
+    from gpugda.plan.made_rows import MadeRows
     from gpugda.plan.plan import BoundQuery
+    from gpugda.thresholds import CountThresholds
 
     StepsKey = tuple[Rows, frozenset[int], bool, int]
 
@@ -42,9 +45,10 @@ class KeptQuery:
     Args:
         bound: The query.
         masks: What predicates left.
-        graph: Says how uneven degrees are.
         candidates: None where a query node has none.
         took: Seconds that joining everything took, where no plan was looked for.
+        made: Rows that runs made, and whether they ask for another plan.
+        thresholds: Of the device.
         plans: Count plans, by what is counted and what may be done for it.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
         steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
@@ -55,7 +59,8 @@ class KeptQuery:
 
     bound: BoundQuery
     masks: Masks
-    graph: DataGraph
+    made: MadeRows[Found]
+    thresholds: CountThresholds
     candidates: Candidates | None = None
     took: float | None = None
     plans: dict[object, CountPlan] = field(default_factory=dict)
@@ -88,11 +93,44 @@ class KeptQuery:
     def order(self, left_out: frozenset[int]) -> list[int]:
         """Of joining all query nodes but these; it must have candidates."""
         if left_out not in self._orders:
-            bound, candidates = self.bound, self.candidates
-            assert candidates is not None
-            rates = Rates(bound, candidates)
-            self._orders[left_out] = node_order(bound, rates, left_out, self.masks.comparisons)
+            comparisons = self.masks.comparisons
+            self._orders[left_out] = node_order(self.bound, self._rates, left_out, comparisons)
         return self._orders[left_out]
+
+    @property
+    def _rates(self) -> Rates:
+        assert self.candidates is not None
+        corrections, thresholds = self.made.corrections, self.thresholds
+        return Rates(self.bound, self.candidates, corrections, thresholds=thresholds)
+
+    def note(
+        self,
+        goal: object,
+        plan: CountPlan,
+        order: Sequence[int],
+        rows: Sequence[int],
+        work: int,
+    ) -> None:
+        """Goes on with another plan where a run made far more rows than it expected.
+
+        Args:
+            goal: What is counted, as in ``plans``.
+            plan: How that was done.
+            order: Of the query nodes that were joined.
+            rows: After each of them.
+            work: Rows of all that was done.
+        """
+        cost, comparisons = JoinCost(self.bound, order, self._rates), self.masks.comparisons
+        ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
+        before, anew = self.made.judge(
+            rows, cost.rows(comparisons), ran, work=work, seconds=self.took or 0.0
+        )
+        if anew:
+            self.made.correct(cost.corrections(rows, comparisons))
+            before = Found({}, {}, {})
+        if before is not None:
+            # Other runs may be at it: they go on with what they have.
+            self.plans, self._orders, self.steps = before
 
     def leaves(self, graph: DataGraph) -> frozenset[int]:
         """Its query nodes that degrees eliminate where rows are only counted."""
@@ -123,6 +161,14 @@ class KeptQuery:
             and self.masks.comparisons == masks.comparisons
             and all(map(_is_same_array, self.masks.keys, masks.keys))
         )
+
+
+class Found(NamedTuple):
+    """What was found for a query: see `KeptQuery`."""
+
+    plans: dict[object, CountPlan]
+    orders: dict[frozenset[int], list[int]]
+    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]]
 
 
 class KeptQueries:

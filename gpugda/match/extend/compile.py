@@ -81,7 +81,7 @@ class StepCompiler:
         counting: bool,
         counted: Collection[int],
         explored: bool,
-        fewest: int,
+        fewest: int | None,
     ) -> tuple[ExtendStep, ...]:
         """The steps with their columns.
 
@@ -90,7 +90,8 @@ class StepCompiler:
             counting: Only the number of rows is asked for.
             counted: Query nodes that are not in the order, counted per row.
             explored: Has each candidate what its query relationships ask for?
-            fewest: The query node with the fewest candidates: cycles are counted from there.
+            fewest: The query node from which a cycle is counted, as it has the fewest candidates;
+                None: the query is none, or rows are made.
         """
         drafts = make_drafts(
             self._bound,
@@ -119,7 +120,7 @@ class StepCompiler:
             new = [each for each in draft.added() if last_reads.get(each, 0) > number]
             steps.append(self._compile(draft, forms[number], ends[number], columns, kept, new))
             columns = steps[-1].variables
-        if counting and self._by_rows:
+        if fewest is not None:
             cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, fewest)
             steps[-1] = steps[-1]._replace(cycle=cycle)
         return tuple(steps)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.garbage import collection_paused
 from gpugda.match.extend.compile import StepCompiler
+from gpugda.match.special.cycles import may_be_cycle
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -70,7 +71,10 @@ class CompiledSteps:
         # A plan may leave tests and comparisons to its messages.
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
-        fewest = min(order, key=candidates.count)
+        counting = counting and plan is None
+        # It is part of the key, and so of what has to be compiled: only where it can matter.
+        of_cycle = counting and self._by_rows and may_be_cycle(bound.relationships)
+        fewest = min(order, key=candidates.count) if of_cycle else None
         forms = self._forms(query)
         kind = (counting, explored, fewest, merged, most_links)
         key = (tuple(order), rows, counted, tested, wanted, kind)
@@ -87,7 +91,7 @@ class CompiledSteps:
                     most_links=most_links,
                 ).steps(
                     order,
-                    counting=counting and plan is None,
+                    counting=counting,
                     counted=counted,
                     explored=explored,
                     fewest=fewest,

@@ -32,6 +32,7 @@ class ExtendWindows:
         rows: Rows made by each step until now.
         windows: Tables made by each step until now.
         made_none: Was all counted without rows?
+        is_complete: Were all rows made, or counted? Its owner says so.
         counted: How many there are, if that was counted before it was asked for.
         views: What of the data graph is on the device; None where all of it is.
     """
@@ -45,6 +46,7 @@ class ExtendWindows:
         self.rows = [0] * len(setup.steps)
         self.windows = [0] * len(setup.steps)
         self.made_none = False
+        self.is_complete = False
         self.counted: int | None = None
         self.views: SegmentViews | None = None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpugda.match.extend.drafts import ExtendKind
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -46,15 +48,36 @@ class Joined:
         """What rows are multiplied with."""
         return None if self.messages is None else self.messages.arrays
 
+    @property
+    def rows_made(self) -> int:
+        """Of all steps, and of the parts that sent tables."""
+        tables = [each for each in self.tables_first if isinstance(each, TableSums)]
+        return sum(self.windows.rows) + sum([each.joined.rows_made for each in tables])
+
+    def rows_of_nodes(self) -> tuple[list[int], list[int]]:
+        """Query nodes in the order in which they were joined, and rows after each of them."""
+        nodes, rows = list[int](), list[int]()
+        for step, made in zip(self.steps, self.windows.rows, strict=True):
+            if step.kind is ExtendKind.COUNT:
+                break
+            if step.kind in (ExtendKind.NODES, ExtendKind.EXTEND):
+                nodes.append(step.position)
+                rows.append(made)
+            elif rows:
+                rows[-1] = made
+        return nodes, rows
+
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """As `ExtendWindows.tables`."""
         yield from self._make_tables()
         yield from self._with_columns(self.windows.tables(enough))
+        self.windows.is_complete = True
 
     def cores(self) -> Iterator[Table | None]:
         """As `ExtendWindows.cores`."""
         yield from self._make_tables()
         yield from self._with_columns(self.windows.cores())
+        self.windows.is_complete = True
 
     def _with_columns(self, tables: Iterator[Table | None]) -> Iterator[Table | None]:
         return tables if self.commons is None else self.commons.added(tables)
@@ -63,6 +86,7 @@ class Joined:
         """Numbers of embeddings, to be added up."""
         if self.messages is None:
             yield from self.windows.counts()
+            self.windows.is_complete = True
             return
         for table in self.cores():
             yield 0 if table is None else self.messages.count(table)

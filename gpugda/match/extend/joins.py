@@ -1,5 +1,7 @@
 """Makes the joins of one query ready: of all of it, or of the cores of a count plan.
 
+What graphs in segments need is loaded for these only.
+
 More than 300 lines: joins of whole graphs, and of graphs in segments, are made ready alike.
 """
 
@@ -19,16 +21,11 @@ from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
 from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.ranks import CandidateRanks
-from gpugda.match.extend.segments.commons import CommonColumns, seen_product
 from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
-from gpugda.match.extend.segments.reduced import reduced_for
-from gpugda.match.extend.segments.views import views_of_steps
-from gpugda.match.extend.segments.waiting import WaitingRows
-from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.match.special.square_sums import square_sums
-from gpugda.plan.counting.count_plan import Eliminate
+from gpugda.plan.counting.count_plan import Eliminate, Join
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
@@ -45,10 +42,11 @@ if TYPE_CHECKING:
     from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
+    from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.match.special.square_sums import SquareSums
-    from gpugda.plan.counting.count_plan import Join, TableMessage
+    from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
 __all__ = ["Joins"]
@@ -151,6 +149,8 @@ class Joins:
         ]
         commons = None
         if messages.shared and views is not None and waiting is not None:
+            from gpugda.match.extend.segments.commons import CommonColumns, seen_product
+
             windows.leave_room(len(messages.shared))
             products, arrays = self.kernels.products, seen_product(messages.arrays, views)
             commons = CommonColumns(
@@ -190,12 +190,17 @@ class Joins:
         setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
         if views is None:
             return steps, ExtendWindows(setup), None
+        from gpugda.match.extend.segments.waiting import WaitingRows
+        from gpugda.match.extend.segments.windows import SegmentedWindows
+
         waiting = WaitingRows(self.segments, len(steps), views.nbytes)
         self.run.at_end.callback(waiting.close)
         return steps, SegmentedWindows(setup, views, waiting), waiting
 
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
         """What the joins can use, if it has room and is less than their rows would need."""
+        from gpugda.match.extend.segments.reduced import reduced_for
+
         least = self._least(joins) + self._message_bytes(joins[0][0])
         return reduced_for(self.run, self.query, joins, self.segments, least)
 
@@ -209,6 +214,8 @@ class Joins:
 
     def _views(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentViews:
         """Of the plan's joins, which look at parts of the data graph one after the other."""
+        from gpugda.match.extend.segments.views import views_of_steps
+
         graph, masks = self.run.graph.graph, self.query.masks
         eliminated = [each for each, _ in joins if each is not None]
         groups = [
@@ -262,6 +269,16 @@ class Joins:
             run.workspace.hand_over(*words.uploaded())
             query.steps[key] = steps, words
         return query.steps[key]
+
+    def judge(self, joined: Joined, goal: object, since: float) -> None:
+        """What a whole run made of rows may ask for another plan; ``goal``: see `plan_key`."""
+        windows, query = joined.windows, self.query
+        if not windows.is_complete or windows.made_none or not self.run.placement.is_whole:
+            return
+        if query.made.asks(windows.rows):
+            query.took = time.perf_counter() - since
+            plan = Join() if joined.messages is None else joined.messages.plan
+            query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
     def note(self, joined: Joined, since: float) -> None:
         """Says what took so long, for lists that would have helped; ``since``: of the clock."""

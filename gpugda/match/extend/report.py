@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpugda.match.extend.drafts import ExtendKind
@@ -15,7 +16,7 @@ from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.identifiers import NameTable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from gpugda.match.extend.joined import Joined
     from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.comparisons import Comparison
     from gpugda.plan.counting.count_plan import Eliminate, FirstPlan, Part
     from gpugda.plan.plan import BoundQuery
@@ -67,12 +67,13 @@ def describe_joined(
     done = list(zip(steps, windows.rows, windows.windows, windows.by_pairs, strict=True))
     counts = [report.candidates[node] for node in range(len(bound.nodes))]
     candidates = ExpectedCandidates(counts, report.explored)
+    rates = partial(Rates, bound, candidates, report.corrections)
     # Who keeps what may never be looked at keeps neither the graph nor what lies on the device.
     types, found = graph.types, weakref.ref(graph)
 
     def lines() -> Iterator[str]:
         order = [each.position for each in steps if each.kind in _WITH_ROWS]
-        expected = iter(_expected(found(), bound, order, candidates, comparisons))
+        expected = iter(_expected(found(), bound, order, rates, comparisons))
         for step, rows, chunks, by_pairs in done:
             form = ", pair by pair" if by_pairs and step.kind is ExtendKind.EXTEND else ""
             line = f"{_what(step, types, bound)}{form}: {rows:,} row{'' if rows == 1 else 's'}"
@@ -128,11 +129,11 @@ def _expected(
     graph: DataGraph | None,
     bound: BoundQuery,
     order: Sequence[int],
-    candidates: CandidateCounts,
+    rates: Callable[[], Rates],
     comparisons: Sequence[Comparison],
 ) -> Iterator[str]:
     """As many rows as each step was expected to make, while its graph is there."""
-    for rows in JoinCost(bound, order, Rates(bound, candidates)).rows(comparisons):
+    for rows in JoinCost(bound, order, rates()).rows(comparisons):
         yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
 
 

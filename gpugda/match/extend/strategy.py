@@ -18,7 +18,7 @@ from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError
 from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings, StrategyReport
-from gpugda.match.extend.attempts import Attempts
+from gpugda.match.extend.attempts import Attempts, plan_key
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
@@ -43,6 +43,7 @@ from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Join, Product, Sum
 from gpugda.plan.counting.search import first_plan, plan_of_part
 from gpugda.plan.join_order import planned_order
+from gpugda.plan.made_rows import MadeRows
 from gpugda.plan.node_steps import node_steps
 from gpugda.thresholds import CountThresholds
 
@@ -344,6 +345,9 @@ class ExtendStrategy(Matcher):
             run.report.explored = query.candidates.explored
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
+            if query.made.said:
+                run.report.steps.append(query.made.said)
+                run.report.corrections = dict(query.made.corrections)
             joins = self._joins(run, query, query.candidates)
             done: Joined | Embeddings | None = None
             plan: CountPlan = Join()
@@ -357,12 +361,14 @@ class ExtendStrategy(Matcher):
             with run.stage("join"):
                 rows = joins.grouped(None if goal.thrifty else goal.grouped, joined)
         check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
-        ended = (
-            partial(joins.note, joined, started)
-            if self._merges and run.placement.is_whole
-            else None
-        )
+        key = plan_key(goal, self._thresholds.count)
+        ended = partial(self._ended, joins, joined, key, started)
         return PreparedCore(bound, masks.comparisons, joined, rows, ended)
+
+    def _ended(self, joins: Joins, joined: Joined, key: object, started: float) -> None:
+        joins.judge(joined, key, started)
+        if self._merges and joins.run.placement.is_whole:
+            joins.note(joined, started)
 
     def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> Joins:
         return Joins(
@@ -381,7 +387,8 @@ class ExtendStrategy(Matcher):
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            query = KeptQuery(bound, masks, self._graph.graph)
+            count = self._thresholds.count
+            query = KeptQuery(bound, masks, MadeRows(count.replan_rows), count)
             small, limits = self._small_filter, self._thresholds.filter
             query.candidates = find_candidates(
                 run, query, small, self._rounds, limits, counting=counting

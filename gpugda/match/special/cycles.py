@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from gpugda.match.special.single_walks import SingleWalk
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Cycle", "CycleCount", "find_cycle", "links_along", "nodes_along", "square_words"]
+__all__ = [
+    "Cycle",
+    "CycleCount",
+    "find_cycle",
+    "links_along",
+    "may_be_cycle",
+    "nodes_along",
+    "square_words",
+]
 
 _SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
@@ -155,14 +163,16 @@ def _is_of_any(
     )
 
 
+def may_be_cycle(relationships: Sequence[BoundRelationship]) -> bool:
+    """Are they as many as those of the cycles that are counted without rows?"""
+    return len(relationships) in (3, 4)
+
+
 def links_along(
     relationships: Sequence[BoundRelationship], first: int
 ) -> list[BoundRelationship] | None:
-    """These in the order of the cycle that they are, from the node ``first``; None: they are none.
-
-    A cycle of three nodes, or four.
-    """
-    if len(relationships) not in (3, 4):
+    """These in the order of the cycle they are, from the node ``first``; None: they are none."""
+    if not may_be_cycle(relationships):
         return None
     left, links, end = list(relationships), [], first
     while left:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gpugda.plan.candidate_counts import ExpectedCandidates
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import Part
+    from gpugda.plan.join_rates import Corrections
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery
 
@@ -40,6 +41,7 @@ class CountProblem:
         is_cycle: Is a pattern a cycle that is counted without rows?
         is_square: Are some nodes of a pattern, which has those of its tests that count, a square
             that is added up without rows by one of them?
+        corrections: See `Rates`.
     """
 
     bound: BoundQuery
@@ -49,6 +51,7 @@ class CountProblem:
     grouped: tuple[int, ...] = ()
     is_cycle: Callable[[CountProblem], bool] = _never
     is_square: Callable[[CountProblem, BoundQuery, Set[int], int], bool] = _no_square
+    corrections: Corrections = field(default_factory=dict)
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -61,6 +64,7 @@ class CountProblem:
             self,
             bound=part.pattern,
             masks=part.masks(self.masks),
+            corrections={},
             candidates=ExpectedCandidates(part.counts, self.candidates.explored),
             grouped=tuple(sorted(set(part.grouped))),
         )

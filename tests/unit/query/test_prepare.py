@@ -68,7 +68,7 @@ def test_what_compiles_is_found_out_once_for_a_text_and_a_version(monkeypatch):
         check_query(tree, version)
 
     statement = prepare("MATCH (a) LET only_here = a RETURN only_here")
-    monkeypatch.setattr("gpugda.query.prepare.check_query", noted)
+    monkeypatch.setattr("gpugda.query.scopes.check_query", noted)
     raised = []
     for _ in range(2):
         check_compiles(statement, 25)

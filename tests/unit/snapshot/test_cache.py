@@ -18,13 +18,15 @@ from server_ids import server_graph as make_server_graph
 from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import ConfigurationError
+from gpugda.folders import cache_folder
 from gpugda.ports import Projection
+from gpugda.process import host_token
 from gpugda.snapshot import cache as cache_module
-from gpugda.snapshot.cache import CacheKey, SnapshotCache, cache_folder, open_cache
+from gpugda.snapshot.cache import CacheKey, SnapshotCache, open_cache
 from gpugda.snapshot.cache_folder import lock_folder
 from gpugda.snapshot.manifest import MANIFEST, read_manifest
 from gpugda.snapshot.opening import open_snapshot
-from gpugda.snapshot.store import host_token, save_snapshot
+from gpugda.snapshot.store import save_snapshot
 
 KEY = CacheKey("bolt://host:7687", "a-uuid", 7, "ann")
 TESTS = Path(__file__).parents[2]

@@ -18,6 +18,7 @@ from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.external_ids import ExternalIds
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import DatabaseVersion
+from gpugda.process import host_token
 from gpugda.snapshot import opening, store
 from gpugda.snapshot.manifest import MANIFEST, is_snapshot, read_manifest
 from gpugda.snapshot.opening import open_snapshot
@@ -423,7 +424,7 @@ def test_files_that_may_not_be_read_say_so(saved, monkeypatch):
 
 
 def leftover(tmp_path, name, process):
-    folder = tmp_path / f".{name}.{store.host_token()}.{process}.abc_1.tmp"
+    folder = tmp_path / f".{name}.{host_token()}.{process}.abc_1.tmp"
     (folder / name).mkdir(parents=True)
     return folder
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
-from gpugda.folders import make_private_folder, why_not_private
-from gpugda.snapshot.cache import cache_folder
+from gpugda.folders import cache_folder, make_private_folder, why_not_private
+from gpugda.process import host_token, is_alive
 from gpugda.snapshot.cache_folder import lock_folder
-from gpugda.snapshot.store import host_token, is_alive
 
 if sys.platform != "win32":
     import fcntl

@@ -2,10 +2,11 @@ package org.gpugda.neo4j;
 
 import java.lang.reflect.Array;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import org.eclipse.collections.api.set.primitive.LongSet;
+import org.eclipse.collections.api.set.primitive.MutableLongSet;
+import org.eclipse.collections.impl.factory.primitive.LongSets;
 import org.neo4j.graphdb.Entity;
 import org.neo4j.graphdb.Node;
 import org.neo4j.graphdb.Relationship;
@@ -13,23 +14,23 @@ import org.neo4j.graphdb.event.LabelEntry;
 import org.neo4j.graphdb.event.PropertyEntry;
 import org.neo4j.graphdb.event.TransactionData;
 
-/** Takes down what a transaction changes, as far as its bytes are worth keeping. */
+/** Takes down what a transaction changes, as far as its bytes are worth keeping, in the order of the sections. */
 final class Capture {
     private static final long VALUE_BYTES = 48;
+    private static final int USUAL_NUMBERS = 24;
 
     private final Names names;
     private final KeptKeys keys;
     private final long mostBytes;
-    private final Numbers[] sections = new Numbers[Section.ALL.length];
-    private final List<Object> nodeValues = new ArrayList<>(0);
-    private final List<Object> relationshipValues = new ArrayList<>(0);
+    private final Numbers numbers = new Numbers(Section.ALL.length, USUAL_NUMBERS);
+    private List<Object> nodeValues = List.of();
+    private List<Object> relationshipValues = List.of();
     private long bytes = Changes.OVERHEAD;
 
     private Capture(Names names, KeptKeys keys, long mostBytes) {
         this.names = names;
         this.keys = keys;
         this.mostBytes = mostBytes;
-        for (int i = 0; i < sections.length; i++) sections[i] = new Numbers();
     }
 
     /** What it changes; null if that takes more bytes. */
@@ -38,65 +39,93 @@ final class Capture {
     }
 
     private Changes take(TransactionData data) {
+        for (Node node : data.createdNodes()) add(id(node));
+        end(Section.CREATED_NODES);
         // What is deleted is asked for per entity: a set costs less than isDeleted, which makes objects.
-        Set<Long> gone = new HashSet<>();
-        for (Node node : data.createdNodes()) add(Section.CREATED_NODES, id(node));
-        for (Node node : data.deletedNodes()) {
-            add(Section.DELETED_NODES, id(node));
+        LongSet goneNodes = addDeleted(data.deletedNodes());
+        end(Section.DELETED_NODES);
+        takeLabels(data.assignedLabels(), false, goneNodes);
+        takeLabels(data.removedLabels(), true, goneNodes);
+        end(Section.LABELS);
+        for (Relationship one : data.createdRelationships()) addWhole(one);
+        end(Section.CREATED_RELATIONSHIPS);
+        LongSet goneRelationships = addDeletedWhole(data.deletedRelationships());
+        end(Section.DELETED_RELATIONSHIPS);
+        nodeValues = takeProperties(keys.nodes(), data.assignedNodeProperties(), false, goneNodes, nodeValues);
+        nodeValues = takeProperties(keys.nodes(), data.removedNodeProperties(), true, goneNodes, nodeValues);
+        end(Section.NODE_PROPERTIES);
+        relationshipValues = takeProperties(
+                keys.relationships(), data.assignedRelationshipProperties(), false, goneRelationships, relationshipValues);
+        relationshipValues = takeProperties(
+                keys.relationships(), data.removedRelationshipProperties(), true, goneRelationships, relationshipValues);
+        end(Section.RELATIONSHIP_PROPERTIES);
+        return bytes > mostBytes ? null : new Changes(numbers.done(), nodeValues, relationshipValues, bytes);
+    }
+
+    private LongSet addDeleted(Iterable<Node> nodes) {
+        MutableLongSet gone = null;
+        for (Node node : nodes) {
+            add(id(node));
+            if (gone == null) gone = LongSets.mutable.empty();
             gone.add(id(node));
         }
-        takeLabels(data.assignedLabels(), false, gone);
-        takeLabels(data.removedLabels(), true, gone);
-        takeProperties(Section.NODE_PROPERTIES, data.assignedNodeProperties(), false, gone);
-        takeProperties(Section.NODE_PROPERTIES, data.removedNodeProperties(), true, gone);
-        gone.clear();
-        for (Relationship one : data.createdRelationships()) add(Section.CREATED_RELATIONSHIPS, one);
-        for (Relationship one : data.deletedRelationships()) {
-            add(Section.DELETED_RELATIONSHIPS, one);
+        return gone == null ? LongSets.immutable.empty() : gone;
+    }
+
+    private LongSet addDeletedWhole(Iterable<Relationship> relationships) {
+        MutableLongSet gone = null;
+        for (Relationship one : relationships) {
+            addWhole(one);
+            if (gone == null) gone = LongSets.mutable.empty();
             gone.add(id(one));
         }
-        takeProperties(Section.RELATIONSHIP_PROPERTIES, data.assignedRelationshipProperties(), false, gone);
-        takeProperties(Section.RELATIONSHIP_PROPERTIES, data.removedRelationshipProperties(), true, gone);
-        if (bytes > mostBytes) return null;
-        long[][] found = new long[sections.length][];
-        for (int i = 0; i < found.length; i++) found[i] = sections[i].done();
-        return new Changes(found, nodeValues, relationshipValues, bytes);
+        return gone == null ? LongSets.immutable.empty() : gone;
     }
 
-    private void takeLabels(Iterable<LabelEntry> entries, boolean removed, Set<Long> gone) {
+    private void takeLabels(Iterable<LabelEntry> entries, boolean removed, LongSet gone) {
         for (LabelEntry entry : entries) {
-            if (!gone.isEmpty() && gone.contains(id(entry.node()))) continue;
+            long node = id(entry.node());
+            if (gone.contains(node)) continue;
             int name = names.code(entry.label().name());
-            add(Section.LABELS, id(entry.node()), removed ? -1 - name : name);
+            add(node);
+            add(removed ? -1 - name : name);
         }
     }
 
-    private <E extends Entity> void takeProperties(
-            Section section, Iterable<PropertyEntry<E>> entries, boolean removed, Set<Long> gone) {
-        boolean ofNodes = section == Section.NODE_PROPERTIES;
-        Map<String, Long> kept = ofNodes ? keys.nodes() : keys.relationships();
-        List<Object> values = ofNodes ? nodeValues : relationshipValues;
+    /** Gives the values with those that are kept. */
+    private <E extends Entity> List<Object> takeProperties(
+            Map<String, Long> kept, Iterable<PropertyEntry<E>> entries, boolean removed, LongSet gone, List<Object> values) {
+        List<Object> found = values;
         for (PropertyEntry<E> entry : entries) {
             long id = id(entry.entity());
-            if (!gone.isEmpty() && gone.contains(id)) continue;
+            if (gone.contains(id)) continue;
             int name = names.code(entry.key());
             boolean keep = kept.containsKey(entry.key());
-            add(section, id, keep ? -1 - name : name);
+            add(id);
+            add(keep ? -1 - name : name);
             if (!keep || bytes > mostBytes) continue;
             Object value = removed ? null : entry.value();
             bytes += size(value);
-            values.add(value);
+            if (found.isEmpty()) found = new ArrayList<>(1);
+            found.add(value);
         }
+        return found;
     }
 
-    private void add(Section section, Relationship one) {
-        add(section, id(one), one.getStartNodeId(), one.getEndNodeId(), names.code(one.getType().name()));
+    private void addWhole(Relationship one) {
+        add(id(one));
+        add(one.getStartNodeId());
+        add(one.getEndNodeId());
+        add(names.code(one.getType().name()));
     }
 
-    private void add(Section section, long... numbers) {
-        bytes += 8L * numbers.length;
-        if (bytes > mostBytes) return;
-        for (long number : numbers) sections[section.ordinal()].add(number);
+    private void add(long number) {
+        bytes += Long.BYTES;
+        if (bytes <= mostBytes) numbers.add(number);
+    }
+
+    private void end(Section section) {
+        numbers.set(section.ordinal(), numbers.count());
     }
 
     @SuppressWarnings("deprecation") // the client's ids are numbers, as in all that it reads

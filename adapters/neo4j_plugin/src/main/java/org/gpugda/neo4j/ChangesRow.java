@@ -1,6 +1,7 @@
 package org.gpugda.neo4j;
 
 import java.nio.ByteBuffer;
+import java.nio.LongBuffer;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -60,8 +61,7 @@ public final class ChangesRow {
         ByteBuffer counts = Columns.bytes(8 * changes.size() * Section.ALL.length);
         for (Map.Entry<Long, Changes> each : changes) {
             transactions.putLong(each.getKey());
-            for (Section section : Section.ALL)
-                counts.putLong(each.getValue().sections()[section.ordinal()].length / section.width);
+            for (Section section : Section.ALL) counts.putLong(each.getValue().length(section) / section.width);
         }
         row.transactions = transactions.array();
         row.counts = counts.array();
@@ -92,17 +92,17 @@ public final class ChangesRow {
 
     private byte[] packed(List<Map.Entry<Long, Changes>> changes, Section section, Names known) {
         int count = 0;
-        for (Map.Entry<Long, Changes> each : changes) count += each.getValue().sections()[section.ordinal()].length;
+        for (Map.Entry<Long, Changes> each : changes) count += each.getValue().length(section);
         ByteBuffer found = Columns.bytes(8 * count);
         long previous = Long.MIN_VALUE;
         for (Map.Entry<Long, Changes> each : changes) {
-            long[] numbers = each.getValue().sections()[section.ordinal()];
-            for (long number : numbers) found.putLong(number);
-            if (section.width == 1) continue;
-            for (int i = section.width - 1; i < numbers.length; i += section.width) {
-                if (numbers[i] == previous) continue;
-                previous = numbers[i];
-                int code = (int) (previous < 0 ? -1 - previous : previous);
+            LongBuffer numbers = each.getValue().section(section);
+            for (int place = 1; numbers.hasRemaining(); place++) {
+                long number = numbers.get();
+                found.putLong(number);
+                if (section.width == 1 || place % section.width != 0 || number == previous) continue;
+                previous = number;
+                int code = (int) (number < 0 ? -1 - number : number);
                 names.computeIfAbsent(known.name(code), name -> (long) code);
             }
         }

@@ -4,17 +4,29 @@ import java.util.Arrays;
 
 /** A list of numbers that grows. */
 final class Numbers {
-    private static final long[] NONE = {};
-
-    private long[] numbers = NONE;
+    private long[] numbers;
     private int count;
 
+    /** Begins with zeros. */
+    Numbers(int zeros, int expected) {
+        numbers = new long[zeros + expected];
+        count = zeros;
+    }
+
     void add(long number) {
-        if (count == numbers.length) numbers = Arrays.copyOf(numbers, Math.max(4, 2 * count));
+        if (count == numbers.length) numbers = Arrays.copyOf(numbers, 2 * count);
         numbers[count++] = number;
     }
 
+    void set(int place, long number) {
+        numbers[place] = number;
+    }
+
+    int count() {
+        return count;
+    }
+
     long[] done() {
-        return count == numbers.length ? numbers : Arrays.copyOf(numbers, count);
+        return Arrays.copyOf(numbers, count);
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.LongBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,7 +63,7 @@ class RecorderTest {
     private List<Long> entries(Section section) throws InterruptedException {
         List<Long> found = new ArrayList<>();
         for (Map.Entry<Long, Changes> each : changes().changes())
-            for (long number : each.getValue().sections()[section.ordinal()]) found.add(number);
+            for (LongBuffer left = each.getValue().section(section); left.hasRemaining(); ) found.add(left.get());
         return found;
     }
 

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class RingTest {
     private static Changes of(long bytes) {
-        return new Changes(new long[Section.ALL.length][0], List.of(), List.of(), bytes);
+        return new Changes(new long[Section.ALL.length], List.of(), List.of(), bytes);
     }
 
     private static List<Long> numbers(Ring ring, long since, long last) {

@@ -1,0 +1,26 @@
+"""Python's texts as Arrow's, with and without pandas."""
+
+from __future__ import annotations
+
+import sys
+
+import pyarrow as pa
+import pytest
+
+from gpugda.data.arrow_numbers import arrow_texts
+
+
+@pytest.mark.parametrize("texts", [[], ["a"], ["", "ab", "ä€𝄞"], [None, "a", None], [None] * 9])
+def test_texts_are_those_that_arrow_makes(monkeypatch, texts):
+    expected = pa.array(texts, pa.large_string())
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    made = arrow_texts(texts)
+    made.validate(full=True)
+    assert made.equals(expected)
+
+
+def test_half_a_surrogate_pair_is_no_text(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    with pytest.raises(UnicodeEncodeError) as raised:
+        arrow_texts(["a", "b\ud800"])
+    assert raised.value.object == "b\ud800"

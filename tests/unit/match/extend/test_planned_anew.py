@@ -1,0 +1,107 @@
+"""A plan whose rows were far underestimated gives way when the query comes again."""
+
+import math
+from itertools import permutations
+
+import pytest
+from bound_queries import NO_MASKS
+from forced_plans import thresholds
+from graphs import make_graph
+
+import gpugda
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan.bind import bind
+from gpugda.plan.matching_order import make_plan
+from gpugda.query.prepare import prepare
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+PAIRS, CALLS = 12, 7
+FIRST = list(range(0, 2 * PAIRS, 2))
+
+
+@pytest.fixture(scope="module")
+def accelerator():
+    """Phones that call one other each, often: who is met knows more than degrees tell."""
+    phones, calls = 2 * PAIRS, PAIRS * CALLS
+    places = [(phones + call, call // CALLS) for call in range(calls)]
+    graph = gpugda.graph(
+        {
+            "id": list(range(phones + calls)),
+            "labels": [["Phone"]] * phones + [["Call"]] * calls,
+        },
+        {
+            "source": [call for call, _ in places] * 2 + FIRST,
+            "target": [2 * pair for _, pair in places]
+            + [2 * pair + 1 for _, pair in places]
+            + [each + 1 for each in FIRST],
+            "type": ["FROM"] * calls + ["TO"] * calls + ["KNOWS"] * PAIRS,
+        },
+    )
+    with gpugda.connect(graph, cache=False) as found:
+        yield found
+
+
+def of_calls(count, tail):
+    steps = ", ".join(f"(c{i}:Call)-[:FROM]->(a), (c{i})-[:TO]->(b)" for i in range(count))
+    return f"MATCH (a)-[:KNOWS]->(b), {steps} {tail}"
+
+
+def rows_made(steps):
+    made = [each for each in steps if each.startswith(("nodes (", "extend"))]
+    return sum(int(each.split(": ")[-1].split(" row")[0].replace(",", "")) for each in made)
+
+
+EXPECTED = PAIRS * sum(1 for _ in permutations(range(CALLS), 5))
+
+
+def test_a_count_finds_a_plan_that_makes_few_rows(context):
+    calls = [(2 * PAIRS + call, call // CALLS) for call in range(PAIRS * CALLS)]
+    graph = make_graph(
+        [("Phone", {})] * (2 * PAIRS) + [("Call", {})] * len(calls),
+        [(call, "FROM", 2 * pair, {}) for call, pair in calls]
+        + [(call, "TO", 2 * pair + 1, {}) for call, pair in calls]
+        + [(each, "KNOWS", each + 1, {}) for each in FIRST],
+    )
+    bound = bind(prepare(of_calls(5, "RETURN count(*)")), graph)
+    plan = make_plan(bound, graph.statistics, "extend")
+    # However long it took: a search is not given up.
+    decides = thresholds(
+        context, {"search_share": math.inf, "search_pairs": 1, "replan_rows": 1 << 12}
+    )
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
+    reports = [StrategyReport() for _ in range(6)]
+    assert [strategy.count(plan, NO_MASKS, each) for each in reports] == [EXPECTED] * 6
+    first, *_, before, last = [list(each.steps) for each in reports]
+    assert not any(each.startswith("planned anew") for each in first)
+    assert any(each.startswith("planned anew") for each in last)
+    assert rows_made(last) < rows_made(first) / 10
+    assert before == last
+
+
+def test_groups_stay_what_they_are(accelerator):
+    text = of_calls(5, "RETURN id(a) AS a, count(*) AS c ORDER BY a")
+    runs = [accelerator.run(text, engine="gpu") for _ in range(5)]
+    expected = [(2 * pair, EXPECTED // PAIRS) for pair in range(PAIRS)]
+    assert all([tuple(row) for row in each.values()] == expected for each in runs)
+
+
+def test_rows_stay_what_they_are(accelerator):
+    text = of_calls(4, "RETURN id(a), id(b), id(c0), id(c1), id(c2), id(c3)")
+    runs = [sorted(map(tuple, accelerator.run(text, engine="gpu").values())) for _ in range(4)]
+    assert len(runs[0]) == len({*runs[0]}) == PAIRS * sum(1 for _ in permutations(range(CALLS), 4))
+    assert all(each == runs[0] for each in runs)
+
+
+def test_who_takes_a_few_rows_learns_nothing(accelerator):
+    text = of_calls(5, "RETURN id(a), id(c0) LIMIT 3")
+    for _ in range(3):
+        result = accelerator.run(text, engine="gpu")
+        assert len(result.values()) == 3
+        assert not any(each.startswith("planned anew") for each in result.summary.steps)

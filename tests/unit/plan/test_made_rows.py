@@ -1,0 +1,103 @@
+"""When a run asks for another plan, which plan stays, and what the rates learn."""
+
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.plan.bind import bind
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.join_cost import JoinCost
+from gpugda.plan.join_rates import Rates
+from gpugda.plan.made_rows import MadeRows
+from gpugda.query.prepare import prepare
+
+GRAPH = make_graph(
+    [("A", {})] * 60,
+    [(i, "R", (i * 7 + 1) % 60, {}) for i in range(60)]
+    + [(i, "S", (i * 11 + 3) % 60, {}) for i in range(60)],
+)
+KITE = "(a)-[:R]->(b)-[:S]->(c), (a)-[:S]->(c), (c)-[:R]->(d)"
+
+
+def pattern():
+    return bind(prepare(f"MATCH {KITE} RETURN count(*)"), GRAPH)
+
+
+def judged(made, rows, expected, plan, *, work=None, seconds=1.0):
+    work = sum(rows) if work is None else work
+    return made.judge(rows, expected, plan, work=work, seconds=seconds)
+
+
+def test_a_run_as_expected_keeps_its_plan():
+    made = MadeRows(100)
+    assert judged(made, [50, 300], [50, 200], "first") == (None, False)
+    assert not made.asks([10_000])
+    assert not made.said
+
+
+def test_runs_of_few_rows_are_not_judged():
+    assert not MadeRows(100).asks([30, 60])
+
+
+def test_two_more_plans_are_looked_for_and_the_one_with_the_fewest_rows_stays():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
+    assert made.said == "planned anew: 910 rows were met, 30 expected"
+    assert judged(made, [10, 500], [10, 20], "second") == (None, True)
+    assert judged(made, [10, 700], [10, 20], "third") == ("second", False)
+    assert not made.asks([10, 500])
+
+
+def test_a_plan_that_comes_out_worse_gives_way_to_the_one_before():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
+    assert made.asks([1, 2])  # however few: which plan stays is still open
+    assert judged(made, [10, 950], [10, 900], "second") == ("first", False)
+
+
+def test_fewer_rows_that_take_far_longer_are_no_better():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first", seconds=0.1) == (None, True)
+    assert judged(made, [10, 30], [10, 20], "second", seconds=0.2) == ("first", False)
+
+
+def test_rows_of_tables_and_counted_nodes_are_rows():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
+    assert judged(made, [10, 30], [10, 20], "second", work=1000) == ("first", False)
+
+
+def test_a_better_plan_stays():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
+    assert judged(made, [10, 30], [10, 20], "second") == (None, False)
+    assert not made.asks([10, 900])
+
+
+def test_what_runs_tell_is_multiplied():
+    made = MadeRows(100)
+    made.correct({(0, 0, True): 3.0})
+    made.correct({(0, 0, True): 2.0, (1, 0, False): 0.5})
+    assert made.corrections == {(0, 0, True): 6.0, (1, 0, False): 0.5}
+
+
+@given(
+    st.permutations(range(4)),
+    st.lists(st.integers(1, 40), min_size=4, max_size=4),
+    st.booleans(),
+)
+def test_corrected_rates_expect_what_was_met(order, made, explored):
+    bound = pattern()
+    candidates = ExpectedCandidates([60, 60, 60, 60], explored=explored)
+    if any(not _connected(order[:end]) for end in range(2, 5)):
+        return
+    rows = [60, *made[1:]]
+    corrections = JoinCost(bound, order, Rates(bound, candidates)).corrections(rows)
+    corrected = Rates(bound, candidates, corrections)
+    assert JoinCost(bound, order, corrected).rows() == pytest.approx(rows)
+
+
+def _connected(nodes):
+    ends = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    return any(nodes[-1] in pair and {*pair} <= {*nodes} for pair in ends)
