@@ -1,16 +1,17 @@
 """Queries beside writers, on a server with gpugda's plugin: who answers, and how fast.
 
-Run as a program it prints a row per rate of writes:
-python tests/benchmarks/test_following.py [RELATIONSHIPS] [SECONDS]
+Run as a program it prints a row per rate of writes, in so many rounds; the ratio is that to the
+median without writes before it, the processor time that of the client alone:
+python tests/benchmarks/test_following.py [RELATIONSHIPS] [SECONDS] [ROUNDS]
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import statistics
 import sys
-import threading
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -50,48 +51,57 @@ def fill(server, count):
     return nodes
 
 
-def write(server, nodes, rate, stop, done):
-    """So many transactions a second, until told to stop."""
+def write(uri, auth, nodes, rate, stop, done):
+    """So many transactions a second, until told to stop; in a process of its own."""
     started, number = time.monotonic(), 0
-    with server.driver.session() as session:
+    server = neo4j_servers.Server(uri, auth)
+    with closing(server), server.driver.session() as session:
         while not stop.wait(max(0.0, started + number / rate - time.monotonic())):
             values = {"a": number * 7907 % nodes, "b": number * 104_729 % nodes}
             session.run(WRITES[number % len(WRITES)], **values).consume()
             number += 1
-            done.append(number)
+            done.value = number
 
 
-def measure(server, accelerator, nodes, rate, seconds):
-    """Answers by the device, all answers, their median time, and the writes a second there were."""
-    stop, done = threading.Event(), []
-    writer = threading.Thread(target=write, args=(server, nodes, rate, stop, done))
+@contextmanager
+def writing(server, nodes, rate):
+    """While somebody writes; gives how many transactions were committed."""
+    context = multiprocessing.get_context("spawn")
+    stop, done = context.Event(), context.Value("q", 0)
+    arguments = (server.uri, server.auth, nodes, rate, stop, done)
+    writer = context.Process(target=write, args=arguments, daemon=True)
     if rate:
         writer.start()
-    times, engines, reasons = [], [], {}
-    started = time.monotonic()
-    while time.monotonic() < started + seconds:
-        begin = time.perf_counter()
-        result = accelerator.run(QUERY)
-        result.values()
-        times.append(time.perf_counter() - begin)
-        engines.append(result.summary.engine)
-        if result.summary.engine != "gpu":
-            reasons[result.summary.reason] = reasons.get(result.summary.reason, 0) + 1
+        while not done.value:
+            time.sleep(0.05)
+    yield lambda: done.value
     stop.set()
     if rate:
         writer.join()
-    elapsed = time.monotonic() - started
-    return (
-        engines.count("gpu"),
-        len(engines),
-        statistics.median(times),
-        len(done) / elapsed,
-        reasons,
-    )
 
 
-def main(count, seconds):
-    """Prints the table."""
+def measure(server, accelerator, nodes, rate, seconds):
+    """Answers by the device, all answers, their median time, processor time each, writes a second."""
+    times, engines, reasons = [], [], {}
+    with writing(server, nodes, rate) as written:
+        before, used, started = written(), time.process_time(), time.monotonic()
+        while time.monotonic() < started + seconds:
+            begin = time.perf_counter()
+            result = accelerator.run(QUERY)
+            result.values()
+            times.append(time.perf_counter() - begin)
+            engines.append(result.summary.engine)
+            if result.summary.engine != "gpu":
+                reasons[result.summary.reason] = reasons.get(result.summary.reason, 0) + 1
+        elapsed, used = time.monotonic() - started, time.process_time() - used
+        writes = (written() - before) / elapsed
+    median = statistics.median(times)
+    return engines.count("gpu"), len(times), median, used / len(times), writes, reasons
+
+
+def main(count, seconds, rounds):
+    """Prints the table, so many times."""
+    quiet = 0.0
     jar = neo4j_servers.plugin_jar()
     server = neo4j_servers.open_server("benchmark-following", plugins=[jar])
     with closing(server):
@@ -104,12 +114,17 @@ def main(count, seconds):
             for _ in range(3):
                 accelerator.run(QUERY, engine="gpu").values()
                 accelerator.run(QUERY, engine="native").values()
-            print("writes/s  by the device  median ms  written/s")
-            for rate in RATES:
+            print("writes/s  by the device  median ms  ratio  processor ms  written/s")
+            for rate in RATES * rounds:
                 found = measure(server, accelerator, nodes, rate, seconds)
-                by_device, asked, median, written, reasons = found
-                share = f"{by_device} of {asked}"
-                print(f"{rate:8}  {share:>13}  {1000 * median:9.1f}  {written:9.1f}  {reasons}")
+                by_device, asked, median, used, written, reasons = found
+                quiet = quiet if rate else median
+                share, ratio = f"{by_device} of {asked}", median / quiet
+                print(
+                    f"{rate:8}  {share:>13}  {1000 * median:9.1f}  {ratio:5.2f}  "
+                    f"{1000 * used:12.1f}  {written:9.1f}  {reasons or ''}",
+                    flush=True,
+                )
             status = accelerator.status()
             print({key: status[key] for key in ("transactions_applied", "changes_seconds")})
             (expected,) = server.run(QUERY)[0]
@@ -118,4 +133,4 @@ def main(count, seconds):
 
 if __name__ == "__main__":
     wanted = [int(each) for each in sys.argv[1:]]
-    main(*(wanted + [1_000_000, 20][len(wanted) :]))
+    main(*(wanted + [1_000_000, 20, 1][len(wanted) :]))

@@ -84,6 +84,8 @@ class Side:
     def _touched(self) -> tuple[NDArray[np.int64], ...]:
         """Start, type and end: each of the relationships, and of the nodes, once."""
         some = self.relationships
+        if not len(self.nodes):
+            return some.starts, some.types, some.ends
         nodes = rising(self.nodes)
         starts, types, ends, entries = _entries(self.outgoing, nodes)
         targets, kinds, sources, indexes = _entries(self.incoming, nodes)

@@ -18,6 +18,8 @@ __all__ = ["renumbered", "spliced", "stepped"]
 
 PATCHED_FROM = 1 << 17
 """Entries of an array that is not copied as a whole at each change."""
+MANY_STEPS = 32
+"""With more, the amounts of all entries are written down: that takes less than a call a step."""
 
 
 def spliced(array: Array, splice: Splice, added: Any) -> Array:
@@ -66,6 +68,10 @@ def stepped(array: Array, places: NDArray[np.int64], amounts: NDArray[np.int64])
     first = int(starts[0])
     found[:first] = array[:first]
     ends = np.append(starts[1:], len(array))
+    if len(starts) > MANY_STEPS:
+        # Below 0 by going around.
+        np.add(array[first:], np.repeat(sums.astype(np.uint32), ends - starts), out=found[first:])
+        return found
     for start, end, amount in zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True):
         np.add(array[start:end], np.uint32(amount % 2**32), out=found[start:end])
     return found

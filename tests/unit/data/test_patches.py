@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpugda.data.patches import changing
 from gpugda.data.patches.rising import counted, is_among, rising
 from gpugda.data.patches.shifts import Shifts
 from gpugda.data.patches.splice import Splice
@@ -40,3 +41,14 @@ def test_few_numbers_are_sorted_as_numpy_does(count):
         np.testing.assert_array_equal(found, expected)
     some = np.sort(others)
     np.testing.assert_array_equal(is_among(numbers, some), np.isin(numbers, some))
+
+
+@pytest.mark.parametrize("steps", [1, changing.MANY_STEPS, changing.MANY_STEPS + 1, 200])
+def test_a_short_array_is_stepped_as_the_sum_of_all_steps_before(steps):
+    random = np.random.default_rng(steps)
+    offsets = np.sort(random.integers(500, 1_000, 300)).astype(np.uint32)
+    places = np.sort(random.integers(0, 301, steps))
+    amounts = random.integers(-2, 3, steps)
+    added = [amounts[places <= entry].sum() for entry in range(300)]
+    found = changing.stepped(offsets, places, amounts)
+    np.testing.assert_array_equal(found, offsets.astype(np.int64) + added)
