@@ -5,6 +5,7 @@ Pairs are data relationships that a join would test; a GPU tests many more of th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 __all__ = [
@@ -61,6 +62,11 @@ class CountThresholds:
         part_gain: Parts must leave at most this share of the cost.
         most_nested: Parts of parts are planned, to know what these cost, so many levels deep.
         most_loosened: Pairs of relationships whose test is left out in a sum, at most.
+        list_search: Entries that are gone through in the time of searching one in a list. Of lists
+            that are intersected, the one of the node that came last is gone through, but where
+            searching it for those of a shorter one takes less time: on a GPU, always.
+        order_pairs: Of a join with a cycle, for each order of its query nodes: where it has more,
+            all orders of a few nodes are compared.
         counts_cycles: Are short cycles counted without rows?
         most_orders: Orders of sets of query nodes that a search keeps: long paths have no end of
             sets.
@@ -91,6 +97,8 @@ class CountThresholds:
     part_gain: float = 0.5
     most_nested: int = 2
     most_loosened: int = 32
+    list_search: float = 64.0
+    order_pairs: float = 1 << 13
     counts_cycles: bool = True
     most_orders: int = 1 << 12
 
@@ -239,6 +247,8 @@ GPU = Thresholds(
         search_pairs=_FASTER_GPU << 14,
         part_pairs=_FASTER_GPU << 20,
         part_cost=_FASTER_GPU << 17,
+        list_search=1.0,
+        order_pairs=math.inf,
         counts_cycles=False,
     ),
     JoinLimits(

@@ -154,6 +154,18 @@ def _measure(
 
 
 # ------------------------------------------------------------------ the report
+def _processors(outcome: LsqbOutcome) -> str:
+    """Least time of all processors by query and engine, of the runs that count."""
+    rows = [["query", *(f"{name} ms" for name in outcome.engines)]]
+    rows.append(["---"] * len(rows[0]))
+    for query in LSQB:
+        found = [outcome.answers.get((query.name, name), []) for name in outcome.engines]
+        good = [[run.processor for run in runs if run.outcome == "ok"] for runs in found]
+        cells = [f"{1000 * min(each[1:] or each):.1f}" if each else "-" for each in good]
+        rows.append([query.name, *cells])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def _table(outcome: LsqbOutcome) -> str:
     peers = [name for name in outcome.engines if name != _OURS]
     head = ["query", "count", "gpugda ms", *(f"{name} ms, times" for name in peers)]
@@ -193,7 +205,9 @@ def _write(
     text = (
         f"# LSQB, scale {options.scale:g}\n\n"
         "Milliseconds of the fastest counted run, and how many times gpugda's that is.\n\n"
-        f"{outcome.table}"
+        f"{outcome.table}\n"
+        "Time of all processors, which other programs disturb less, of the least one.\n\n"
+        f"{_processors(outcome)}"
     )
     (folder / "lsqb.md").write_text(text, encoding="utf-8")
     facts = {

@@ -187,7 +187,19 @@ def _found_kind(
     if not may_orient(bound):
         return None
     square = find_square(bound, graph) if isinstance(need, Count) else None
-    return square or oriented_query(bound, graph.statistics.loop_counts, need)
+    return square or oriented_query(bound, _folding_loops(graph), need)
+
+
+def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
+    """Per type, the loops that could put two nodes that can be exchanged on one node.
+
+    A third node is joined to both in the same way: to one node, then, by two relationships. Where
+    no two nodes have two between them, and none has two loops, there is no such embedding.
+    """
+    counts = graph.statistics.loop_counts
+    if len(counts) == 1 and counts[0] and graph.either_way_counts() == (1,):
+        return (0,)
+    return counts
 
 
 def upwards_graph(

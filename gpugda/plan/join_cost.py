@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import EACH_FURTHER, kept_share
+from gpugda.plan.join_rates import COST_OF_ROW, EACH_FURTHER, kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -17,8 +17,6 @@ __all__ = ["JoinCost", "links_among"]
 
 _LEAST = 1e-3
 """Fewer rows are not told apart from none."""
-_COST_OF_ROW = 4.0
-"""Of making a row, in pairs that are tested."""
 
 
 def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[BoundRelationship]]:
@@ -57,7 +55,7 @@ class JoinCost:
         for node in core:
             pairs, factor = self._added(node, reached, met)
             is_made = node != core[-1] or not counts_last
-            cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
+            cost += rows * (pairs + (COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
             ready = {
                 each
@@ -68,7 +66,7 @@ class JoinCost:
                 pairs, factor = self._step(each, self._around[each], met)
                 cost += rows * pairs
                 rows *= min(1.0, factor)
-                cost += rows * _COST_OF_ROW
+                cost += rows * COST_OF_ROW
             waiting -= ready
         return cost
 

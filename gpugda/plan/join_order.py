@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import factorial, prod
 from typing import TYPE_CHECKING, overload
 
 from gpugda.plan.join_rates import Rates, kept_share
+from gpugda.plan.small_orders import MOST_NODES, SmallOrders
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -95,6 +96,7 @@ class _Ordered:
 class _Estimate:
     def __init__(self, bound: BoundQuery, rates: Rates, leaves: Collection[int]) -> None:
         self._counts = rates.counts
+        self._list_search, self._order_pairs = rates.list_search, rates.order_pairs
         # Of each node its neighbours, and how many of them a candidate has in the mean, if the join
         # starts there and if it was met.
         self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
@@ -123,7 +125,18 @@ class _Estimate:
         best = self._from(first, component)
         for start in others[: _MOST_STARTS - 1]:
             best = self._from(start, component, best) or best
+        if self._compares_all(component, best.cost):
+            orders = SmallOrders(self._counts, self._adjacent, self._compared, self._list_search)
+            return _Ordered(best.cost, best.rows, orders.best(component))
         return best
+
+    def _compares_all(self, component: list[int], cost: float) -> bool:
+        """Are there few nodes, in cycles, and would joining them take far longer?"""
+        size = len(component)
+        if size > MOST_NODES or cost < self._order_pairs * factorial(size):
+            return False
+        pairs = sum([len({each[0] for each in self._adjacent[node]}) for node in component])
+        return pairs >= 2 * size
 
     @overload
     def _from(self, start: int, component: list[int]) -> _Ordered: ...

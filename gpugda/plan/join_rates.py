@@ -12,6 +12,7 @@ of this share of the relationships: the higher, the more uneven they are.
 from __future__ import annotations
 
 from itertools import combinations
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
 
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.plan import BoundQuery, BoundRelationship, Met
+    from gpugda.thresholds import CountThresholds
 
     Corrections = Mapping[tuple[int, int, bool], float]
     """By what `Rates.of` is asked for, so many times as many were met as it said."""
     AtEnds = tuple[tuple[float, float], tuple[float, float]]
     """Of the source and of the target: where the join starts there, and where it was met."""
 
-__all__ = ["EACH_FURTHER", "Rates", "kept_share"]
+__all__ = ["COST_OF_ROW", "EACH_FURTHER", "Rates", "kept_share"]
 
+COST_OF_ROW = 4.0
+"""Of making a row, in pairs that are tested."""
 EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects: neighbours of neighbours are
 neighbours more often than chance would have it."""
@@ -53,10 +57,13 @@ class Rates:
         bound: The pattern.
         candidates: Of its query nodes; None: as many as the plan expects.
         corrections: What runs of the query told.
+        thresholds: Of the device; None: orders are found as before one is known.
 
     Attributes:
         counts: Of each query node, its candidates.
         at_ends: Of each relationship what `of` says.
+        list_search: See `CountThresholds`.
+        order_pairs: See `CountThresholds`.
         implied: Relationships that do not select where others are there that join the same nodes.
     """
 
@@ -65,7 +72,11 @@ class Rates:
         bound: BoundQuery,
         candidates: CandidateCounts | None = None,
         corrections: Corrections | None = None,
+        *,
+        thresholds: CountThresholds | None = None,
     ) -> None:
+        self.list_search = thresholds.list_search if thresholds else 1.0
+        self.order_pairs = thresholds.order_pairs if thresholds else inf
         expected = [each.cardinality for each in bound.nodes]
         self._sources = [each.source for each in bound.relationships]
         self._targets = [each.target for each in bound.relationships]

@@ -23,6 +23,7 @@ __all__ = ["RingSquareKernels", "Ways"]
 
 _FILE = "ring_squares.cl"
 _GROUPS_PER_UNIT = 8
+_WALKING_GROUPS_PER_UNIT = 16
 _TASKS_PER_GROUP = 256
 _MOST_TASK_NODES = 16
 
@@ -55,8 +56,13 @@ class RingSquareKernels:
 
     @property
     def most_groups(self) -> int:
-        """Work groups that keep the device busy."""
+        """Work groups that take tasks and keep the device busy."""
         return self._context.info.compute_units * _GROUPS_PER_UNIT
+
+    @property
+    def walking_groups(self) -> int:
+        """Work groups that walk together: as many totals there are."""
+        return self._context.info.compute_units * _WALKING_GROUPS_PER_UNIT
 
     def task_nodes(self, nodes: int, groups: int) -> int:
         """Nodes of a task: those of the highest ranks take longest."""

@@ -112,6 +112,10 @@ class Expand(Operator):
             device=DeviceSearches(context, self, partial(self._cache.backwards, context)),
         )
         for begun, nodes in found:
+            if len(some) == len(starts):
+                walked = np.zeros((len(nodes), 0), dtype=np.uint32)
+                yield Level(order[begun], nodes, walked)
+                continue
             paths, places = entries_of(bounds, begun)
             walked = np.zeros((len(paths), 0), dtype=np.uint32)
             yield Level(order[places], nodes[paths], walked)

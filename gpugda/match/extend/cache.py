@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import CountPlan
     from gpugda.plan.made_rows import MadeRows
     from gpugda.plan.plan import BoundQuery
+    from gpugda.thresholds import CountThresholds
 
     StepsKey = tuple[Rows, frozenset[int], bool, int]
 
@@ -47,6 +48,7 @@ class KeptQuery:
         candidates: None where a query node has none.
         took: Seconds that joining everything took, where no plan was looked for.
         made: Rows that runs made, and whether they ask for another plan.
+        thresholds: Of the device.
         plans: Count plans, by what is counted and what may be done for it.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
         steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
@@ -58,6 +60,7 @@ class KeptQuery:
     bound: BoundQuery
     masks: Masks
     made: MadeRows[Found]
+    thresholds: CountThresholds
     candidates: Candidates | None = None
     took: float | None = None
     plans: dict[object, CountPlan] = field(default_factory=dict)
@@ -90,11 +93,15 @@ class KeptQuery:
     def order(self, left_out: frozenset[int]) -> list[int]:
         """Of joining all query nodes but these; it must have candidates."""
         if left_out not in self._orders:
-            bound, candidates = self.bound, self.candidates
-            assert candidates is not None
-            rates = Rates(bound, candidates, self.made.corrections)
-            self._orders[left_out] = node_order(bound, rates, left_out, self.masks.comparisons)
+            comparisons = self.masks.comparisons
+            self._orders[left_out] = node_order(self.bound, self._rates, left_out, comparisons)
         return self._orders[left_out]
+
+    @property
+    def _rates(self) -> Rates:
+        assert self.candidates is not None
+        corrections, thresholds = self.made.corrections, self.thresholds
+        return Rates(self.bound, self.candidates, corrections, thresholds=thresholds)
 
     def note(
         self,
@@ -113,8 +120,7 @@ class KeptQuery:
             rows: After each of them.
             work: Rows of all that was done.
         """
-        rates = Rates(self.bound, self.candidates, self.made.corrections)
-        cost, comparisons = JoinCost(self.bound, order, rates), self.masks.comparisons
+        cost, comparisons = JoinCost(self.bound, order, self._rates), self.masks.comparisons
         ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
         before, anew = self.made.judge(
             rows, cost.rows(comparisons), ran, work=work, seconds=self.took or 0.0

@@ -387,7 +387,8 @@ class ExtendStrategy(Matcher):
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            query = KeptQuery(bound, masks, MadeRows(self._thresholds.count.replan_rows))
+            count = self._thresholds.count
+            query = KeptQuery(bound, masks, MadeRows(count.replan_rows), count)
             small, limits = self._small_filter, self._thresholds.filter
             query.candidates = find_candidates(
                 run, query, small, self._rounds, limits, counting=counting

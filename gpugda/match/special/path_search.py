@@ -122,9 +122,11 @@ class PathSearches:
                 steps += 1
             with self._run.locked():
                 bits = self._run.workspace.download(seen)
-        found = np.unpackbits(bits.view(np.uint8), bitorder="little")
-        nodes, numbers = np.nonzero(found.reshape(self._nodes, -1)[:, : len(sources)])
-        return numbers, nodes.astype(np.uint32)
+        found = np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_)
+        # No search has the bits beyond the last one.
+        places, width = np.flatnonzero(found), words * SEARCHES_A_WORD
+        nodes = places // width
+        return places - nodes * width, nodes.astype(np.uint32)
 
     @contextmanager
     def _searching(

@@ -109,7 +109,8 @@ def _counted(run: Run, lists: RankedLists) -> int | None:
     groups = groups_with_scratch(run, nodes, kernels.most_groups)
     if groups == 0:
         return None
-    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, groups)
+    most = max(groups, kernels.walking_groups)
+    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, most)
     first = _from_first_nodes(run, kernels, lists, tasks.totals)
     task_count = -(-(nodes - first) // kernels.task_nodes(nodes, groups))
     for _ in launches(run, tasks.counters, task_count):

@@ -60,7 +60,7 @@ class Costs:
         self._check = check
         bound, candidates = problem.bound, problem.candidates
         self._all = frozenset(range(len(bound.nodes)))
-        self.rates = Rates(bound, candidates, problem.corrections)
+        self.rates = Rates(bound, candidates, problem.corrections, thresholds=thresholds)
         self.of_rows = cached_method(self._of_rows, most)
 
     @property

@@ -89,6 +89,43 @@ def test_counts_are_those_of_the_reference(context, specs, text):
 
 
 @st.composite
+def simple_graphs_with_loops(draw):
+    """Of one type, with one relationship between two nodes at most, and one loop at a node."""
+    count = draw(st.integers(2, 6))
+    pairs = [(one, other) for one in range(count) for other in range(one + 1)]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=len(pairs)))
+    turned = draw(st.lists(st.booleans(), min_size=len(chosen), max_size=len(chosen)))
+    ends = [pair[::-1] if turn else pair for pair, turn in zip(chosen, turned, strict=True)]
+    labels = draw(st.lists(st.sampled_from(["", "A"]), min_size=count, max_size=count))
+    return [(each, {"y": 1}) for each in labels], [(a, "R", b, {}) for a, b in ends]
+
+
+@given(specs=simple_graphs_with_loops(), text=patterns())
+def test_loops_of_graphs_without_parallel_relationships(context, specs, text):
+    graph = make_graph(*specs)
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    found = counted(strategy, text, graph)
+    if found is not None:
+        assert [(found,)] == run_reference(parse(text), graph, {}).rows
+    strategy.leave_beside()
+    device_graph.close()
+
+
+@pytest.mark.parametrize(("parallel", "is_oriented"), [(0, True), (1, False)])
+def test_loops_are_no_hindrance_where_none_are_parallel(context, parallel, is_oriented):
+    ends = [(0, 1), (1, 2), (2, 0), (3, 0), (3, 1), (2, 3), (0, 0), (2, 2), *[(1, 0)] * parallel]
+    graph = make_graph([("", {})] * 4, [(a, "R", b, {}) for a, b in ends])
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    found = counted(strategy, TRIANGLE, graph)
+    assert (found is not None) is is_oriented
+    assert found in (None, run_reference(parse(TRIANGLE), graph, {}).rows[0][0])
+    strategy.leave_beside()
+    device_graph.close()
+
+
+@st.composite
 def loopless_multigraphs(draw):
     count = draw(st.integers(2, 6))
     node = st.integers(0, count - 1)

@@ -352,6 +352,8 @@ class GivenRates:
     growths: dict[tuple[int, int], float]
     met: dict[tuple[int, int], float] = field(default_factory=dict)
     implied: frozenset[int] = frozenset()
+    list_search: float = 1.0
+    order_pairs: float = math.inf
 
     @property
     def at_ends(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from graphs import make_graph
 
@@ -68,6 +70,7 @@ def test_the_node_that_most_relationships_select_comes_first():
         def __init__(self):
             self.counts = [10.0, 1000.0, 1000.0, 1000.0]
             self.implied = frozenset()
+            self.list_search, self.order_pairs = 1.0, math.inf
             self.at_ends = [((30.0, 30.0), (30.0, 30.0)) for _ in pattern.relationships]
 
     assert node_order(pattern, Given()) == [0, 1, 2, 3]
