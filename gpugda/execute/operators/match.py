@@ -160,7 +160,8 @@ class Match(PatternOperator):
             if context.enough is not None:
                 need = replace(need, enough=context.enough)
             chunks = strategy.embeddings(plan, masks, need, report, deadline)
-        if rest is plan.bound:
+        leaves_early = isinstance(need, Rows) and need.enough is not None
+        if rest is plan.bound and not leaves_early:
             chunks = noting_chunks(chunks, plan, context.graph, need)
         with closing(chunks):  # LIMIT leaves early: the device is free again at once
             for chunk in chunks:
