@@ -158,12 +158,6 @@ class GraphStatistics:
         summaries = self.outgoing_degrees if outgoing else self.incoming_degrees
         return summaries.get(ANY if type_id is None else type_id, DegreeSummary())
 
-    def has_parallel_of(self, type_id: int | None) -> bool:
-        """Can two relationships of this type (None: of any types) have the same start and end?"""
-        if type_id is None or type_id == ANY:
-            return self.has_parallel
-        return self.parallel_types[type_id]
-
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON can hold."""
         return {

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
 
 from gpugda.errors import CypherArithmeticError
 
-__all__ = ["LARGEST", "SMALLEST", "float_text", "long", "saturated"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["LARGEST", "SMALLEST", "added", "float_text", "long", "saturated"]
 
 LARGEST = 2**63 - 1
 SMALLEST = -(2**63)
@@ -30,6 +36,14 @@ def saturated(number: float) -> int:
     if math.isinf(number):
         return LARGEST if number > 0 else SMALLEST
     return min(max(int(number), SMALLEST), LARGEST)
+
+
+def added(numbers: Iterable[float]) -> float:
+    """Their sum, rounded after each addition as Java does.
+
+    Python's own `sum` carries what is lost by rounding along, from version 3.12 on.
+    """
+    return reduce(add, numbers, 0.0)
 
 
 def float_text(number: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.data.temporal import neo4j_spatial
 from gpugda.errors import CypherArgumentError
 from gpugda.expressions.kinds import kind_of_value
+from gpugda.expressions.numbers import added
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,7 +150,7 @@ def distance(a: Any, b: Any) -> float | None:
     if a.srid != b.srid:
         return None
     if a.srid in CARTESIAN:
-        return math.sqrt(sum((x - y) * (x - y) for x, y in zip(a, b, strict=True)))
+        return math.sqrt(added((x - y) * (x - y) for x, y in zip(a, b, strict=True)))
     angle = _great_circle(a, b)
     if len(a) == 2:
         return _EARTH_RADIUS * angle

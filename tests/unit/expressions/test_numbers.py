@@ -3,7 +3,7 @@ import math
 import pytest
 
 from gpugda.errors import CypherArithmeticError
-from gpugda.expressions.numbers import LARGEST, SMALLEST, float_text, long, saturated
+from gpugda.expressions.numbers import LARGEST, SMALLEST, added, float_text, long, saturated
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ def test_integers_beyond_64_bits_are_an_error():
     for exact in (LARGEST + 1, SMALLEST - 1):
         with pytest.raises(CypherArithmeticError, match="long overflow"):
             long(exact, "+")
+
+
+def test_each_addition_is_rounded_whatever_python_does():
+    assert added([0.1] * 10) == 0.9999999999999999
+    assert added([0.1, 0.2, 0.3]) == 0.6000000000000001
+    assert float_text(added([-0.0])) == "0.0"
 
 
 def test_a_cast_saturates():

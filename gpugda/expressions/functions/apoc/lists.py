@@ -7,6 +7,7 @@ from typing import Any
 
 from gpugda.expressions.functions.apoc.plain import apoc, keys_of, plain_list, refuse
 from gpugda.expressions.functions.lists import unique
+from gpugda.expressions.numbers import added
 
 __all__ = ["FUNCTIONS"]
 
@@ -28,7 +29,7 @@ def _to_set(name: str, items: Any) -> list[Any]:
 
 def _sum(name: str, items: Any) -> float | None:
     numbers = plain_list(name, items, _NUMBERS)
-    return float(sum(map(float, numbers))) if numbers else None
+    return added(map(float, numbers)) if numbers else None
 
 
 def _avg(name: str, items: Any) -> float | None:
