@@ -95,14 +95,8 @@ class Match(PatternOperator):
             if found is not None:
                 yield from self._all(plan, found)
                 return
-        selected = select(
-            plan,
-            context.graph,
-            context.strategy,
-            context.values,
-            context.report_of(self),
-            context.deadline,
-        )
+        given = context.values, context.report_of(self), context.deadline
+        selected = select(plan, context.graph, context.strategy, *given)
         if not self.children:
             chunks = () if selected is None else self._embeddings(selected, context)
             yield from self._all(plan, chunks)
