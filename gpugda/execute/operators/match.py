@@ -1,4 +1,7 @@
-"""Rows with the embeddings of a query graph that fit them."""
+"""Rows with the embeddings of a query graph that fit them.
+
+More than 300 lines: what a pattern is asked for decides which way its rows, groups or number come.
+"""
 
 from __future__ import annotations
 
