@@ -19,6 +19,11 @@ __all__ = [
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as value
+
+    import numpy as np
+
+    NameId = np.uint16 | np.uint32
+    """Of a label or type in an array: `gpugda.data.identifiers.name_id_type` says which."""
 else:
 
     def value(*, frozen: bool, slots: bool) -> Callable[[type], type]:

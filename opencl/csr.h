@@ -10,11 +10,13 @@
 
    run_ranks   [0] slots of a third of the table, [1] bits of a slot, [2] seed; then the slots, lowest bit first
 */
+#include "name_ids.h"
+
 typedef struct {
     global const uint *run_ranks;
     global const uint *neighbours;
     global const uint *run_offsets;
-    global const ushort *run_types;
+    global const TypeId *run_types;
     global const uint *run_starts;
 } Csr;
 
@@ -22,10 +24,10 @@ typedef struct {
    outgoing_relationship_indexes says which relationship an outgoing entry is; else it is null. */
 #define GRAPH_PARAMETERS \
     global const uint *outgoing_run_ranks, global const uint *outgoing_neighbours, \
-    global const uint *outgoing_run_offsets, global const ushort *outgoing_run_types, \
+    global const uint *outgoing_run_offsets, global const TypeId *outgoing_run_types, \
     global const uint *outgoing_run_starts, \
     global const uint *incoming_run_ranks, global const uint *incoming_neighbours, \
-    global const uint *incoming_run_offsets, global const ushort *incoming_run_types, \
+    global const uint *incoming_run_offsets, global const TypeId *incoming_run_types, \
     global const uint *incoming_run_starts, global const uint *incoming_relationship_indexes, \
     global const uint *outgoing_relationship_indexes
 
@@ -58,7 +60,7 @@ static inline uint rank_slot(global const uint *ranks, uint slot, uint bits) {
 /* Place of the run of a type among the runs of its row. */
 static inline uint rank_of_run(global const uint *ranks, uint node, uint type) {
     uint third = ranks[0], bits = ranks[1];
-    ulong hash = mixed(((ulong)node << 16 | type) + ((ulong)ranks[2] << 48));
+    ulong hash = mixed(((ulong)node << TYPE_BITS | type) + ((ulong)ranks[2] << 48));
     uint slot = mul_hi((uint)hash, third);
     uint second_slot = third + mul_hi((uint)(hash >> 32), third);
     uint third_slot = 2 * third + mul_hi((uint)(mixed(hash) >> 32), third);

@@ -9,11 +9,12 @@
    gpugda/match/gsi/signatures.py.
 */
 #include "work_split.h"
+#include "name_ids.h"
 #include "signatures.h"
 
 static inline void add_end(
     volatile global uint *signature, ulong word_stride, uint groups, uint type, uint direction,
-    global const uint *label_offsets, global const ushort *label_ids, uint neighbour
+    global const uint *label_offsets, global const LabelId *label_ids, uint neighbour
 ) {
     uint end = label_offsets[neighbour + 1];
     for (uint at = label_offsets[neighbour]; at <= end; ++at) {
@@ -23,8 +24,8 @@ static inline void add_end(
 }
 
 kernel void add_to_signatures(
-    global const uint *starts, global const uint *ends, global const ushort *types, ulong count,
-    global const uint *label_offsets, global const ushort *label_ids,
+    global const uint *starts, global const uint *ends, global const TypeId *types, ulong count,
+    global const uint *label_offsets, global const LabelId *label_ids,
     volatile global uint *signatures, ulong word_stride, ulong node_stride, uint groups
 ) {
     FOR_EACH(i, count) {

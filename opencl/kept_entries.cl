@@ -63,7 +63,7 @@ static inline void place_at(
 }
 
 kernel void find_kept(
-    global const uint *run_starts, ulong run_count, global const uint *run_offsets, global const ushort *run_types,
+    global const uint *run_starts, ulong run_count, global const uint *run_offsets, global const TypeId *run_types,
     uint node_count, global const uint *neighbours, ulong first_place, uint first_entry, uint count,
     global const uint *tests, global const uint *candidates, uint words, global uint *bits
 ) {

@@ -11,6 +11,8 @@
    allowed     bitmap of the types asked for
    mask        bitmap of the relationships that predicates leave; null for all
 */
+#include "name_ids.h"
+
 #define GROUP_WORDS 32
 #define GROUP_PAIRS 15
 
@@ -18,13 +20,13 @@ typedef struct {
     global const uint *groups;
     uint group_count;
     global const uint *neighbours, *relationships;
-    global const ushort *types;
+    global const TypeId *types;
     global const uint *allowed, *mask;
 } Lists;
 
 #define LISTS_PARAMETERS \
     global const uint *groups, uint group_count, global const uint *neighbours, global const uint *relationships, \
-    global const ushort *types, global const uint *allowed, global const uint *mask
+    global const TypeId *types, global const uint *allowed, global const uint *mask
 
 #define LISTS {groups, group_count, neighbours, relationships, types, allowed, mask}
 

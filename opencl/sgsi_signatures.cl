@@ -6,12 +6,13 @@
    Word w of the node v of the segment lies at w * nodes + v.
 */
 #include "work_split.h"
+#include "name_ids.h"
 #include "signatures.h"
 
 /* `owners` from the segment's first node on; `labels` of the neighbours, NONE for none; `adds_any` where labels of others of the
    same entry do not come with it. */
 kernel void add_entries(
-    global const uint *owners, global const ushort *types, global const uint *labels, ulong count, uint direction,
+    global const uint *owners, global const TypeId *types, global const uint *labels, ulong count, uint direction,
     uint adds_any, volatile global uint *signatures, ulong nodes, uint groups
 ) {
     FOR_EACH(i, count) {

@@ -75,7 +75,7 @@ RECIPES = {
     "road": Recipe(14_000_000, 16_000_000, 1_000, 1_000, None),
     "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, _SCALE_FREE),
     "stwig": Recipe(16_000, 256_000, 16, 1, (0.4, 0.2, 0.2), query_nodes=8, by_walks=False),
-    "db": Recipe(233_000_000, 1_100_000_000, 1_000, 65_000, _SCALE_FREE),
+    "db": Recipe(233_000_000, 1_100_000_000, 1_000, 124_000, _SCALE_FREE),
     "fr": Recipe(65_000_000, 1_800_000_000, 1_000, 1_000, _SCALE_FREE),
     "yh": Recipe(417_000_000, 2_800_000_000, 1_000, 1_000, _SCALE_FREE),
     "wd": Recipe(97_000_000, 1_000_000_000, 1_000, 86, _SCALE_FREE),
@@ -86,7 +86,7 @@ RECIPES = {
     "friendster": _social(65_600_000, 1_806_000_000),
 }
 """By the name of the paper's graph: all of GSI but DBpedia, the smallest one of STwig, and the four
-of SGSI (DBpedia has 124,000 types, and we have numbers for 65,535); and those of PBE but Yahoo."""
+of SGSI; and those of PBE but Yahoo."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.external_ids import ExternalIds, are_distinct
-from gpugda.data.identifiers import IdentifierMap, NameTable, Origin
+from gpugda.data.identifiers import IdentifierMap, NameTable, Origin, name_id_type
 from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.data.column import Column
     from gpugda.data.sorting import RowSorter, SortedRows
+    from gpugda.types import NameId
 
 __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 
@@ -42,7 +43,7 @@ logger = logging.getLogger(__name__)
 MAX_COUNT = 2**32 - 2
 """Most nodes, and most relationships, of a data graph: indexes and offsets are 32 bits."""
 
-_Number = TypeVar("_Number", np.uint16, np.uint32, np.int64)
+_Number = TypeVar("_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 _PIECE = 1 << 20
 _MOST_GAPS = 4
@@ -137,7 +138,7 @@ def _assemble(
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
     rows, relationship_properties, relationship_ids = relationships.sorted(nodes.count, sorter)
     node_properties = nodes.properties.columns()
-    label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets)
+    label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets, label_sets.label_count)
     statistics = gather_statistics(
         label_sets,
         len(types),
@@ -274,7 +275,7 @@ class _Relationships:
         self._waiting_rows = 0
         self._starts: list[NDArray[np.uint32]] = []
         self._ends: list[NDArray[np.uint32]] = []
-        self._types: list[NDArray[np.uint16]] = []
+        self._types: list[NDArray[NameId]] = []
 
     def add(self, batch: RelationshipBatch) -> None:
         for ids in (batch.source_ids, batch.target_ids):
@@ -282,8 +283,9 @@ class _Relationships:
         _check_length(batch.type_codes, batch.count, "type codes", batch.origin)
         _check_codes(batch.type_codes, len(batch.type_names), "types", batch.origin)
         type_ids = [_number(self.types, name) for name in batch.type_names]
-        NameTable(tuple(self.types))  # refuses too many before they are cut to 16 bits
-        self._types.append(_of_codes(batch.type_codes, np.array(type_ids, dtype=np.uint16)))
+        NameTable(tuple(self.types))  # refuses too many
+        kind = name_id_type(len(self.types))
+        self._types.append(_of_codes(batch.type_codes, np.array(type_ids, dtype=kind)))
         self.properties.add(batch.count, batch.properties, _origin(batch))
         if self._keeps_ids:
             if batch.relationship_ids is None:
@@ -356,12 +358,12 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
     return pieces[0] if len(pieces) == 1 else np.concatenate([nothing, *pieces])
 
 
-def _of_codes(codes: NDArray[np.int32], values: NDArray[np.uint16]) -> NDArray[np.uint16]:
+def _of_codes(codes: NDArray[np.int32], values: NDArray[NameId]) -> NDArray[NameId]:
     if len(values) == 1 and not values[0]:
-        return np.zeros(len(codes), dtype=np.uint16)  # pages that nobody writes cost nothing
+        return np.zeros(len(codes), dtype=values.dtype)  # pages that nobody writes cost nothing
     if np.array_equal(values, np.arange(len(values))):
-        return codes.astype(np.uint16)
-    found = np.empty(len(codes), dtype=np.uint16)
+        return codes.astype(values.dtype)
+    found = np.empty(len(codes), dtype=values.dtype)
 
     def take(piece: slice) -> None:
         np.take(values, codes[piece], out=found[piece], mode="clip")  # all are in it

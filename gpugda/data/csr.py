@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.patches.patched import Array
+    from gpugda.types import NameId
 
 __all__ = ["Csr", "CsrParts"]
 
@@ -43,7 +44,7 @@ class Csr:
         neighbours: ``uint32[m]``, the node at the other end.
         relationship_indexes: ``uint32[m]``; None where entry i is relationship i (outgoing).
         run_offsets: ``uint32[n+1]``.
-        run_types: ``uint16[runs]``.
+        run_types: ``uint16[runs]``, of more types than that ``uint32[runs]``.
         run_starts: ``uint32[runs+1]``.
     """
 
@@ -51,7 +52,7 @@ class Csr:
     neighbours: NDArray[np.uint32]
     relationship_indexes: NDArray[np.uint32] | None
     run_offsets: NDArray[np.uint32]
-    run_types: NDArray[np.uint16]
+    run_types: NDArray[NameId]
     run_starts: NDArray[np.uint32]
 
     @property
@@ -93,19 +94,19 @@ class Csr:
             return 0, 0
         return int(self.run_starts[place]), int(self.run_starts[place + 1])
 
-    def entry_types(self) -> NDArray[np.uint16]:
-        """``uint16[m]``: type of each entry, in the order of this direction."""
+    def entry_types(self) -> NDArray[NameId]:
+        """Type of each entry, in the order of this direction."""
         return np.repeat(self.run_types, np.diff(self.run_starts))
 
     def entry_nodes(self) -> NDArray[np.uint32]:
         """``uint32[m]``: the node in whose row each entry lies."""
         return np.repeat(np.arange(self.node_count, dtype=np.uint32), self.degrees())
 
-    def entries(self, piece: slice) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    def entries(self, piece: slice) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
         """The node in whose row each entry of a piece lies, and its type."""
         low, high = np.uint32(piece.start), np.uint32(piece.stop)  # as offsets: else all are cast
         if low == high:
-            return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint16)
+            return np.empty(0, dtype=np.uint32), np.empty(0, dtype=self.run_types.dtype)
         first = int(np.searchsorted(self.run_starts, low, side="right")) - 1
         last = int(np.searchsorted(self.run_starts, high, side="left"))
         # Counting up at the beginning of each run is three times as fast as repeating.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpugda.data.identifiers import NameTable
     from gpugda.data.skew import Kind
     from gpugda.data.statistics import GraphStatistics
+    from gpugda.types import NameId
 
 __all__ = ["DataGraph"]
 
@@ -86,8 +87,8 @@ class DataGraph:
         types: Relationship type names and their ids.
         label_offsets: ``uint32[n+1]``: node v has the labels
             ``label_ids[label_offsets[v]:label_offsets[v+1]]``.
-        label_ids: ``uint16`` label ids, in the order in which the source gave them, none twice for
-            one node.
+        label_ids: ``uint16`` or ``uint32`` label ids, in the order in which the source gave
+            them, none twice for one node.
         outgoing: By start node. Position in its arrays = relationship index.
         incoming: By end node, with the relationship index of each entry.
         node_properties: Column of n values per property key; a plain mapping given here becomes a
@@ -104,7 +105,7 @@ class DataGraph:
     labels: NameTable
     types: NameTable
     label_offsets: NDArray[np.uint32]
-    label_ids: NDArray[np.uint16]
+    label_ids: NDArray[NameId]
     outgoing: Csr
     incoming: Csr
     node_properties: PropertyStore
@@ -227,8 +228,8 @@ class DataGraph:
         """``uint32[m]``: start node of each relationship. Its end node is in ``outgoing``."""
         return self._derived.get("start nodes", self.outgoing.entry_nodes)
 
-    def relationship_types(self) -> NDArray[np.uint16]:
-        """``uint16[m]``: type id of each relationship."""
+    def relationship_types(self) -> NDArray[NameId]:
+        """Type id of each relationship."""
         return self._derived.get("relationship types", self.outgoing.entry_types)
 
     def parallel_counts(self) -> tuple[int, ...]:
@@ -325,7 +326,7 @@ class DataGraph:
             found.append(labels)
         return found
 
-    def label_ids_of(self, nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    def label_ids_of(self, nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[NameId]]:
         """Labels of some nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
         return label_ids_of(self.label_offsets, self.label_ids, nodes)
 

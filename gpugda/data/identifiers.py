@@ -21,14 +21,34 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NO_NODE", "IdentifierMap", "IdentifierSpace", "NameTable", "Origin"]
+    from gpugda.types import NameId
+
+__all__ = [
+    "MOST_NAMES",
+    "MOST_SHORT_IDS",
+    "NO_NODE",
+    "IdentifierMap",
+    "IdentifierSpace",
+    "NameTable",
+    "Origin",
+    "name_id_type",
+]
 
 NO_NODE = np.uint32(0xFFFFFFFF)
 """In an array of node indexes: no node."""
 
-_LARGEST_NAME_COUNT = 65_535  # ids are 16 bits
+MOST_NAMES = (1 << 24) - 1
+MOST_SHORT_IDS = 65_535
+"""So many names have ids of 16 bits, more of them ids of 32."""
+
 _LOOKUP_ROWS = 1 << 20  # at a time, so that temporaries stay small
 _TABLE_ENTRIES_PER_ID = 4  # a direct table may be this much larger than the ids are many
+
+
+def name_id_type(count: int) -> np.dtype[NameId]:
+    """What holds the ids of so many names."""
+    found: np.dtype[Any] = np.dtype(np.uint16 if count <= MOST_SHORT_IDS else np.uint32)
+    return found
 
 
 class NameTable:
@@ -38,16 +58,16 @@ class NameTable:
         names: Distinct names in the order of their ids.
 
     Raises:
-        SourceError: More than 65,535 names.
+        SourceError: More than `MOST_NAMES`.
     """
 
     __slots__ = ("_ids", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        if len(names) > _LARGEST_NAME_COUNT:
+        if len(names) > MOST_NAMES:
             raise SourceError(
                 f"{len(names):,} distinct labels or relationship types, but at most "
-                f"{_LARGEST_NAME_COUNT:,} are possible: make what varies in the names a property"
+                f"{MOST_NAMES:,} are possible: make what varies in the names a property"
             )
         self.names = names
         self._ids = {name: number for number, name in enumerate(names)}

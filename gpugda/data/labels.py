@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.identifiers import name_id_type
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
@@ -13,17 +14,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.types import NameId
+
 __all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_rows"]
 
 _LARGEST_TABLE = 1 << 24
 
 
 def label_rows(
-    codes: NDArray[np.int32], label_sets: Sequence[Sequence[int]]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    codes: NDArray[np.int32], label_sets: Sequence[Sequence[int]], label_count: int
+) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
     """``label_offsets`` and ``label_ids`` of nodes with these label sets (of label ids)."""
     set_lengths = np.array([len(each) for each in label_sets], dtype=np.int64)
-    set_ids = np.array([label for each in label_sets for label in each], dtype=np.uint16)
+    listed = [label for each in label_sets for label in each]
+    set_ids = np.array(listed, dtype=name_id_type(label_count))
     set_starts = np.cumsum(set_lengths) - set_lengths
     lengths = set_lengths[codes]
     offsets = np.zeros(len(codes) + 1, dtype=np.uint32)
@@ -36,8 +40,8 @@ def label_rows(
 
 
 def label_ids_of(
-    label_offsets: NDArray[np.uint32], label_ids: NDArray[np.uint16], nodes: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    label_offsets: NDArray[np.uint32], label_ids: NDArray[NameId], nodes: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[NameId]]:
     """Labels of some nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
     starts = label_offsets[nodes].astype(np.int64)
     lengths = label_offsets[1:][nodes] - starts
@@ -48,7 +52,7 @@ def label_ids_of(
 
 
 def label_bitmap(
-    label_offsets: NDArray[np.uint32], label_ids: NDArray[np.uint16], label_id: int
+    label_offsets: NDArray[np.uint32], label_ids: NDArray[NameId], label_id: int
 ) -> NDArray[np.uint32]:
     """Bitmap of the nodes that have a label: bit ``v % 32`` of word ``v // 32``."""
     count = len(label_offsets) - 1
@@ -61,7 +65,7 @@ def label_bitmap(
 
 
 def distinct_label_sets(
-    label_offsets: NDArray[np.uint32], label_ids: NDArray[np.uint16], label_count: int
+    label_offsets: NDArray[np.uint32], label_ids: NDArray[NameId], label_count: int
 ) -> NDArray[np.int32]:
     """``int32[n]``: equal numbers, from 0 without gaps, for nodes with the same row of labels."""
     lengths = np.diff(label_offsets)

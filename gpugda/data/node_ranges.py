@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.types import NameId
+
 __all__ = ["Entries", "NodeRanges", "bits_for", "piece_size"]
 
 _RANGE: Final = 1 << 17
@@ -37,13 +39,13 @@ class Entries(NamedTuple):
 
     Args:
         rows: ``uint32``, these nodes.
-        types: ``uint16``; None where there is one type.
+        types: ``uint16`` or ``uint32``; None where there is one type.
         neighbours: ``uint32``, the nodes at the other end.
         arrivals: ``uint32``, their places among all; None where nobody asks.
     """
 
     rows: NDArray[np.uint32]
-    types: NDArray[np.uint16] | None
+    types: NDArray[NameId] | None
     neighbours: NDArray[np.uint32]
     arrivals: NDArray[np.uint32] | None
 
@@ -68,7 +70,7 @@ class NodeRanges:
         rows: ``uint32``, the node in whose row each entry shall lie.
         entries_of: The entries of a piece without arrivals.
         node_count: Nodes that there are.
-        with_types: Do entries have types?
+        type_ids: What the types of entries are; None where they have none.
         with_arrivals: Shall entries have arrivals?
         into: Arrays of as many entries, for rows, types and neighbours, that may be written: those
             that are read, or others that nobody needs. None: new ones.
@@ -84,7 +86,7 @@ class NodeRanges:
         entries_of: Callable[[slice], Entries],
         node_count: int,
         *,
-        with_types: bool,
+        type_ids: np.dtype[NameId] | None,
         with_arrivals: bool,
         into: Entries | None = None,
     ) -> None:
@@ -105,7 +107,7 @@ class NodeRanges:
         if into is None:
             into = Entries(
                 np.empty(count, dtype=np.uint32),
-                np.empty(count, dtype=np.uint16) if with_types else None,
+                None if type_ids is None else np.empty(count, dtype=type_ids),
                 np.empty(count, dtype=np.uint32),
                 None,
             )

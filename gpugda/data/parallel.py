@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.node_ranges import bits_for
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,7 +19,7 @@ __all__ = ["most_either_way", "most_one_way"]
 
 _PIECE = 1 << 20
 """Outgoing relationships that are looked at together, about."""
-_MOST_NODES = 1 << 16
+_NODE_BITS = 16
 
 
 def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
@@ -44,8 +46,10 @@ def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
 def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
     """The same with start and end in either order. A loop counts once."""
     counts = np.ones(type_count, dtype=np.int64)
-    for first, last in _pieces(outgoing):
-        keys = np.concatenate([_keys(csr, first, last) for csr in (outgoing, incoming)])
+    type_bits = bits_for(type_count)
+    node_shift = np.uint64(32 + type_bits)
+    for first, last in _pieces(outgoing, 1 << min(_NODE_BITS, 32 - type_bits)):
+        keys = np.concatenate([_keys(csr, first, last, type_bits) for csr in (outgoing, incoming)])
         if not len(keys):
             continue
         keys.sort(kind="stable")  # of two sorted parts
@@ -54,31 +58,31 @@ def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int,
         several = firsts[lengths > 1]
         lengths = lengths[lengths > 1]
         found = keys[several]
-        is_loop = (found >> np.uint64(48)) + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
-        types = (found >> np.uint64(32)).astype(np.uint16)
+        is_loop = (found >> node_shift) + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
+        types = (found >> np.uint64(32)) & np.uint64((1 << type_bits) - 1)
         np.maximum.at(counts, types, np.where(is_loop, lengths // 2, lengths))
     return tuple(counts.tolist())
 
 
-def _keys(csr: Csr, first: int, last: int) -> NDArray[np.uint64]:
-    """Node, type and neighbour of the entries of some nodes, 16, 16 and 32 bits; rising."""
+def _keys(csr: Csr, first: int, last: int, type_bits: int) -> NDArray[np.uint64]:
+    """Node, type and neighbour of the entries of some nodes, the last in 32 bits; rising."""
     rows = csr.row_offsets[first : last + 1]
     runs = csr.run_offsets[first : last + 1]
     nodes = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(rows))
     lengths = np.diff(csr.run_starts[int(runs[0]) : int(runs[-1]) + 1])
     types = np.repeat(csr.run_types[int(runs[0]) : int(runs[-1])], lengths)
-    keys = nodes << np.uint64(48)
+    keys = nodes << np.uint64(32 + type_bits)
     keys |= types.astype(np.uint64) << np.uint64(32)
     keys |= csr.neighbours[int(rows[0]) : int(rows[-1])]
     return keys
 
 
-def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
+def _pieces(csr: Csr, most_nodes: int = 1 << _NODE_BITS) -> Iterator[tuple[int, int]]:
     """First node and the one after the last of pieces; each has at least one node."""
     first = 0
     while first < csr.node_count:
         limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
-        last = min(max(first + 1, last), first + _MOST_NODES, csr.node_count)
+        last = min(max(first + 1, last), first + most_nodes, csr.node_count)
         yield first, last
         first = last

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpugda.types import NameId
+
 __all__ = ["csr_of"]
 
 
@@ -50,7 +52,7 @@ class PatchedCsr(Csr):
         return whole(self._parts.run_offsets)
 
     @property
-    def run_types(self) -> NDArray[np.uint16]:
+    def run_types(self) -> NDArray[NameId]:
         """See `Csr`."""
         return whole(self._parts.run_types)
 

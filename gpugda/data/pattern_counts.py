@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
 
 __all__ = ["Triples", "pattern_counts"]
 
@@ -41,7 +42,7 @@ class Triples:
     def count(
         self,
         starts: NDArray[np.int32] | None,
-        types: NDArray[np.uint16],
+        types: NDArray[Any],
         ends: NDArray[np.int32] | None,
     ) -> None:
         """Counts some more: start's set, type and end's set of each; None where there is one."""

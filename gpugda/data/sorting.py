@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from gpugda.data.csr import Csr
+from gpugda.data.identifiers import name_id_type
 from gpugda.data.node_ranges import Entries, NodeRanges, bits_for
 from gpugda.data.threads import in_threads, taken
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from gpugda.types import NameId
 
 __all__ = [
     "RowFacts",
@@ -81,7 +84,7 @@ class Unsorted(NamedTuple):
     node_count: int
     type_count: int
     starts: NDArray[np.uint32]
-    types: NDArray[np.uint16]
+    types: NDArray[NameId]
     ends: NDArray[np.uint32]
 
     def entries(self, piece: slice) -> Entries:
@@ -92,7 +95,7 @@ class Unsorted(NamedTuple):
         """All of them, as seen from their ends."""
         return Entries(self.ends, self._some(self.types), self.starts, None)
 
-    def _some(self, types: NDArray[np.uint16]) -> NDArray[np.uint16] | None:
+    def _some(self, types: NDArray[NameId]) -> NDArray[NameId] | None:
         return types if self.type_count > 1 else None
 
 
@@ -156,7 +159,7 @@ def outgoing_csr(
         given.starts,
         given.entries,
         node_count,
-        with_types=type_count > 1,
+        type_ids=_type_ids(type_count),
         with_arrivals=with_order,
         into=into,
     )
@@ -175,7 +178,7 @@ def reversed_csr(outgoing: Csr, type_count: int, into: Entries | None = None) ->
         outgoing.neighbours,
         partial(_seen_from_ends, outgoing, with_types=type_count > 1),
         outgoing.node_count,
-        with_types=type_count > 1,
+        type_ids=_type_ids(type_count),
         with_arrivals=True,
         into=into,
     )
@@ -186,6 +189,10 @@ def reversed_csr(outgoing: Csr, type_count: int, into: Entries | None = None) ->
 def _seen_from_ends(outgoing: Csr, piece: slice, *, with_types: bool) -> Entries:
     starts, types = outgoing.entries(piece)
     return Entries(outgoing.neighbours[piece], types if with_types else None, starts, None)
+
+
+def _type_ids(type_count: int) -> np.dtype[NameId] | None:
+    return name_id_type(type_count) if type_count > 1 else None
 
 
 class _Rows:
@@ -211,6 +218,7 @@ class _Rows:
         count = int(ranges.offsets[-1])
         self._ranges, self._by_neighbour = ranges, by_neighbour
         self._bits = bits_for(type_count), bits_for(node_count)
+        self._type_ids = name_id_type(type_count)
         self._neighbours = np.empty(count, dtype=np.uint32)
         self.arrivals = np.empty(count, dtype=np.uint32) if with_arrivals else None
         self._run_offsets = np.zeros(node_count + 1, dtype=np.uint32)
@@ -233,7 +241,7 @@ class _Rows:
             run_starts=run_starts,
         )
 
-    def _sort(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    def _sort(self, number: int) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
         """Writes the entries of a range and how many runs its nodes have.
 
         Returns:
@@ -249,7 +257,7 @@ class _Rows:
         begins = np.flatnonzero(keys[1:] != keys[:-1]) + 1
         begins = np.concatenate([np.zeros(min(1, len(keys)), dtype=np.int64), begins])
         run_keys = keys[begins]
-        run_types = (run_keys & np.uint64((1 << type_bits) - 1)).astype(np.uint16)
+        run_types = (run_keys & np.uint64((1 << type_bits) - 1)).astype(self._type_ids)
         nodes = (run_keys >> np.uint64(type_bits)).view(np.int64)
         self._run_offsets[first + 1 : last + 1] = np.bincount(nodes, minlength=last - first)
         begins += low

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpugda.device.compiling import Compiling
@@ -53,6 +55,9 @@ class DeviceContext:
         self.profile = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
         self._process = process_id()
         self._closed = False
+        self._origin: DeviceContext | None = None
+        self._of_ids: dict[tuple[bool, bool], DeviceContext] = {}
+        """With kernels for wider ids of types and labels, see `of_ids`."""
         try:
             kept = kept_context(info) if self.is_pocl else None
             self.loaded: LoadedContext = kept or LoadedContext(cl.Context([info.handle]))
@@ -83,6 +88,25 @@ class DeviceContext:
     def most_items(self) -> int:
         """More work items than these do not make a launch faster."""
         return self.info.compute_units * self.profile.items_per_unit
+
+    def of_ids(self, *, wide_types: bool, wide_labels: bool) -> DeviceContext:
+        """The same device with kernels that read ids of types, or labels, of 32 bits.
+
+        Itself where they are of 16 bits, as in nearly all graphs.
+        """
+        origin, wide = self._origin or self, (wide_types, wide_labels)
+        if not any(wide):
+            return origin
+        if wide not in origin._of_ids:
+            self.check()
+            other, profile = copy(origin), origin.profile
+            names = zip(("-DWIDE_TYPES", "-DWIDE_LABELS"), wide, strict=True)
+            defines = [name for name, is_wide in names if is_wide]
+            other.profile = replace(profile, defines=(*profile.defines, *defines))
+            other.kernels, other.programs, other.plain_builds = {}, {}, {}
+            other.everything_compiled, other._origin, other._of_ids = False, origin, {}
+            origin._of_ids.setdefault(wide, other)
+        return origin._of_ids[wide]
 
     def call(self, doing: str, function: Callable[..., Any], *args: Any, **settings: Any) -> Any:
         """Calls pyopencl.
@@ -121,9 +145,14 @@ class DeviceContext:
             if process_id() == self._process:
                 self.queue.finish()
             self.compiling.close()
-            self.kernels.clear()
-            self.programs.clear()
+            all_ids = [self, *self._of_ids.values()]
+            self._of_ids.clear()
+            for each in all_ids:
+                each.kernels.clear()
+                each.programs.clear()
             if self.is_pocl and process_id() == self._process:
                 keep_context(self.info, self.loaded)
             self.loaded = LoadedContext(None)
-            self.queue = self.context = self.staging = None
+            for each in all_ids:
+                each._closed = True
+                each.queue = each.context = each.staging = None

@@ -76,7 +76,7 @@ def adjacency_of(
             indexes = np.arange(len(neighbours), dtype=np.uint32)
         kept = np.ones(len(neighbours), dtype=np.bool_)
         if types is not None:
-            kept &= np.isin(csr.entry_types(), np.array(types, dtype=np.uint16))
+            kept &= np.isin(csr.entry_types(), np.array(types, dtype=csr.run_types.dtype))
         if allowed is not None:
             kept &= allowed[indexes]
         if nodes_allowed is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import factorial, prod
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Final, overload
 
+from gpugda.caching import LruCache
 from gpugda.plan.join_rates import Rates, kept_share
 from gpugda.plan.small_orders import MOST_NODES, SmallOrders
 
@@ -24,6 +25,8 @@ __all__ = [
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
+_orders: Final[LruCache[object, tuple[int, ...]]] = LruCache(512)
+"""By all that they hang on: new texts often have other names only."""
 
 
 def node_order(
@@ -43,9 +46,14 @@ def node_order(
     estimate = _Estimate(bound, rates, leaves)
     for each in comparisons:
         estimate.compare(each)
-    orders = [estimate.best(component) for component in _components(bound, leaves)]
-    orders.sort(key=lambda order: (order.rows, order.nodes))
-    return [node for order in orders for node in order.nodes]
+    components = _components(bound, leaves)
+
+    def found() -> tuple[int, ...]:
+        orders = [estimate.best(component) for component in components]
+        orders.sort(key=lambda order: (order.rows, order.nodes))
+        return tuple([node for order in orders for node in order.nodes])
+
+    return list(_orders.get((tuple(map(tuple, components)), estimate.key()), found))
 
 
 def planned_order(bound: BoundQuery) -> list[int]:
@@ -119,6 +127,16 @@ class _Estimate:
             self._has_comparisons = True
             self._compared[left.position].append((right.position, comparison.selectivity))
             self._compared[right.position].append((left.position, comparison.selectivity))
+
+    def key(self) -> object:
+        """The same of two that find the same orders of the same components."""
+        return (
+            tuple(self._counts),
+            tuple(map(tuple, self._adjacent)),
+            tuple(map(tuple, self._compared)),
+            self._list_search,
+            self._order_pairs,
+        )
 
     def best(self, component: list[int]) -> _Ordered:
         first, *others = sorted(component, key=lambda node: (self._counts[node], node))

@@ -7,8 +7,10 @@ together. What is counted are the paths of two relationships, which statistics o
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
+from gpugda.caching import LruCache
 from gpugda.plan.cardinality import relationship_end
 from gpugda.plan.plan import Met
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["met_anew", "met_rates"]
 
-_OF_LOOPS = 1.0, 1.0  # nobody asks
+_MOST_KEPT: Final = 1024
+_kept: Final[WeakKeyDictionary[DataGraph, LruCache[object, dict[Kind, Met]]]] = WeakKeyDictionary()
+"""Of each graph what nodes with a label have of the kinds around them: new texts ask again."""
 
 
 def met_rates(
@@ -49,15 +53,28 @@ def met_rates(
         if each.source != each.target:
             around[each.source].append(outgoing)
             around[each.target].append(incoming)
-    found: dict[tuple[int, Kind], Met] = {}
-    for position, there in enumerate(around):
-        for kind in set(there):
-            found[position, kind] = _met(kind, there, ends[position], graph)
+    kept = _kept.get(graph)
+    if kept is None:
+        kept = _kept.setdefault(graph, LruCache(_MOST_KEPT))
+    found = [_met_at(there, end, graph, kept) for there, end in zip(around, ends, strict=True)]
     # Of loops nobody asks.
     return [
-        (found.get((each.source, out), Met()), found.get((each.target, into), Met()))
+        (found[each.source].get(out, Met()), found[each.target].get(into, Met()))
         for each, (out, into) in zip(relationships, kinds, strict=True)
     ]
+
+
+def _met_at(
+    there: list[Kind], end: End, graph: DataGraph, kept: LruCache[object, dict[Kind, Met]]
+) -> dict[Kind, Met]:
+    """By kind, at a query node that has these kinds around it."""
+    label, share = end.label, end.share
+    found = kept.get(
+        (tuple(there), label), lambda: {kind: _met(kind, there, label, graph) for kind in {*there}}
+    )
+    if share == 1.0:
+        return found
+    return {kind: met._replace(having=share * met.having) for kind, met in found.items()}
 
 
 def met_anew(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
@@ -69,31 +86,31 @@ def met_anew(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
     return replace(bound, relationships=tuple(changed))
 
 
-def _met(kind: Kind, around: list[Kind], end: End, graph: DataGraph) -> Met:
-    """Of several others at a query node the one that leads to most."""
-    mean, having = _mean(kind, end, graph), graph.nodes_having(kind, end.label)
+def _met(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) -> Met:
+    """Of several others at all nodes with a label the one that leads to most."""
+    mean, having = _mean(kind, label, graph), graph.nodes_having(kind, label)
     if not mean:
         return Met(having=0.0)
-    met_again = graph.met_degree(kind, kind, end.label)
-    nodes = graph.statistics.nodes_with(end.label)
+    met_again = graph.met_degree(kind, kind, label)
+    nodes = graph.statistics.nodes_with(label)
     evenness = mean * nodes / max(having * met_again, 1.0)
     if len(around) == 1:  # it is met along nothing else
-        return Met(having=end.share * having, evenness=evenness)
+        return Met(having=having, evenness=evenness)
     others = set(around)
     if around.count(kind) == 1:
         others.discard(kind)
-    most = max([graph.met_degree(other, kind, end.label) for other in others])
-    return Met(most / mean, end.share * having, evenness)
+    most = max([graph.met_degree(other, kind, label) for other in others])
+    return Met(most / mean, having, evenness)
 
 
-def _mean(kind: Kind, end: End, graph: DataGraph) -> float:
+def _mean(kind: Kind, label: int | None, graph: DataGraph) -> float:
     """Relationships of this kind of a node with the label."""
     (types, outgoing), statistics = kind, graph.statistics
     count = 0.0
     for each in (None,) if types is None else types:
         if outgoing is not False:
-            count += statistics.relationships_between(end.label, each, None)
+            count += statistics.relationships_between(label, each, None)
         if outgoing is not True:
-            count += statistics.relationships_between(None, each, end.label)
-    nodes = statistics.nodes_with(end.label)
+            count += statistics.relationships_between(None, each, label)
+    nodes = statistics.nodes_with(label)
     return count / nodes if nodes else 0.0

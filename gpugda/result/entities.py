@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.entity_properties import EntityProperties
+    from gpugda.types import NameId
 
 __all__ = [
     "EntityReader",
@@ -141,7 +142,7 @@ def start_nodes_of(graph: DataGraph, relationships: NDArray[np.uint32]) -> NDArr
     return np.searchsorted(graph.outgoing.row_offsets, relationships, side="right") - 1
 
 
-def type_ids_of(graph: DataGraph, relationships: NDArray[np.uint32]) -> NDArray[np.uint16]:
+def type_ids_of(graph: DataGraph, relationships: NDArray[np.uint32]) -> NDArray[NameId]:
     """Type id of each relationship index."""
     outgoing = graph.outgoing
     runs = np.searchsorted(outgoing.run_starts, relationships, side="right") - 1

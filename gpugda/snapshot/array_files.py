@@ -123,7 +123,7 @@ def _check_entries(batch: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> Non
             raise ValueError(f"the array {name!r} has nulls, or other entries than its own")
 
 
-def array_of(array: pa.Array, dtype: type[np.generic]) -> NDArray[Any]:
+def array_of(array: pa.Array, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:
     """A read-only numpy array on an Arrow array's memory.
 
     Raises:

@@ -12,7 +12,7 @@ from gpugda.data.csr import Csr
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.data.external_ids import ExternalIds, are_distinct
-from gpugda.data.identifiers import NameTable
+from gpugda.data.identifiers import NameTable, name_id_type
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import reversed_csr
 from gpugda.data.statistics import GraphStatistics
@@ -41,7 +41,6 @@ _CSR_FIELDS: Mapping[str, type[np.generic]] = {
     "neighbours": np.uint32,
     "relationship_indexes": np.uint32,
     "run_offsets": np.uint32,
-    "run_types": np.uint16,
     "run_starts": np.uint32,
 }
 _DTYPES: Mapping[ColumnKind, type[np.generic]] = {
@@ -67,7 +66,7 @@ def graph_arrays(graph: DataGraph, *, incoming: bool) -> dict[str, NDArray[Any]]
         arrays["external_ids.nodes"] = graph.external_ids.nodes
         arrays["external_ids.relationships"] = graph.external_ids.relationships
     for direction, csr in directions.items():
-        for name in _CSR_FIELDS:
+        for name in (*_CSR_FIELDS, "run_types"):
             array = getattr(csr, name)
             if array is not None:
                 arrays[f"{direction}.{name}"] = array
@@ -124,7 +123,7 @@ def graph_of_arrays(
     arrays = files["arrays"]
     outgoing, incoming = _directions(arrays, manifest, check=check)
     label_offsets = array_of(arrays["label_offsets"], np.uint32)
-    label_ids = array_of(arrays["label_ids"], np.uint16)
+    label_ids = array_of(arrays["label_ids"], name_id_type(len(manifest.labels)))
     _demand_offsets(label_offsets, manifest.node_count, len(label_ids))
     nodes, relationships = manifest.node_count, manifest.relationship_count
     statistics = GraphStatistics.from_dict(manifest.statistics)
@@ -194,9 +193,10 @@ def _external_ids(manifest: Manifest, arrays: Mapping[str, pa.Array]) -> Externa
 
 
 def _csr(arrays: Mapping[str, pa.Array], direction: str, manifest: Manifest) -> Csr:
+    fields: dict[str, Any] = {**_CSR_FIELDS, "run_types": name_id_type(len(manifest.types))}
     found: dict[str, Any] = {
         name: array_of(arrays[f"{direction}.{name}"], dtype)
-        for name, dtype in _CSR_FIELDS.items()
+        for name, dtype in fields.items()
         if f"{direction}.{name}" in arrays
     }
     csr = Csr(relationship_indexes=found.pop("relationship_indexes", None), **found)

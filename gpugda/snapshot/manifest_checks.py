@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.build import MAX_COUNT
+from gpugda.data.identifiers import MOST_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["check_content"]
 
-_MOST_NAMES = 65_535
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _KINDS = ("boolean", "integer", "float", "string", "object")
 _FILES = ("arrays", "node_properties", "relationship_properties")
@@ -52,7 +52,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_names(value: Any) -> bool:
-    return _are_texts(value) and len(set(value)) == len(value) <= _MOST_NAMES
+    return _are_texts(value) and len(set(value)) == len(value) <= MOST_NAMES
 
 
 def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:

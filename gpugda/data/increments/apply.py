@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.data_graph import DataGraph
+from gpugda.data.identifiers import name_id_type
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.labels import changed_label_bits, changed_labels, with_names
 from gpugda.data.increments.nodes import NodeNumbers, node_numbers
@@ -17,6 +18,7 @@ from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoin
 from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
 from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.changing import spliced
+from gpugda.data.patches.patched import whole
 from gpugda.data.patches.rising import is_among
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.batches import RelationshipBatch
+    from gpugda.data.csr import CsrParts
     from gpugda.data.identifiers import NameTable
     from gpugda.data.increments.changes import Changes
 
@@ -70,18 +73,18 @@ class _Work:
         self.nodes = node_numbers(self.ids.nodes, changes)
         self.label_rows = changed_labels(graph, self.labels, self.nodes, changes)
         gone = _ends(changes.deleted_relationships, self.types, self.nodes.old_of_ids)
-        entries = entries_of(graph.outgoing.parts, gone, self.ids.array)
+        # Names may have become so many that their ids need more bits.
+        rows = [_with_ids(each.parts, self.types) for each in (graph.outgoing, graph.incoming)]
+        entries = entries_of(rows[0], gone, self.ids.array)
         self.gone = Ends(gone.starts, gone.types, gone.ends, entries)
         new = _ends(created, self.types, self.nodes.new_of_ids)
         if (new.starts < 0).any() or (new.ends < 0).any():
             raise ChangesError("a created relationship is of nodes that are not there")
         self._check_removed()
         self.outgoing, self.relationships, self.new = outgoing_rows(
-            graph.outgoing.parts, self.nodes, entries, new
+            rows[0], self.nodes, entries, new
         )
-        self.incoming = incoming_rows(
-            graph.incoming.parts, self.nodes, self.relationships, self.gone, self.new
-        )
+        self.incoming = incoming_rows(rows[1], self.nodes, self.relationships, self.gone, self.new)
 
     @property
     def is_same(self) -> bool:
@@ -188,6 +191,14 @@ def _with_properties(graph: DataGraph, work: _Work) -> DataGraph:
         work.indexes_of,
     )
     return with_stores(graph, of_nodes, of_relationships)
+
+
+def _with_ids(rows: CsrParts, types: NameTable) -> CsrParts:
+    """The rows, with ids that hold all types."""
+    kind = name_id_type(len(types))
+    if rows.run_types.dtype == kind:
+        return rows
+    return rows._replace(run_types=whole(rows.run_types).astype(kind))
 
 
 def _ends(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.identifiers import NameTable
+from gpugda.data.identifiers import NameTable, name_id_type
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.labels import label_ids_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.increments.changes import Changes
     from gpugda.data.increments.nodes import NodeNumbers
+    from gpugda.types import NameId
 
 __all__ = ["LabelRows", "changed_label_bits", "changed_labels", "sets_afterwards", "with_names"]
 
@@ -34,7 +35,7 @@ class LabelRows:
     """``label_offsets`` and ``label_ids`` afterwards, and old numbers of nodes that changed."""
 
     offsets: NDArray[np.uint32]
-    ids: NDArray[np.uint16]
+    ids: NDArray[NameId]
     relabelled: NDArray[np.int64]
 
 
@@ -84,7 +85,9 @@ def changed_labels(
         len(graph.label_ids), _entries(old, gone), np.repeat(places[order], lengths[order])
     )
     added = [label for place in order.tolist() for label in listed[place]]
-    return LabelRows(offsets, entries.applied(graph.label_ids, added), relabelled)
+    kind = name_id_type(len(labels))
+    ids = graph.label_ids.astype(kind, copy=False)
+    return LabelRows(offsets, entries.applied(ids, added), relabelled)
 
 
 def changed_label_bits(

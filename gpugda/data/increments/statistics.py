@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.csr import CsrParts
+    from gpugda.types import NameId
 
 __all__ = ["Side", "changed_statistics", "either_way", "one_way"]
 
@@ -43,7 +44,7 @@ class Side:
     """
 
     label_offsets: NDArray[np.uint32]
-    label_ids: NDArray[np.uint16]
+    label_ids: NDArray[NameId]
     outgoing: CsrParts
     incoming: CsrParts
     relationships: Ends
@@ -78,7 +79,7 @@ class Side:
         sets = [tuple(ids[offsets[each] : offsets[each + 1]].tolist()) for each in examples]
         of_ends = codes[places.reshape(-1)]
         triples = Triples(len(sets), self.type_count)
-        triples.count(of_ends[: len(starts)], types.astype(np.uint16), of_ends[len(starts) :])
+        triples.count(of_ends[: len(starts)], types, of_ends[len(starts) :])
         return pattern_counts(triples, sets, complete)[0]
 
     def _touched(self) -> tuple[NDArray[np.int64], ...]:

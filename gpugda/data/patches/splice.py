@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Splice"]
 
-_Number = TypeVar("_Number", np.uint16, np.uint32, np.int32, np.int64, np.float64, np.bool_)
+_Number = TypeVar(
+    "_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int32, np.int64, np.float64, np.bool_
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

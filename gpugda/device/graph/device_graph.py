@@ -77,7 +77,10 @@ class DeviceGraph:
     def __init__(
         self, context: DeviceContext, graph: DataGraph, like: DeviceGraph | None = None
     ) -> None:
-        self.context = context
+        self.context = context = context.of_ids(
+            wide_types=graph.outgoing.parts.run_types.dtype == np.uint32,
+            wide_labels=graph.label_ids.dtype == np.uint32,
+        )
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)

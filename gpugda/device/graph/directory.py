@@ -35,7 +35,7 @@ class CsrArrays:
         run_ranks: ``uint32``, the table of ranks; None where no row has more than `FEW_RUNS`.
         neighbours: ``uint32[m]``.
         run_offsets: ``uint32[n+1]``; None where there is one type only.
-        run_types: ``uint16[runs]``; likewise.
+        run_types: ``uint16[runs]`` or ``uint32[runs]``; likewise.
         run_starts: ``uint32[runs+1]``; where there is one type only, ``uint32[n+1]``.
     """
 
@@ -87,7 +87,8 @@ def _run_ranks(csr: Csr) -> NDArray[np.uint32] | None:
     counts = run_counts[nodes].astype(np.int64)
     ranks = places_in_runs(counts)
     runs = np.repeat(csr.run_offsets[nodes].astype(np.int64), counts) + ranks
-    keys = np.repeat(nodes.astype(np.uint64), counts) << np.uint64(16)
+    type_bits = 8 * csr.run_types.dtype.itemsize
+    keys = np.repeat(nodes.astype(np.uint64), counts) << np.uint64(type_bits)
     keys |= csr.run_types[runs]
     third = -(-int(len(keys) * _SLOTS_PER_KEY + _SPARE_SLOTS) // _THREE)
     for seed in range(_MOST_SEEDS):

@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import StringDictionary
 from gpugda.expressions.functions.rounding import round_numbers
+from gpugda.expressions.list_columns import element_at, part_of
 from gpugda.expressions.lists import ColumnLists, EntityLists, PathRows, nodes_of_paths
 from gpugda.expressions.operands import Constant, Evaluated
 
@@ -133,7 +135,38 @@ def _lengths(column: Column, lists: ColumnLists | EntityLists | PathRows) -> Col
     return Column(ColumnKind.INTEGER, np.diff(lists.offsets)[column.values], column.valid)
 
 
-_WAYS: dict[tuple[str, type], Callable[[Column, Any], Column]] = {
+def _head(column: Column, _: ColumnLists | EntityLists) -> Column | None:
+    return element_at(column, Constant(0))
+
+
+def _last(column: Column, _: ColumnLists | EntityLists) -> Column | None:
+    return element_at(column, Constant(-1))
+
+
+def _tail(column: Column, _: ColumnLists | EntityLists) -> Column | None:
+    return part_of(column, Constant(1), Constant(...))
+
+
+def _text_lengths(column: Column, texts: StringDictionary) -> Column | None:
+    if not len(texts) or len(texts) > _FEW_ROWS * len(column):
+        return None  # those that rows have are counted one by one
+    lengths = numpy_numbers(pc.utf8_length(texts.array)).astype(np.int64)
+    return Column(ColumnKind.INTEGER, lengths[column.values], column.valid)
+
+
+_FEW_ROWS = 4
+"""Entries per row from which on only those are looked at that rows have."""
+
+_WAYS: dict[tuple[str, type], Callable[[Column, Any], Column | None]] = {
+    **{
+        (name, StringDictionary): _text_lengths
+        for name in ("size", "char_length", "character_length")
+    },
+    **{
+        (name, lists): make
+        for name, make in (("head", _head), ("last", _last), ("tail", _tail))
+        for lists in (ColumnLists, EntityLists)
+    },
     ("size", ColumnLists): _lengths,
     ("size", EntityLists): _lengths,
     ("length", PathRows): _lengths,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
+    from gpugda.types import NameId
 
 __all__ = [
     "Entries",
@@ -50,7 +51,7 @@ class HostLists:
         group_count: Groups that a hash chooses from, others follow behind; 0 for row offsets.
         neighbours: ``uint32`` per entry, rising within a list.
         relationships: ``uint32`` per entry.
-        types: ``uint16`` per entry of plain rows, else None.
+        types: Per entry of plain rows, else None.
         longest: Entries of the longest list.
     """
 
@@ -58,7 +59,7 @@ class HostLists:
     group_count: int
     neighbours: NDArray[np.uint32]
     relationships: NDArray[np.uint32]
-    types: NDArray[np.uint16] | None = None
+    types: NDArray[NameId] | None = None
     longest: int = 0
 
     @property

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpugda.match.sgsi.loader import SegmentLoader
     from gpugda.match.sgsi.memory import MemoryPlan
     from gpugda.match.sgsi.options import SgsiOptions
+    from gpugda.types import NameId
 
 __all__ = ["SignatureTable", "make_table"]
 
@@ -126,7 +127,7 @@ class _Maker:
         segment: SignatureSegment,
         direction: int,
         csr: Csr,
-        types: NDArray[np.uint16],
+        types: NDArray[NameId],
         first_node: int,
     ) -> None:
         offsets = csr.row_offsets[first_node : first_node + segment.node_count + 1]
@@ -167,7 +168,7 @@ class _Maker:
         self,
         segment: SignatureSegment,
         direction: int,
-        columns: tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint32]],
+        columns: tuple[NDArray[np.uint32], NDArray[NameId], NDArray[np.uint32]],
         *,
         adds_any: bool,
     ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_database import RandomDatabase
 
+from gpugda.data import identifiers
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.counting import LabelSets, gather_statistics
@@ -28,12 +29,19 @@ from gpugda.snapshot.store import save_snapshot
 VERSION = DatabaseVersion("a-database", 1)
 
 
-@pytest.fixture(params=[1 << 17, 0], ids=["copied", "patched"], autouse=True)
+@pytest.fixture(
+    params=[(1 << 17, 65_535), (0, 65_535), (0, 1)], ids=["copied", "patched", "wide"], autouse=True
+)
 def patched_from(request, monkeypatch):
-    """All that is told here holds for arrays that are copied, and for those that are patched."""
-    monkeypatch.setattr(changing, "PATCHED_FROM", request.param)
+    """All that is told here holds for arrays that are copied, and for those that are patched.
+
+    So it does where names become too many for short ids.
+    """
+    patched_from, short_ids = request.param
+    monkeypatch.setattr(changing, "PATCHED_FROM", patched_from)
+    monkeypatch.setattr(identifiers, "MOST_SHORT_IDS", short_ids)
     # Once entries are looked at one by one, once all of a row.
-    monkeypatch.setattr(searching, "_FEW", 1 << 11 if request.param else 3)
+    monkeypatch.setattr(searching, "_FEW", 1 << 11 if patched_from else 3)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
     monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
 
@@ -84,6 +92,9 @@ def seen(graph):
 def check(graph):
     graph.outgoing.check()
     graph.incoming.check()
+    for csr in (graph.outgoing, graph.incoming):
+        assert csr.run_types.dtype == identifiers.name_id_type(len(graph.types))
+    assert graph.label_ids.dtype == identifiers.name_id_type(len(graph.labels))
     indexes = graph.incoming.relationship_indexes
     assert graph.incoming.neighbours.tolist() == graph.start_nodes()[indexes].tolist()
     assert graph.incoming.entry_nodes().tolist() == graph.outgoing.neighbours[indexes].tolist()

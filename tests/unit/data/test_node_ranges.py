@@ -34,7 +34,7 @@ def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count
         rows,
         lambda piece: Entries(rows[piece], types[piece], others[piece], None),
         node_count,
-        with_types=True,
+        type_ids=np.dtype(np.uint16),
         with_arrivals=True,
     )
     assert ranges.borders[0] == 0

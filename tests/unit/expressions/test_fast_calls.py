@@ -100,3 +100,29 @@ def test_sizes_of_collected_lists_are_those_of_their_offsets():
     found = fast_call("size", [Evaluated(column)])
     assert found is not None
     assert [value_at(found.operand, row) for row in range(4)] == [3, 0, None, 2]
+
+
+@pytest.mark.parametrize("name", ["head", "last", "tail", "size"])
+def test_ends_of_lists_as_for_single_values(name):
+    elements = Column(ColumnKind.INTEGER, np.arange(6))
+    lists = ColumnLists(np.array([0, 2, 2, 5, 6]), elements)
+    valid = np.array([True, True, True, True, False])
+    column = Column(ColumnKind.OBJECT, np.array([2, 1, 0, 3, 0], np.int32), valid, lists)
+    found = fast_call(name, [Evaluated(column)])
+    function = find_function(name)
+    for row in range(5):
+        expected = function(Context(), [value_at(column, row)])
+        assert value_at(found.operand, row) == expected
+
+
+@pytest.mark.parametrize("name", ["size", "char_length", "character_length"])
+def test_lengths_of_texts_as_for_single_values(name):
+    texts = ["", "a", "é", "e\u0301", "\U0001f600!", None, "日本", "a" * 300]
+    column = column_of(texts)
+    found = fast_call(name, [Evaluated(column)])
+    function = find_function(name)
+    assert [value_at(found.operand, row) for row in range(len(texts))] == [
+        function(Context(), [text]) for text in texts
+    ]
+    few = column_of([str(number) for number in range(100)]).take(np.arange(3))
+    assert fast_call(name, [Evaluated(few)]) is None

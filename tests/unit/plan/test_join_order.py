@@ -1,0 +1,55 @@
+"""Orders of joins are looked for once for texts that differ only in names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from graphs import make_graph
+
+from gpugda.plan import join_order
+from gpugda.plan.bind import bind
+from gpugda.plan.join_order import node_order, planned_order
+from gpugda.plan.join_rates import Rates
+from gpugda.query.prepare import prepare
+
+GRAPH = make_graph(
+    [("A" if node % 3 else "A:B", {}) for node in range(30)],
+    [(node, "R", node * node % 7, {}) for node in range(30)],
+)
+
+
+def bound(text):
+    return bind(prepare(f"MATCH {text} RETURN count(*)"), GRAPH)
+
+
+def searches(monkeypatch):
+    found = []
+    best = join_order._Estimate.best
+    monkeypatch.setattr(
+        join_order._Estimate, "best", lambda *each: found.append(each) or best(*each)
+    )
+    monkeypatch.setattr(join_order, "_orders", join_order.LruCache(512))
+    return found
+
+
+def test_other_names_have_the_same_order(monkeypatch):
+    found = searches(monkeypatch)
+    one = planned_order(bound("(a)-[:R]->(b:B)-[:R]->(c), (a)-[:R]->(c)"))
+    made = planned_order(bound("(x)-[:R]->(y:B)-[:R]->(z), (x)-[:R]->(z)"))
+    assert made == one
+    made.clear()  # nobody else's
+    assert planned_order(bound("(x)-[:R]->(y:B)-[:R]->(z), (x)-[:R]->(z)")) == one
+    assert len(found) == 1
+
+
+def test_another_label_number_of_candidates_or_left_out_node_is_looked_at(monkeypatch):
+    found = searches(monkeypatch)
+    path = bound("(a)-[:R]->(b)-[:R]->(c)")
+    planned_order(path)
+    planned_order(bound("(a)-[:R]->(b)-[:R]->(c:B)"))
+    first, *others = path.nodes
+    fewer = replace(path, nodes=(replace(first, cardinality=first.cardinality / 2), *others))
+    assert planned_order(fewer)[0] == 0
+    assert len(found) == 3
+    assert node_order(path, Rates(path), [2]) in ([0, 1], [1, 0])
+    assert len(found) == 4
