@@ -7,7 +7,7 @@
        set_sources        one item per search: the bit of the node where it begins
        grow_level         one item per node and word: what the newest level leads to and was not reached before
        find_met           one item per pair: has a level this bit?
-       count_steps_back   one item per path: how many steps lead to its node from the level before (with `once`, one at most)
+       count_steps_back   one item per path: how many steps lead to its node from the level before, `most` at most
        write_steps_back   the same: the paths with one relationship more, each with the path that it comes of
 */
 #include "work_split.h"
@@ -49,13 +49,13 @@ kernel void find_met(
 
 kernel void count_steps_back(
     global const uint *offsets, global const uint *neighbours, global const uint *before, uint words,
-    global const uint *nodes, global const uint *searches, ulong count, uint once, global uint *counts
+    global const uint *nodes, global const uint *searches, ulong count, uint most, global uint *counts
 ) {
     FOR_EACH(i, count) {
         uint node = nodes[i], search = searches[i], found = 0;
         for (uint entry = offsets[node]; entry < offsets[node + 1]; ++entry) {
             found += has_search(before, words, neighbours[entry], search);
-            if (once && found) break;
+            if (found >= most) break;
         }
         counts[i] = found;
     }

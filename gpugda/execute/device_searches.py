@@ -10,7 +10,8 @@ import numpy as np
 
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
 from gpugda.execute.trails import Level
-from gpugda.match.special.path_search import PathSearches, searches_that_fit
+from gpugda.match.special.path_search import searches_that_fit
+from gpugda.match.special.walk_search import WalkSearches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.adjacency import Adjacency
     from gpugda.execute.context import ExecutionContext
+    from gpugda.match.special.walk_search import DeviceWalks
 
     Indexes = NDArray[np.int64]
     Nodes = NDArray[np.uint32]
@@ -106,6 +108,15 @@ class DeviceSearches:
         found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
         return (yield from _each(level, found))
 
+    def walks(self, pulled: Adjacency, sources: Nodes) -> Iterator[tuple[int, int, DeviceWalks]]:
+        """From as many sources as fit at a time: the number of the first, and how many.
+
+        ``pulled``: for each node the relationships by which a walk may come to it.
+        """
+        for first, searches, chunk in self._chunks(pulled, sources, every=True):
+            with searches.walks(chunk) as walks:
+                yield first, len(chunk), walks
+
     def _shortest(
         self,
         pulled: Adjacency,
@@ -139,13 +150,13 @@ class DeviceSearches:
 
     def _chunks(
         self, steps: Adjacency, sources: Nodes, *, every: bool
-    ) -> Iterator[tuple[int, PathSearches, Nodes]]:
+    ) -> Iterator[tuple[int, WalkSearches, Nodes]]:
         """As many sources as fit at a time, with the number of the first one."""
         context = self.context
         report = context.report_of(self.operator)
         with context.strategy.running(report, context.deadline) as run:
             size = max(SEARCHES_A_WORD, searches_that_fit(run, steps, _MOST))
-            searches = PathSearches(run, steps, every=every)
+            searches = WalkSearches(run, steps, every=every)
             for first in range(0, len(sources), size):
                 yield first, searches, sources[first : first + size]
         report.steps.append(f"searched from {len(sources):,} nodes, {size:,} at a time")

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AtMost", "Ends", "PathChoice", "Shortest"]
+__all__ = ["AtMost", "Ends", "PathChoice", "Shortest", "ranks"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ class AtMost:
         if self.by_group:
             self.in_group[pairs] = True
             return np.arange(len(pairs))
-        taken = np.flatnonzero(self.counts[pairs] + _ranks(pairs) < self.most)
+        taken = np.flatnonzero(self.counts[pairs] + ranks(pairs) < self.most)
         np.add.at(self.counts, pairs[taken], 1)
         return taken
 
@@ -119,7 +119,7 @@ class AtMost:
         return more
 
 
-def _ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many of the earlier rows are the same, row by row."""
     order = np.argsort(rows, kind="stable")
     begins = np.flatnonzero(np.diff(rows[order], prepend=-1))

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
     from gpugda.data.adjacency import Adjacency
 
-__all__ = ["HostSeconds", "host_seconds", "shared_paths"]
+__all__ = [
+    "HostSeconds",
+    "SharedSearch",
+    "bits_of",
+    "has",
+    "host_seconds",
+    "shared_paths",
+]
 
 _WORD: Final = 64
 _SOURCES: Final = 512
@@ -73,7 +80,7 @@ def shared_paths(
     sources, source_of = np.unique(one, return_inverse=True)
     for first in range(0, len(sources), _SOURCES):
         rows = np.flatnonzero((source_of >= first) & (source_of < first + _SOURCES))
-        search = _Search(pulled, sources[first : first + _SOURCES], check, every)
+        search = SharedSearch(pulled, sources[first : first + _SOURCES], check, every)
         asked = _Asked(rows, source_of[rows] - first, other[rows].astype(np.int64))
         for pairs, walked in search.run(asked, maximum):
             # They were read from their last nodes, of the search, to its source.
@@ -92,7 +99,7 @@ class _Asked:
         return _Asked(self.rows[places], self.sources[places], self.nodes[places])
 
 
-class _Search:
+class SharedSearch:
     """From some sources at once.
 
     Args:
@@ -117,7 +124,7 @@ class _Search:
         numbers = np.arange(len(sources))
         words = -(-len(sources) // _WORD)
         begin = np.zeros((len(self.degrees), words), dtype=np.uint64)
-        begin[sources, numbers // _WORD] = _bits(numbers)
+        begin[sources, numbers // _WORD] = bits_of(numbers)
         self.levels = [begin]
 
     def run(
@@ -126,16 +133,16 @@ class _Search:
         """Rows of pairs and their paths from the node that was reached, the shortest first."""
         seen = self.levels[0].copy()
         while len(asked.rows) and (maximum is None or len(self.levels) <= maximum):
-            fresh = self._next() & ~seen
+            fresh = self.next_level() & ~seen
             if not fresh.any():
                 return
             seen |= fresh
             self.levels.append(fresh)
-            met = _has(fresh, asked.nodes, asked.sources)
+            met = has(fresh, asked.nodes, asked.sources)
             yield from self._paths(asked.taken(np.flatnonzero(met)))
             asked = asked.taken(np.flatnonzero(~met))
 
-    def _next(self) -> NDArray[np.uint64]:
+    def next_level(self) -> NDArray[np.uint64]:
         """What the newest level leads to, also what was reached before."""
         newest = self.levels[-1]
         found = np.zeros_like(newest)
@@ -172,7 +179,7 @@ class _Search:
         """The pieces with one relationship more, nearer to the source, in windows."""
         before = self.levels[len(self.levels) - 2 - walked.shape[1]]
         width, flat = before.shape[1], before.reshape(-1)
-        bits, words = _bits(asked.sources), asked.sources // _WORD
+        bits, words = bits_of(asked.sources), asked.sources // _WORD
         for start, stop in windows_of(self.degrees[asked.nodes], _MOST_WORDS):
             places, entries = entries_of(self.pulled.offsets, asked.nodes[start:stop])
             places += start
@@ -189,13 +196,14 @@ class _Search:
                 yield _Asked(asked.rows[places], asked.sources[places], nodes[kept]), longer
 
 
-def _bits(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+def bits_of(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The bit of each search in its word."""
     return np.uint64(1) << (numbers % _WORD).astype(np.uint64)
 
 
-def _has(
+def has(
     level: NDArray[np.uint64], nodes: NDArray[np.int64], sources: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Whether a level of the searches from some sources has some nodes, pair by pair."""
-    found: NDArray[np.bool_] = (level[nodes, sources // _WORD] & _bits(sources)) != 0
+    found: NDArray[np.bool_] = (level[nodes, sources // _WORD] & bits_of(sources)) != 0
     return found

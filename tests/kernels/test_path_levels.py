@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernels.kernel_graphs import random_graph
 
-from gpugda.device.launch.path_levels import Longer, PathKernels, PathRows, StepArrays
+from gpugda.device.launch.path_levels import EVERY, Longer, PathKernels, PathRows, StepArrays
 from gpugda.device.launch.prefix_sum import PrefixSum
 
 NODES = 40
@@ -86,9 +86,9 @@ def test_a_level_has_what_was_not_reached_before(context, workspace, searches, p
     ]
 
 
-@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("most", [EVERY, 1, 2])
 @pytest.mark.parametrize("window", [(0, 70), (13, 50)])
-def test_steps_back_lead_to_the_level_before(context, workspace, once, window):
+def test_steps_back_lead_to_the_level_before(context, workspace, most, window):
     steps, kernels, words, random = Steps(workspace), PathKernels(context), 2, None
     random = np.random.default_rng(7)
     sources = random.permutation(NODES)
@@ -112,9 +112,9 @@ def test_steps_back_lead_to_the_level_before(context, workspace, once, window):
         [(other, taken) for other, taken in steps.into(node) if there[other, search]]
         for node, search in zip(nodes.tolist(), searches.tolist(), strict=True)
     ]
-    expected = [each[:1] if once else each for each in expected]
+    expected = [each[:most] for each in expected]
     counts = workspace.allocate(70, np.uint32)
-    kernels.count_back(steps.arrays, level, words, rows, counts, once=once)
+    kernels.count_back(steps.arrays, level, words, rows, counts, most)
     np.testing.assert_array_equal(workspace.download(counts), [len(each) for each in expected])
     sums = PrefixSum(context).run(workspace, counts, 0, 70)
     first, last = window

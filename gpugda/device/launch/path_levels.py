@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["SEARCHES_A_WORD", "Longer", "PathKernels", "PathRows", "StepArrays"]
+__all__ = ["EVERY", "SEARCHES_A_WORD", "Longer", "PathKernels", "PathRows", "StepArrays"]
 
 SEARCHES_A_WORD = 32
+EVERY = 2**32 - 1
+"""Of the steps that lead to a node."""
 
 _FILE = "path_levels.cl"
 
@@ -104,10 +106,9 @@ class PathKernels:
         words: int,
         rows: PathRows,
         counts: DeviceArray,
-        *,
-        once: bool,
+        most: int,
     ) -> None:
-        """Writes how many steps lead to each path's node from the level before; or if any does."""
+        """Writes how many steps lead to each path's node from the level before; at most so many."""
         count = rows.nodes.count
         self._count(
             count,
@@ -118,7 +119,7 @@ class PathKernels:
             rows.nodes,
             rows.searches,
             count,
-            int(once),
+            min(most, EVERY),
             counts,
         )
 

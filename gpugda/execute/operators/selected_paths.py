@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.operators.shortest_path import ShortestPath
+from gpugda.execute.pair_trails import PairTrails
+from gpugda.execute.pairs import Pairs
 from gpugda.execute.path_choice import AtMost
 from gpugda.execute.trails import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
+
+    from numpy.typing import NDArray
 
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
@@ -51,6 +56,25 @@ class SelectedPaths(ShortestPath):
             for level in self._searched(steps, asked, context, every=self.every):
                 yield Level(asked.rows[level.rows], level.ends, level.relationships)
             rest = np.flatnonzero(asked.starts == asked.ends)
+        if len(rest) and not steps.left:
+            rest = rest[(yield from self._walked(steps, asked.taken(rest), context))]
         if len(rest):
             choice = AtMost(len(rest), self.asked.most, self.asked.by_group)
             yield from self._by_length(batch, steps, asked.taken(rest), choice, context)
+
+    def _walked(
+        self, steps: Steps, asked: Ends, context: ExecutionContext
+    ) -> Generator[Level, None, NDArray[np.int64]]:
+        """Trails that walks of all pairs give; returns the places of which they give none."""
+        back = self._cache.backwards(context)
+        pairs = Pairs(asked, np.arange(len(asked.rows)))
+        bounds = self.asked.minimum, self.asked.maximum
+        device = DeviceSearches(context, self, lambda: back)
+        trails = PairTrails(bounds, self.asked.most, self.asked.by_group, context.check, device)
+        found = trails.of(steps.forwards, back, pairs.ends.starts, pairs.ends.ends)
+        while True:
+            try:
+                level = pairs.of_places(next(found))
+            except StopIteration as end:
+                return pairs.places(end.value)
+            yield Level(asked.rows[level.rows], level.ends, level.relationships)

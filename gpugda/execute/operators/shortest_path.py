@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.runs import offsets_of
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.device_searches import DeviceSearches
-from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
+from gpugda.execute.pairs import Pairs
 from gpugda.execute.path_choice import Ends, Shortest
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.shortest import shortest_paths
@@ -109,26 +108,19 @@ class ShortestPath(Operator):
     ) -> Iterator[Level]:
         """Shortest paths of pairs of different nodes; each pair is searched once."""
         back = self._cache.backwards(context)
-        starts, ends = asked.starts, asked.ends
-        keys = starts.astype(np.int64) << 32 | ends
-        apart = np.flatnonzero(starts != ends)
-        pairs, first, pair_of = np.unique(keys[apart], return_index=True, return_inverse=True)
-        order = apart[np.argsort(pair_of, kind="stable")]
-        bounds = offsets_of(pair_of, len(pairs))
-        some = apart[first]
+        pairs = Pairs(asked, np.flatnonzero(asked.starts != asked.ends))
         found = shortest_paths(
             steps.forwards,
             back,
-            starts[some],
-            ends[some],
+            pairs.ends.starts,
+            pairs.ends.ends,
             self.asked.maximum,
             context.check,
             every=every,
             device=DeviceSearches(context, self, lambda: back),
         )
         for level in found:
-            paths, places = entries_of(bounds, level.rows)
-            yield Level(order[places], level.ends[paths], level.relationships[paths])
+            yield pairs.of_places(level)
 
     def _by_length(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary
-from gpugda.expressions.operands import Constant, Evaluated, used_codes
+from gpugda.expressions.operands import Constant, Evaluated, used_codes, validity
 from gpugda.expressions.temporal import building_columns as building
 from gpugda.expressions.temporal.parsing_columns import parsed_rows
 from gpugda.expressions.temporal.read_rows import moments_of, moments_of_operand
@@ -131,8 +131,10 @@ def _truncated(kind: str, operands: Sequence[Operand], offset: int) -> Evaluated
     if len(more) != 1 or not isinstance(unit, Constant) or not isinstance(unit.value, str):
         return None
     (given,) = more
-    rows = moments_of(given) if isinstance(given, Column) else None
-    if rows is None or not isinstance(given, Column):
+    if not isinstance(given, Column) or not np.all(validity(given)):
+        return None  # null is an error there
+    rows = moments_of(given)
+    if rows is None:
         return None
     return _with_codes(building.truncated_rows(kind, unit.value, rows, offset), given)
 

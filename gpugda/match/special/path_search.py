@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.path_levels import SEARCHES_A_WORD, Longer, PathRows, StepArrays
+from gpugda.device.launch.path_levels import (
+    EVERY,
+    SEARCHES_A_WORD,
+    Longer,
+    PathRows,
+    StepArrays,
+)
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
@@ -87,7 +93,7 @@ class PathSearches:
             nodes: Of each pair, the node to be reached: not its source.
             maximum: Most relationships, None for no bound.
         """
-        words = _words(len(sources))
+        words = self.words_of(sources)
         with self._searching(sources, words, seen=True) as (levels, seen):
             waiting = np.arange(len(nodes))
             while len(waiting) and (maximum is None or len(levels) <= maximum):
@@ -111,7 +117,7 @@ class PathSearches:
 
         A source is its own where ``with_start``, or where a walk leads back to it.
         """
-        words = _words(len(sources))
+        words = self.words_of(sources)
         with self._searching(sources, words, seen=with_start) as (levels, seen):
             steps = 0
             while maximum is None or steps < maximum:
@@ -148,6 +154,10 @@ class PathSearches:
             yield levels, reached
         finally:
             workspace.release(begins, reached, *levels)
+
+    def words_of(self, sources: Words) -> int:
+        """Of a node, for searches from so many."""
+        return max(1, -(-len(sources) // SEARCHES_A_WORD))
 
     def _level(self, words: int) -> DeviceArray:
         size = max(1, self._nodes * words)
@@ -228,12 +238,25 @@ class PathSearches:
 
     def _longer(self, paths: _Paths, before: DeviceArray, words: int) -> Iterator[_Paths]:
         """With one relationship more, in windows."""
-        workspace, rows = self._run.workspace, paths.on_device
+        workspace, most = self._run.workspace, EVERY if self._every else 1
+        for longer in self.steps_back(paths.on_device, before, words, most):
+            with self._run.locked():
+                of = workspace.download(longer.parents)
+                taken = workspace.download(longer.taken)
+                workspace.release(longer.parents, longer.taken)
+            walked = np.concatenate([paths.walked[of], taken[:, None]], axis=1)
+            yield _Paths(longer.rows, paths.pairs[of], walked)
+        self._release(paths)
+
+    def steps_back(
+        self, rows: PathRows, before: DeviceArray, words: int, most: int
+    ) -> Iterator[Longer]:
+        """Paths with one relationship more, from the level before, in windows; at most so many."""
+        workspace = self._run.workspace
         with self._run.locked():
             self._run.check_deadline()
             counts = workspace.allocate(rows.nodes.count, np.uint32, "steps of paths")
-            once = not self._every
-            self._kernels.count_back(self._steps, before, words, rows, counts, once=once)
+            self._kernels.count_back(self._steps, before, words, rows, counts, most)
             sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, rows.nodes.count)
             ends = workspace.download(sums).astype(np.int64)
         first = 0
@@ -242,35 +265,16 @@ class PathSearches:
             last = min(max(last, first + 1), rows.nodes.count)
             with self._run.locked():
                 self._run.check_deadline()
-                size = int(ends[last] - ends[first])
-                longer = self._write(paths, before, words, (first, last), sums, size)
+                longer = self._place(int(ends[last] - ends[first]))
+                window = first, last
+                self._kernels.write_back(self._steps, before, words, rows, window, sums, longer)
             yield longer
             first = last
         workspace.release(counts, sums)
-        self._release(paths)
 
-    def _write(
-        self,
-        paths: _Paths,
-        before: DeviceArray,
-        words: int,
-        window: tuple[int, int],
-        sums: DeviceArray,
-        size: int,
-    ) -> _Paths:
-        workspace = self._run.workspace
+    def _place(self, size: int) -> Longer:
         names = ("ends of paths", "searches of paths", "paths before", "relationships of paths")
         nodes, searches, parents, taken = (
-            workspace.allocate(size, np.uint32, name) for name in names
+            self._run.workspace.allocate(size, np.uint32, name) for name in names
         )
-        longer = Longer(PathRows(nodes, searches), parents, taken)
-        rows = paths.on_device
-        self._kernels.write_back(self._steps, before, words, rows, window, sums, longer)
-        of = workspace.download(parents)
-        walked = np.concatenate([paths.walked[of], workspace.download(taken)[:, None]], axis=1)
-        workspace.release(parents, taken)
-        return _Paths(longer.rows, paths.pairs[of], walked)
-
-
-def _words(searches: int) -> int:
-    return max(1, -(-searches // SEARCHES_A_WORD))
+        return Longer(PathRows(nodes, searches), parents, taken)

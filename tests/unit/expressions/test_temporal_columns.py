@@ -160,6 +160,7 @@ LEFT = [
     "duration.between(date(dates), datetime(zoned))",
     "duration.between(datetime(zoned), datetime(offset))",
     "duration.inDays(localdatetime(moments), datetime(zoned))",
+    "date.truncate('year', datetime(perhaps))",
     "date.truncate('hour', datetime(zoned))",
     "date.truncate('fortnight', date(dates))",
     "datetime.truncate('hour', date(dates))",

@@ -1,0 +1,123 @@
+"""Of each pair of nodes so many of the shortest trails: where walks go, and how they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.execute.compact import compacted
+from gpugda.execute.host_walks import HostWalks, walks_that_fit
+from gpugda.execute.selected_trails import TrailsAsked, selected_trails
+from gpugda.execute.shared_searches import host_seconds
+from gpugda.execute.trails import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.adjacency import Adjacency
+    from gpugda.execute.device_searches import DeviceSearches
+    from gpugda.execute.selected_trails import Walks
+
+    Indexes = NDArray[np.int64]
+    Nodes = NDArray[np.uint32]
+
+__all__ = ["PairTrails"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTrails:
+    """What is asked of every pair.
+
+    Args:
+        bounds: Fewest and most relationships; None for no bound.
+        most: How many trails.
+        by_group: Lengths, each with all of its trails?
+        check: Called often: raises when it is time to give up.
+        device: Walks there where that is faster.
+    """
+
+    bounds: tuple[int, int | None]
+    most: int
+    by_group: bool
+    check: Callable[[], None]
+    device: DeviceSearches | None = None
+
+    def of(
+        self, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes
+    ) -> Generator[Level, None, Indexes]:
+        """The trails; returns the pairs of which none are given, as they need another search.
+
+        Args:
+            steps: What a step may take.
+            backwards: The same relationships from their other ends.
+            starts: First nodes.
+            ends: Last nodes, one for each of the first.
+        """
+        compact = compacted(steps)
+        some = np.arange(len(starts))
+        one, other = starts, ends
+        if compact is not None:
+            numbers = compact.numbers
+            some = np.flatnonzero((numbers[starts] >= 0) & (numbers[ends] >= 0))
+            one, other = (numbers[each[some]].astype(np.uint32) for each in (starts, ends))
+            steps, backwards = compact.steps, compact.renumbered(backwards)
+        found = self._walked(steps, backwards, one, other)
+        left = yield from _numbered(found, some, ends)
+        if self.bounds[0] == 0:
+            empty = np.setdiff1d(np.flatnonzero(starts == ends), some[left])
+            yield Level(empty, ends[empty], np.zeros((len(empty), 0), dtype=np.uint32))
+        return some[left]
+
+    def _walked(
+        self, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes
+    ) -> Generator[Level, None, Indexes]:
+        few_ends = len(np.unique(ends)) < len(np.unique(starts))
+        one, other = (ends, starts) if few_ends else (starts, ends)
+        pulled = steps if few_ends else backwards
+        sources, source_of = np.unique(one, return_inverse=True)
+        minimum, maximum = self.bounds
+        bounds = minimum, len(steps.neighbours) if maximum is None else maximum
+        begun = ((starts == ends) & (minimum == 0)).astype(np.int64)
+        left, done = [np.zeros(0, dtype=np.int64)], np.zeros(len(starts), dtype=np.bool_)
+        for first, count, walks in self._opened(pulled, sources, len(starts)):
+            rows = np.flatnonzero((source_of >= first) & (source_of < first + count))
+            done[rows] = True
+            numbers, nodes = source_of[rows] - first, other[rows].astype(np.int64)
+            asked = TrailsAsked(numbers, nodes, bounds, self.most, self.by_group, begun[rows])
+            found, waiting = selected_trails(walks, asked, self.check)
+            left.append(rows[waiting])
+            for pairs, walked in found:
+                # They were read from their last nodes, of the walks, to their source.
+                yield Level(rows[pairs], ends[rows[pairs]], walked if few_ends else walked[:, ::-1])
+        return np.concatenate([*left, np.flatnonzero(~done)])
+
+    def _opened(
+        self, pulled: Adjacency, sources: Nodes, pairs: int
+    ) -> Iterator[tuple[int, int, Walks]]:
+        """Walks from as many sources as go together, with the number of the first, and how many."""
+        seconds = host_seconds(pulled, pairs, len(sources)).together
+        if self.device is not None and self.device.shortest_pay(pulled, len(sources), seconds):
+            yield from self.device.walks(pulled, sources)
+            return
+        size = walks_that_fit(pulled)
+        for first in range(0, len(sources) if size else 0, max(size, 1)):
+            chunk = sources[first : first + size]
+            yield first, len(chunk), HostWalks(pulled, chunk, self.check)
+
+
+def _numbered(
+    found: Generator[Level, None, Indexes], rows: Indexes, ends: Nodes
+) -> Generator[Level, None, Indexes]:
+    """With the numbers that pairs have among all; returns what it returns."""
+    while True:
+        try:
+            level = next(found)
+        except StopIteration as end:
+            left: Indexes = end.value
+            return left
+        taken = rows[level.rows]
+        yield Level(taken, ends[taken], level.relationships)

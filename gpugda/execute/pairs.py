@@ -1,0 +1,43 @@
+"""Each pair of nodes once, of rows that may ask for the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.runs import offsets_of
+from gpugda.execute.entry_windows import entries_of
+from gpugda.execute.trails import Level
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.execute.path_choice import Ends
+
+__all__ = ["Pairs"]
+
+
+class Pairs:
+    """The different pairs of some places of what is asked.
+
+    Args:
+        asked: Pairs of nodes.
+        places: Some of them.
+    """
+
+    def __init__(self, asked: Ends, places: NDArray[np.int64]) -> None:
+        keys = asked.starts.astype(np.int64) << 32 | asked.ends
+        pairs, first, pair_of = np.unique(keys[places], return_index=True, return_inverse=True)
+        self.ends = asked.taken(places[first])
+        self._order = places[np.argsort(pair_of, kind="stable")]
+        self._bounds = offsets_of(pair_of, len(pairs))
+
+    def places(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """All places of some pairs."""
+        return self._order[entries_of(self._bounds, pairs)[1]]
+
+    def of_places(self, level: Level) -> Level:
+        """Paths of pairs, given by number, as paths of all their places."""
+        paths, entries = entries_of(self._bounds, level.rows)
+        return Level(self._order[entries], level.ends[paths], level.relationships[paths])

@@ -1,0 +1,233 @@
+"""Of each pair of nodes so many of the shortest trails, or all of so many lengths.
+
+Walks, which may use relationships again, go level by level from all first nodes at once. Where they
+come to the last node of a pair they are read back, and those that use no relationship twice are
+trails. Of few that are asked few walks are read; all of them where too many prove not to be trails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from gpugda.errors import MemoryLimitError
+from gpugda.execute.path_choice import ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    Indexes = NDArray[np.int64]
+    Relationships = NDArray[np.uint32]
+
+__all__ = ["TrailsAsked", "Walks", "selected_trails"]
+
+_READ: Final = 4
+"""Times as many walks as are asked for are read at first."""
+_FEWEST: Final = 16
+_EVERY: Final = 2**32 - 1
+_MOST_DRY: Final = 3
+"""Lengths without a trail, after which there may be none left: that is found out elsewhere."""
+
+
+class Walks(Protocol):
+    """Walks from some sources, of each length from 0 on."""
+
+    is_closed: bool
+    """Do longer walks come to nodes only that some walk has come to?"""
+
+    @property
+    def length(self) -> int:
+        """Of the longest walks."""
+
+    def grow(self) -> bool:
+        """Walks with one relationship more; False where none go on.
+
+        Raises:
+            MemoryLimitError: There is no room for them.
+        """
+
+    def met(self, nodes: Indexes, searches: Indexes) -> Indexes:
+        """Places of the pairs that the longest walks join."""
+
+    def back(
+        self, length: int, nodes: Indexes, searches: Indexes, most: int
+    ) -> Iterator[tuple[Indexes, Indexes, Relationships]]:
+        """Steps to nodes from where walks of a length end: rows, nodes and relationships.
+
+        At most so many for each row, in windows.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrailsAsked:
+    """Pairs of a source and a node, and which trails are asked of each.
+
+    Args:
+        searches: ``int64``, numbers of the sources.
+        nodes: ``int64``, to be reached.
+        bounds: Fewest and most relationships.
+        most: How many trails.
+        by_group: Lengths, each with all of its trails?
+        begun: ``int64``, how many of each pair are there already.
+    """
+
+    searches: Indexes
+    nodes: Indexes
+    bounds: tuple[int, int]
+    most: int
+    by_group: bool
+    begun: Indexes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walked:
+    """Ends of walks that are read back: pairs, where they are now, relationships so far."""
+
+    pairs: Indexes
+    nodes: Indexes
+    relationships: Relationships
+
+    def taken(self, places: Indexes) -> _Walked:
+        return _Walked(self.pairs[places], self.nodes[places], self.relationships[places])
+
+
+def selected_trails(
+    walks: Walks, asked: TrailsAsked, check: Callable[[], None]
+) -> tuple[list[tuple[Indexes, Relationships]], Indexes]:
+    """Pairs and their trails from the node back to the source; and pairs that are left.
+
+    Of those that are left nothing is given: there was no room, or there may be no further trail.
+    The empty trail is not among them.
+    """
+    return _Selection(walks, asked, check).run()
+
+
+class _Selection:
+    def __init__(self, walks: Walks, asked: TrailsAsked, check: Callable[[], None]) -> None:
+        count = len(asked.nodes)
+        self.walks = walks
+        self.asked = asked
+        self.check = check
+        self.counts = asked.begun.copy()
+        self.dry = np.zeros(count, dtype=np.int64)
+        self.has_met = np.zeros(count, dtype=np.bool_)
+        self.cut = np.zeros(count, dtype=np.bool_)
+        self.now = np.zeros(count, dtype=np.int64)
+        self.left = np.zeros(count, dtype=np.bool_)
+
+    def run(self) -> tuple[list[tuple[Indexes, Relationships]], Indexes]:
+        found: list[tuple[Indexes, Relationships]] = []
+        waiting = np.flatnonzero(self.counts < self.asked.most)
+        minimum, maximum = self.asked.bounds
+        while len(waiting) and self.walks.length < maximum:
+            try:
+                if not self.walks.grow():
+                    break
+            except MemoryLimitError:
+                self.left[waiting] = True
+                break
+            met = waiting[self.walks.met(self.asked.nodes[waiting], self.asked.searches[waiting])]
+            self.has_met[met] = True
+            if self.walks.length >= minimum:
+                found += self._trails(met)
+                self._count(waiting)
+            waiting = waiting[(self.counts[waiting] < self.asked.most) & ~self.left[waiting]]
+            if self.walks.is_closed:
+                waiting = waiting[self.has_met[waiting]]
+        return [_without(each, self.left) for each in found], np.flatnonzero(self.left)
+
+    def _count(self, waiting: Indexes) -> None:
+        """Adds what this length has given."""
+        now = self.now[waiting]
+        self.counts[waiting] += now > 0 if self.asked.by_group else now
+        dry = np.where(now > 0, 0, self.dry[waiting] + self.has_met[waiting])
+        self.dry[waiting] = dry
+        self.left[waiting[dry >= _MOST_DRY]] = True
+
+    # ------------------------------------------------------------------ one length
+    def _trails(self, pairs: Indexes) -> list[tuple[Indexes, Relationships]]:
+        """Those of the walks' length that are taken; how many is noted for each pair."""
+        self.now[:] = 0
+        if self.asked.by_group:
+            return list(self._read(pairs, _EVERY))
+        self.cut[pairs] = False
+        few = list(self._read(pairs, max(_READ * self.asked.most, _FEWEST)))
+        failed = np.zeros(len(self.counts), dtype=np.bool_)
+        failed[pairs] = self.cut[pairs] & (self.counts + self.now < self.asked.most)[pairs]
+        self.now[failed] = 0
+        kept = [_without(each, failed) for each in few]
+        return kept + list(self._read(np.flatnonzero(failed), _EVERY))
+
+    def _read(self, pairs: Indexes, most: int) -> Iterator[tuple[Indexes, Relationships]]:
+        """Trails between pairs, depth first, so that few are there; of a row so many are read."""
+        nothing = np.zeros((len(pairs), 0), dtype=np.uint32)
+        begun = _Walked(pairs, self.asked.nodes[pairs], nothing)
+        stack = [iter((begun,))]
+        while stack:
+            self.check()
+            walked = next(stack[-1], None)
+            if walked is None:
+                stack.pop()
+                continue
+            if not self.asked.by_group:
+                walked = walked.taken(np.flatnonzero(self._want(walked.pairs)))
+            if not len(walked.pairs):
+                continue
+            if walked.relationships.shape[1] == self.walks.length:
+                yield self._noted(walked)
+            else:
+                stack.append(self._longer(walked, most))
+
+    def _want(self, pairs: Indexes) -> NDArray[np.bool_]:
+        wanted: NDArray[np.bool_] = self.counts[pairs] + self.now[pairs] < self.asked.most
+        return wanted
+
+    def _noted(self, walked: _Walked) -> tuple[Indexes, Relationships]:
+        pairs, relationships = walked.pairs, walked.relationships
+        if not self.asked.by_group:
+            there = self.counts[pairs] + self.now[pairs] + ranks(pairs)
+            taken = np.flatnonzero(there < self.asked.most)
+            pairs, relationships = pairs[taken], relationships[taken]
+        np.add.at(self.now, pairs, 1)
+        return pairs, relationships
+
+    def _longer(self, walked: _Walked, most: int) -> Iterator[_Walked]:
+        """With one relationship more, nearer to the source, that is not there yet."""
+        width = walked.relationships.shape[1]
+        length = self.walks.length - width - 1
+        searches = self.asked.searches[walked.pairs]
+        for of, nodes, taken in self.walks.back(length, walked.nodes, searches, most):
+            self._cut_rows(walked.pairs, of, most)
+            fresh = np.ones(len(of), dtype=np.bool_)
+            for column in range(width):
+                fresh &= walked.relationships[of, column] != taken
+            kept = np.flatnonzero(fresh)
+            kept = kept[self._first(walked.pairs[of[kept]], most)]
+            of = of[kept]
+            longer = np.concatenate([walked.relationships[of], taken[kept, None]], axis=1)
+            yield _Walked(walked.pairs[of], nodes[kept], longer)
+
+    def _cut_rows(self, pairs: Indexes, of: Indexes, most: int) -> None:
+        """Notes the pairs of which some row may have had more steps."""
+        if most < _EVERY:
+            self.cut[pairs[np.bincount(of, minlength=len(pairs)) >= most]] = True
+
+    def _first(self, pairs: Indexes, most: int) -> Indexes:
+        """Places of so many rows of each pair; the pairs that have more are noted."""
+        if most == _EVERY:
+            return np.arange(len(pairs))
+        more = ranks(pairs) >= most
+        self.cut[pairs[more]] = True
+        return np.flatnonzero(~more)
+
+
+def _without(
+    found: tuple[Indexes, Relationships], pairs: NDArray[np.bool_]
+) -> tuple[Indexes, Relationships]:
+    """The trails but for those of some pairs."""
+    kept = np.flatnonzero(~pairs[found[0]])
+    return found[0][kept], found[1][kept]
