@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from gpugda.data.oriented import oriented
 from gpugda.deadline import seconds_left
-from gpugda.match.need import Count
+from gpugda.match.need import Count, Rows
 from gpugda.match.registry import oriented_query, plan_pattern
 from gpugda.match.special.upward_squares import UpwardSquare, find_square
 from gpugda.plan.bind import bind
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
-    from gpugda.match.need import Groups, Need, Rows
+    from gpugda.match.need import Groups, Need
     from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = [
@@ -137,7 +137,10 @@ def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
 def noting_chunks(
     chunks: Generator[Embeddings], plan: Plan, graph: DataGraph, need: Groups | Rows
 ) -> Generator[Embeddings]:
-    """Remembers how long groups, or rows, take that are found without the oriented graph."""
+    """Remembers how long groups, or all rows, take that are found without the oriented graph."""
+    if isinstance(need, Rows) and need.enough is not None:
+        yield from chunks
+        return
     seconds = 0.0
     try:
         with closing(chunks):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpugda.match.need import Rows
     from gpugda.plan.plan import Plan
 
-__all__ = ["in_all_orders", "rows_oriented", "together"]
+__all__ = ["begun", "in_all_orders", "rows_oriented", "together"]
 
 
 def rows_oriented(
@@ -68,6 +68,23 @@ def rows_oriented(
         report.steps.append(oriented_text(plan.bound, query))
         chunks = beside.embeddings(selected.plan, selected.masks, wanted, report, deadline)
         return (yield from _timed(chunks, plan, query, need))
+
+
+def begun(chunks: Generator[Embeddings, None, bool]) -> Generator[Embeddings] | None:
+    """The rows, the first of which are found then; None where that was not the way."""
+    try:
+        first = [next(chunks)]
+    except StopIteration as ended:
+        if not ended.value:
+            return None
+        first = []
+
+    def all_of() -> Generator[Embeddings]:
+        with closing(chunks):
+            yield from first
+            yield from chunks
+
+    return all_of()
 
 
 def _timed(

@@ -85,6 +85,12 @@ def test_numbers_of_more_than_64_bits_are_left_to_the_host(context):
     assert build_rows(context, given, with_order=False) is None
 
 
+def test_types_of_more_than_16_bits_are_left_to_the_host(context):
+    ends = np.array([1, 0], dtype=np.uint32)
+    given = Unsorted(2, 70_000, ends, np.array([69_999, 3], dtype=np.uint32), ends)
+    assert build_rows(context, given, with_order=False) is None
+
+
 def test_no_relationships_are_left_to_the_host(context):
     nothing = np.empty(0, dtype=np.uint32)
     types = np.empty(0, dtype=np.uint16)

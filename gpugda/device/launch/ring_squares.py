@@ -23,7 +23,7 @@ __all__ = ["RingSquareKernels", "Ways"]
 
 _FILE = "ring_squares.cl"
 _GROUPS_PER_UNIT = 8
-_WALKING_GROUPS_PER_UNIT = 16
+_WALKING_GROUPS_PER_UNIT = 32
 _TASKS_PER_GROUP = 256
 _MOST_TASK_NODES = 16
 

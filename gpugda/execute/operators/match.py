@@ -20,7 +20,7 @@ from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_count import count_oriented, groups_oriented
 from gpugda.execute.oriented_form import noting_chunks, noting_unoriented
-from gpugda.execute.oriented_rows import rows_oriented
+from gpugda.execute.oriented_rows import begun, rows_oriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
 from gpugda.match.embeddings import Embeddings
@@ -32,7 +32,7 @@ from gpugda.query.shapes import variable_names
 from gpugda.types import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -96,25 +96,13 @@ class Match(PatternOperator):
         if not self.children:
             found = self._oriented(plan, context)
             if found is not None:
-                yield self._batch(plan, found)
+                yield from self._all(plan, found)
                 return
-            if (yield from self._rows_oriented(plan, context)):
-                return
-        selected = select(
-            plan,
-            context.graph,
-            context.strategy,
-            context.values,
-            context.report_of(self),
-            context.deadline,
-        )
+        given = context.values, context.report_of(self), context.deadline
+        selected = select(plan, context.graph, context.strategy, *given)
         if not self.children:
-            is_found = False
-            for chunk in () if selected is None else self._embeddings(selected, context):
-                is_found = True
-                yield self._batch(plan, chunk)
-            if not is_found:
-                yield self.nothing()
+            chunks = () if selected is None else self._embeddings(selected, context)
+            yield from self._all(plan, chunks)
             return
         for batch in in_batches(self.children[0].batches(context), context.enough):
             if selected is None or batch.row_count == 0:
@@ -169,35 +157,26 @@ class Match(PatternOperator):
             for chunk in chunks:
                 yield _filtered(chunk, rest, context)
 
-    def _oriented(self, plan: Plan, context: ExecutionContext) -> Embeddings | None:
-        """What is found by way of the oriented graph; None where that is not the way."""
-        need, graph, strategy = self.need(plan.bound), context.graph, context.strategy
-        values, report, deadline = context.values, context.report_of(self), context.deadline
-        if isinstance(need, Groups):
-            return groups_oriented(plan, graph, strategy, need, values, report, deadline)
-        if not isinstance(need, Count):
-            return None
-        count = count_oriented(plan, graph, strategy, values, report, deadline)
-        return None if count is None else self._number(count)
+    def _all(self, plan: Plan, chunks: Iterable[Embeddings]) -> Iterator[Batch]:
+        is_found = False
+        for chunk in chunks:
+            is_found = True
+            yield self._batch(plan, chunk)
+        if not is_found:
+            yield self.nothing()
 
-    def _rows_oriented(self, plan: Plan, context: ExecutionContext) -> Generator[Batch, None, bool]:
-        """Rows made of those in the oriented graph. Returns whether that was the way."""
-        need, is_found = self.need(plan.bound), False
-        if not isinstance(need, Rows) or context.enough is not None:
-            return False
-        graph, strategy, values = context.graph, context.strategy, context.values
-        report, deadline = context.report_of(self), context.deadline
-        chunks = rows_oriented(plan, graph, strategy, need, values, report, deadline)
-        with closing(chunks):
-            while True:
-                try:
-                    chunk = next(chunks)
-                except StopIteration as ended:
-                    if ended.value and not is_found:
-                        yield self.nothing()
-                    return bool(ended.value)
-                is_found = True
-                yield self._batch(plan, chunk)
+    def _oriented(self, plan: Plan, context: ExecutionContext) -> Iterable[Embeddings] | None:
+        """What is found by way of the oriented graph; None where that is not the way."""
+        need, of = self.need(plan.bound), (plan, context.graph, context.strategy)
+        given = context.values, context.report_of(self), context.deadline
+        if isinstance(need, Rows):
+            leaves_early = context.enough is not None
+            return None if leaves_early else begun(rows_oriented(*of, need, *given))
+        if isinstance(need, Groups):
+            groups = groups_oriented(*of, need, *given)
+            return None if groups is None else [groups]
+        count = count_oriented(*of, *given)
+        return None if count is None else [self._number(count)]
 
     def _number(self, count: int) -> Embeddings:
         """One row that stands for all; none where there are none."""

@@ -30,11 +30,12 @@ def evaluated(expression, column, cache):
 def test_chunks_of_one_column():
     whole = column_of(WORDS * 20)
     cache: dict = {}
-    expression = expression_of("size(s)")
+    expression = expression_of("toUpper(s)")
     for start in (0, 20, 50):
         rows = list(range(start, start + 30))
         found = evaluated(expression, whole.take(rows), cache)
-        assert found == [None if WORDS[row % 4] is None else len(WORDS[row % 4]) for row in rows]
+        words = [WORDS[row % 4] for row in rows]
+        assert found == [None if word is None else word.upper() for word in words]
     assert len(cache["applied"]) == 1
 
 

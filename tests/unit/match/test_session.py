@@ -9,6 +9,7 @@ import gpugda
 from gpugda.data.progress import SilentProgress
 from gpugda.data.sorting import Unsorted
 from gpugda.device import context as device_context
+from gpugda.device.graph import row_building
 from gpugda.errors import DeviceError, SourceError
 from gpugda.loading import load
 from gpugda.match import session
@@ -48,14 +49,14 @@ def like_gpu(monkeypatch):
 
 @pytest.mark.device
 def test_a_gpu_sorts_the_relationships_and_answers_as_the_reference_does(like_gpu, monkeypatch):
-    real, sorted_there = session.build_rows, []
+    real, sorted_there = row_building.build_rows, []
 
     def build_rows(*arguments, **settings):
         found = real(*arguments, **settings)
         sorted_there.append(found is not None)
         return found
 
-    monkeypatch.setattr(session, "build_rows", build_rows)
+    monkeypatch.setattr(row_building, "build_rows", build_rows)
     with connected() as graph:
         assert sorted_there == [True]
         rows = graph.run(TEXT).values()
