@@ -31,6 +31,15 @@ class Lines(Sequence[str]):
         """Adds what this will give: it is called at most once."""
         self._later.append(make)
 
+    def mark(self) -> tuple[int, int]:
+        """What is there now, for `back_to`; nobody may look at lines between the two."""
+        return len(self._known), len(self._later)
+
+    def back_to(self, mark: tuple[int, int]) -> None:
+        """Drops what came after."""
+        known, later = mark
+        del self._known[known:], self._later[later:]
+
     def _all(self) -> list[str]:
         while self._later:
             self._known.extend(self._later[0]())

@@ -84,6 +84,11 @@ class Run:
         check_deadline(self.deadline)
         self.graph.context.check()
 
+    def until(self, deadline: float) -> Run:
+        """The same, with an earlier deadline; of the monotonic clock."""
+        ends = deadline if self.deadline is None else min(deadline, self.deadline)
+        return replace(self, deadline=ends)
+
     def tried(self, seconds: float, work: Callable[[Run], T]) -> T | None:
         """What comes of work that is given up where it takes longer, or more memory than there is.
 
@@ -91,11 +96,10 @@ class Run:
             DeviceError: The device was closed meanwhile.
             QueryTimeoutError: The deadline of the whole run passed.
         """
-        ends = time.monotonic() + seconds
-        ends = ends if self.deadline is None else min(ends, self.deadline)
+        within = self.until(time.monotonic() + seconds)
         try:
             with self.workspace.given_up(QueryTimeoutError, MemoryLimitError):
-                return work(replace(self, deadline=ends))
+                return work(within)
         except (QueryTimeoutError, MemoryLimitError):
             self.check_deadline()
             return None

@@ -18,6 +18,8 @@ _SLOWER = 1.5
 """A plan that takes so many times as long as another one is worse, however few its rows are."""
 _MOST_PLANS = 2
 """Plans after the first one: each is looked for with what the ones before met."""
+_LEAST_TRIAL = 0.02
+"""Seconds: finding a plan, and compiling its steps, takes some, too."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,8 +27,8 @@ class MadeRows(Generic[P]):
     """Of one query whose plan is kept.
 
     A plan is given up where a run made far more rows than were expected; the next one is found with
-    rates that say what was met. After two, the one that made the fewest rows stays, unless another
-    one was far faster.
+    rates that say what was met. After two, or after one that was slower, the one that made the
+    fewest rows stays, unless another one was far faster.
 
     Args:
         few: Runs that make fewer rows are good enough.
@@ -66,15 +68,32 @@ class MadeRows(Generic[P]):
             seconds: That it took; a first run's are more, for its steps were compiled.
         """
         rows, hoped = sum(made), sum(expected)
+        is_slower = self._best is not None and seconds >= _SLOWER * self._best[1]
         if self._best is None or self._is_better(work, seconds):
             self._best = work, seconds, plan
-        if self._plans < _MOST_PLANS and rows >= self.few and rows > _FAR * hoped:
+        is_far = rows >= self.few and rows > _FAR * hoped
+        if is_far and not is_slower and self._plans < _MOST_PLANS:
             self._plans += 1
             self.said = f"planned anew: {rows:,} rows were met, {hoped:,.0f} expected"
             return None, True
         self._is_settled = True
         (_, _, best), self._best = self._best, None
         return (None if best is plan else best), False
+
+    @property
+    def trial_seconds(self) -> float | None:
+        """After which a plan that is tried is given up; None where none is tried."""
+        best = self._best
+        return None if best is None else max(_LEAST_TRIAL, _SLOWER * best[1])
+
+    def give_up(self) -> P | None:
+        """The best plan before the one that is tried, which takes too long; none is tried again.
+
+        None where another run has judged meanwhile.
+        """
+        self._is_settled = True
+        best, self._best, self.said = self._best, None, ""
+        return None if best is None else best[2]
 
     def _is_better(self, work: int, seconds: float) -> bool:
         assert self._best is not None

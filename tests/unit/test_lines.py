@@ -39,6 +39,16 @@ def test_who_compares_copies_or_prints_them_sees_lines():
         hash(lines)
 
 
+def test_what_came_after_a_mark_is_dropped():
+    lines = Lines(["a"])
+    lines.add_later(lambda: ["b"])
+    mark = lines.mark()
+    lines.append("c")
+    lines.add_later(lambda: ["d"])
+    lines.back_to(mark)
+    assert lines == ["a", "b"]
+
+
 def test_what_fails_is_not_forgotten():
     lines = Lines(["a"])
     lines.add_later(lambda: [str(1 // 0)])

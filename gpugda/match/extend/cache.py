@@ -132,6 +132,12 @@ class KeptQuery:
             # Other runs may be at it: they go on with what they have.
             self.plans, self._orders, self.steps = before
 
+    def go_back(self) -> None:
+        """Gives up the plan that is tried."""
+        before = self.made.give_up()
+        if before is not None:
+            self.plans, self._orders, self.steps = before
+
     def leaves(self, graph: DataGraph) -> frozenset[int]:
         """Its query nodes that degrees eliminate where rows are only counted."""
         if self._leaves is None:

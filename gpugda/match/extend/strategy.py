@@ -15,7 +15,7 @@ from gpugda.deadline import check_deadline
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
-from gpugda.errors import MemoryLimitError
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts, plan_key
@@ -279,8 +279,14 @@ class ExtendStrategy(Matcher):
 
     def _counted(self, asked: _Asked, first: FirstPlan | None, *, in_parts: bool = True) -> int:
         """The number of embeddings; with little memory by joining alone."""
+        mark = asked.report.steps.mark()
         try:
             return self._tried_count(asked, Goal(counting=True, in_parts=in_parts, first=first))
+        except QueryTimeoutError:
+            check_deadline(asked.deadline)
+            asked.report.steps.back_to(mark)
+            self._go_back(asked)
+            return self._counted(asked, first, in_parts=in_parts)
         except MemoryLimitError:
             self._note_thrift(asked)
         try:
@@ -303,6 +309,13 @@ class ExtendStrategy(Matcher):
                 return 0 if ready is None else add_up(run, ready)
         found = self._in_parts(asked).count(ready)
         return self._counted(asked, None, in_parts=False) if found is None else found
+
+    def _go_back(self, asked: _Asked) -> None:
+        """Does without the plan that was tried, which took too long."""
+        query = self._kept.find(asked.bound, asked.masks)
+        if query is not None:
+            query.go_back()
+            asked.report.steps.append("another plan was tried, and given up, for it took longer")
 
     def _note_thrift(self, asked: _Asked) -> None:
         """Makes room for joining alone, which is tried next."""
@@ -348,6 +361,9 @@ class ExtendStrategy(Matcher):
             if query.made.said:
                 run.report.steps.append(query.made.said)
                 run.report.corrections = dict(query.made.corrections)
+            trial = query.made.trial_seconds if goal.counting else None
+            if trial is not None:
+                run = run.until(time.monotonic() + trial)
             joins = self._joins(run, query, query.candidates)
             done: Joined | Embeddings | None = None
             plan: CountPlan = Join()

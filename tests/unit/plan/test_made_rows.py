@@ -62,6 +62,30 @@ def test_fewer_rows_that_take_far_longer_are_no_better():
     assert judged(made, [10, 30], [10, 20], "second", seconds=0.2) == ("first", False)
 
 
+def test_after_a_slower_plan_no_other_is_tried():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first", seconds=0.1) == (None, True)
+    assert judged(made, [10, 800], [10, 20], "second", seconds=0.2) == ("first", False)
+    assert not made.asks([10, 900])
+
+
+def test_a_plan_on_trial_is_given_so_much_time():
+    made = MadeRows(100)
+    assert made.trial_seconds is None
+    assert judged(made, [10, 900], [10, 20], "first", seconds=0.2) == (None, True)
+    assert made.trial_seconds == pytest.approx(0.3)
+    assert made.give_up() == "first"
+    assert made.trial_seconds is None
+    assert not made.asks([10, 900])
+    assert made.give_up() is None
+
+
+def test_no_trial_ends_before_it_is_planned():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first", seconds=1e-4) == (None, True)
+    assert made.trial_seconds == pytest.approx(0.02)
+
+
 def test_rows_of_tables_and_counted_nodes_are_rows():
     made = MadeRows(100)
     assert judged(made, [10, 900], [10, 20], "first") == (None, True)

@@ -13,6 +13,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan import made_rows
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
@@ -61,7 +62,8 @@ def rows_made(steps):
 EXPECTED = PAIRS * sum(1 for _ in permutations(range(CALLS), 5))
 
 
-def test_a_count_finds_a_plan_that_makes_few_rows(context):
+def counted(context, runs):
+    """What is said of a count, run by run."""
     calls = [(2 * PAIRS + call, call // CALLS) for call in range(PAIRS * CALLS)]
     graph = make_graph(
         [("Phone", {})] * (2 * PAIRS) + [("Call", {})] * len(calls),
@@ -71,18 +73,33 @@ def test_a_count_finds_a_plan_that_makes_few_rows(context):
     )
     bound = bind(prepare(of_calls(5, "RETURN count(*)")), graph)
     plan = make_plan(bound, graph.statistics, "extend")
-    # However long it took: a search is not given up.
     decides = thresholds(
         context, {"search_share": math.inf, "search_pairs": 1, "replan_rows": 1 << 12}
     )
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
-    reports = [StrategyReport() for _ in range(6)]
-    assert [strategy.count(plan, NO_MASKS, each) for each in reports] == [EXPECTED] * 6
-    first, *_, before, last = [list(each.steps) for each in reports]
+    reports = [StrategyReport() for _ in range(runs)]
+    assert [strategy.count(plan, NO_MASKS, each) for each in reports] == [EXPECTED] * runs
+    return [list(each.steps) for each in reports]
+
+
+def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
+    # However long it takes: neither a search nor a trial is given up on a busy machine.
+    monkeypatch.setattr(made_rows, "_SLOWER", math.inf)
+    first, *_, before, last = counted(context, 6)
     assert not any(each.startswith("planned anew") for each in first)
     assert any(each.startswith("planned anew") for each in last)
     assert rows_made(last) < rows_made(first) / 10
     assert before == last
+
+
+def test_a_plan_that_takes_too_long_is_given_up(context, monkeypatch):
+    for name in ("_SLOWER", "_LEAST_TRIAL"):
+        monkeypatch.setattr(made_rows, name, 0.0)
+    first, second, third = counted(context, 3)
+    assert second[0] == "another plan was tried, and given up, for it took longer"
+    said = [each.split(", expected")[0] for each in second[1:]]
+    assert said == [each.split(", expected")[0] for each in third]
+    assert rows_made(first) == rows_made(second) == rows_made(third)
 
 
 def test_groups_stay_what_they_are(accelerator):
