@@ -215,8 +215,8 @@ def _written(tree):  # noqa: C901 - one case for each kind of node
             return f"{written(subject, ATOM if again else POSTFIX)}:`A B`"
         case ast.ListLiteral(items=items):
             texts = [written(item) for item in items]
-            if len(items) == 1 and isinstance(items[0], ast.Binary):
-                texts = [f"({texts[0]})"]  # [a IN b] would be a comprehension
+            if len(items) == 1 and isinstance(items[0], (ast.Binary, ast.Comparison, ast.Unary)):
+                texts = [f"({texts[0]})"]  # [a IN b] would be a comprehension, and [a IN b = c]
             return f"[{', '.join(texts)}]"
         case ast.MapLiteral(entries=entries):
             return f"{{{', '.join(f'{quoted(k)}: {written(v)}' for k, v in entries)}}}"
