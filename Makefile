@@ -18,6 +18,8 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/gpugda demo
 
+# Else each process, and there are hundreds, compiles what it imports.
+test test-all bench: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not perf and not slow"
 

@@ -77,7 +77,7 @@ def _relationships(page: Page, records: list[neo4j.Record]) -> RelationshipBatch
         count=count,
         source_ids=pa.array(unpacked(row["sources"], count)),
         target_ids=pa.array(unpacked(row["targets"], count)),
-        type_codes=np.frombuffer(row["codes"], "<u2", count).astype(np.int32),
+        type_codes=np.frombuffer(row["codes"], "<u2", count),
         type_names=tuple(row["types"]),
         origin=f"relationships of the database, {page.described}",
         relationship_ids=_ids(page, row["ids"], count),

@@ -19,8 +19,6 @@ from gpugda.errors import SourceError
 
 __all__ = ["TableColumns", "open_table"]
 
-RawColumn = "pa.Array | pa.ChunkedArray | list[Any]"
-
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:

@@ -120,6 +120,7 @@ class Accelerator(GraphExports):
                 progress=watched,
             )
         else:
+            self._session.start_ahead()  # no other engine answers its queries
             self._answers = EmbeddedAnswers(source, self._session, watched)
         if warm:
             self._warm_or_close()

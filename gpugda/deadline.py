@@ -7,14 +7,9 @@ they call, `check_time`, goes by the deadline that the thread works under, see `
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 from gpugda.errors import QueryTimeoutError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "check_deadline",
@@ -58,14 +53,19 @@ def check_deadline(deadline: float | None) -> None:
     seconds_left(deadline)
 
 
-@contextmanager
-def working_until(deadline: float | None) -> Iterator[None]:
+class working_until:  # noqa: N801  # as contextlib names them; a generator takes thrice the time
     """The deadline of what this thread does within."""
-    token = _working_until.set(deadline)
-    try:
-        yield
-    finally:
-        _working_until.reset(token)
+
+    __slots__ = ("_deadline", "_token")
+
+    def __init__(self, deadline: float | None) -> None:
+        self._deadline = deadline
+
+    def __enter__(self) -> None:
+        self._token = _working_until.set(self._deadline)
+
+    def __exit__(self, *error: object) -> None:
+        _working_until.reset(self._token)
 
 
 def working_deadline() -> float | None:

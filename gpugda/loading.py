@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.sorting import RowSorter
+    from gpugda.data.sorting import RowSorter, SortedRows, Unsorted
     from gpugda.plan.plan import Plan
     from gpugda.ports import DatabaseVersion, GraphBatches
     from gpugda.query.query_graph import Query
@@ -134,7 +134,7 @@ def load(
             graph, projection = saved.graph, saved.manifest.projection
         else:
             content = content if mend is None else mend(content)
-            graph = build_data_graph(content, progress, sorter=sorter)
+            graph = _built(content, progress, sorter)
             version = content.version
     if isinstance(source, DatabaseServer):
         projection = source.projection
@@ -147,6 +147,18 @@ def load(
         seconds,
     )
     return LoadedGraph(graph, source.name, seconds, datetime.now(UTC), version, projection)
+
+
+def _built(content: GraphBatches, progress: Progress, sorter: RowSorter | None) -> DataGraph:
+    from gpugda.device.graph.host_rows import HostRows  # others need none of OpenCL
+
+    rows = HostRows()
+
+    def sort(given: Unsorted, *, with_order: bool) -> SortedRows | None:
+        found = sorter(given, with_order=with_order) if sorter else None
+        return found or rows.sorted(given, with_order=with_order)
+
+    return build_data_graph(content, progress, sorter=sort, counter=rows)
 
 
 def _refuse_parts(graph: DataGraph, name: str) -> None:

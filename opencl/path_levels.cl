@@ -8,7 +8,7 @@
        grow_level         one item per node and word: what the newest level leads to and was not reached before
        find_met           one item per pair: has a level this bit?
        count_steps_back   one item per path: how many steps lead to its node from the level before, `most` at most
-       write_steps_back   the same: the paths with one relationship more, each with the path that it comes of
+       write_steps_back   the same: the paths with one relationship more, in the order of those that they come of
 */
 #include "work_split.h"
 
@@ -64,7 +64,7 @@ kernel void count_steps_back(
 kernel void write_steps_back(
     global const uint *offsets, global const uint *neighbours, global const uint *relationships, global const uint *before, uint words,
     global const uint *nodes, global const uint *searches, ulong first, ulong count, global const ulong *sums,
-    global uint *longer_nodes, global uint *longer_searches, global uint *parents, global uint *taken
+    global uint *longer_nodes, global uint *longer_searches, global uint *taken
 ) {
     FOR_EACH(i, count) {
         uint node = nodes[first + i], search = searches[first + i];
@@ -74,7 +74,6 @@ kernel void write_steps_back(
             if (!has_search(before, words, from, search)) continue;
             longer_nodes[place] = from;
             longer_searches[place] = search;
-            parents[place] = (uint)(first + i);
             taken[place++] = relationships[entry];
         }
     }

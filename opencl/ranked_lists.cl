@@ -2,9 +2,10 @@
 
        measure_nodes   the outgoing entries of each node, and what its rank is sorted by: most first, then by index
        write_ranks     the rank of each node of an order
-       pack_ranked     rank of the start, and rank of the end in the lowest `bits`, of each relationship
+       pack_ranked     rank of the start, and rank of the end in the lowest `bits`, of each relationship; of undirected ones also
+                       turned. Loops are counted by rank: their numbers come after all others, in either order of the ends
        unpack_ranked   ends, and the numbers turned: ranks of ends, then of starts
-       write_starts    where the list of each rank begins, and where the neighbours below it do
+       write_starts    where the list of each rank begins, where the neighbours below it do, and how many any node has above it
 */
 #include "work_split.h"
 #include "search.h"
@@ -28,13 +29,19 @@ kernel void write_ranks(global const uint *order, uint node_count, global uint *
 
 kernel void pack_ranked(
     GRAPH_PARAMETERS, uint type, uint node_count, global const ulong *before, ulong count, global const uint *ranks, uint bits,
-    global ulong *numbers
+    uint undirected, global ulong *numbers, volatile global uint *loops
 ) {
     const Csr outgoing = OUTGOING_CSR;
     FOR_EACH(i, count) {
         uint node = (uint)first_sum_above(before, 0, (ulong)node_count + 1, i) - 1;
         uint entry = run_of(&outgoing, node, type).x + (uint)(i - before[node]);
-        numbers[i] = (ulong)ranks[node] << bits | ranks[outgoing.neighbours[entry]];
+        ulong start = ranks[node], end = ranks[outgoing.neighbours[entry]];
+        if (start == end) {
+            atomic_inc(loops + start);
+            start = end = node_count;
+        }
+        numbers[i] = start << bits | end;
+        if (undirected) numbers[count + i] = end << bits | start;
     }
 }
 
@@ -52,10 +59,15 @@ static ulong first_number_from(global const ulong *numbers, ulong count, ulong w
 }
 
 kernel void write_starts(
-    global const ulong *numbers, ulong count, uint bits, uint node_count, global uint *starts, global uint *middles
+    global const ulong *numbers, ulong count, uint bits, uint node_count, global uint *starts, global uint *middles,
+    volatile global uint *most_above
 ) {
     FOR_EACH(v, (ulong)node_count + 1) {
-        starts[v] = (uint)first_number_from(numbers, count, v << bits);
-        if (v < node_count) middles[v] = (uint)first_number_from(numbers, count, v << bits | v);
+        uint start = (uint)first_number_from(numbers, count, v << bits);
+        starts[v] = start;
+        if (v == node_count) continue;
+        uint middle = (uint)first_number_from(numbers, count, v << bits | v);
+        middles[v] = middle;
+        if (middle - start > *most_above) atomic_max(most_above, middle - start);
     }
 }

@@ -1,13 +1,16 @@
-/* Counting directed cycles of four nodes, of one type without loops, from their highest nodes, in lists by rank (see
-   ranked_lists.h). What the count is wrong by says `correct_ring_squares`.
+/* Counting cycles of four nodes from their highest ones, in lists by rank (see ranked_lists.h): directed ones, and undirected
+   ones in lists that hold both directions. What the count is wrong by says `correct_ring_squares`.
 
        d ──> a          Each c below a is marked with the ways a -> b -> c over nodes b below a; then the marks along the ways
        ^     │          back, a <- d <- c, are added up. So few paths of two are looked at, for lists of lower nodes are short
        │     v          where nodes are many (Chiba and Nishizeki, 1985). Each cycle of four nodes is found once; it is four
-       c <── b          embeddings.
+       c <── b          embeddings. Of undirected ones two ways to c are a cycle: what its mark was when a way came is added up,
+                        and a cycle is eight embeddings.
 
-   This also counts cycles whose b and d are one node, and none whose a and c are. With p(v, u), the ways v -> u -> v, these are
-   known from the neighbours of each v alone: where b and d are v, a is above v, and c another one below a.
+   Of directed ones this also counts cycles whose b and d are one node, of undirected ones pairs of ways over parallel
+   relationships; and none whose a and c are one, nor any with loops. All but triangles with a loop at a node, which are
+   counted apart, is known from the neighbours of each v alone, and their relationships p on and q back: p * q ways
+   v -> u -> v, of undirected ones p * (p - 1). Where b and d are v, a is above v, and c another one below a.
 
    Few nodes a have most of the ways. Of these all work groups walk together, a batch at a time, so that all marks that are in use
    lie in the cache:
@@ -28,6 +31,7 @@
 #define MARKS 0
 #define ADDS 1
 #define CLEARS 2
+#define PAIRS 3
 
 /* First neighbour of b that is below a, which is above b. */
 static inline uint first_below(const Ranked *lists, uint b, uint a) {
@@ -52,7 +56,7 @@ kernel void take_ways(global const uint *starts, global const ulong *sums, uint 
 /* The nodes first … last-1. Of sums and of the entries all begin at those of node 0. */
 kernel void walk_links(
     global const uint *neighbours, global const uint *starts, global const ulong *sums, uint first, uint last, uint node_count,
-    uint adds, global uint *marks, global ulong *totals
+    uint what, global uint *marks, global ulong *totals
 ) {
     local ulong of_items[GROUP_SIZE];
     uint lane = get_local_id(0) % LANES;
@@ -67,15 +71,20 @@ kernel void walk_links(
         global uint *own = marks + (a - first) * (ulong)node_count;
         uint from = stop - (uint)(before_next - way), to = stop - (uint)(before_next - reached);
         for (uint place = from + lane; place < to; place += LANES) {
-            if (adds) sum += own[neighbours[place]];
-            else atomic_inc((volatile global uint *)own + neighbours[place]);
+            if (what == ADDS) {
+                sum += own[neighbours[place]];
+            } else if (what == PAIRS) {
+                sum += atomic_inc((volatile global uint *)own + neighbours[place]);
+            } else {
+                atomic_inc((volatile global uint *)own + neighbours[place]);
+            }
         }
         way = reached;
         ++entry;
     }
-    if (!adds) return;
+    if (what == MARKS) return;
     sum = group_sum(sum, of_items);
-    if (get_local_id(0) == 0) totals[get_group_id(0)] += 4 * sum;
+    if (get_local_id(0) == 0) totals[get_group_id(0)] += (what == PAIRS ? 8 : 4) * sum;
 }
 
 kernel void clear_marks(global uint *marks, ulong count) {
@@ -91,7 +100,8 @@ static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks,
         for (uint entry = first_below(lists, middle, a) + get_local_id(0) % LANES; entry < stop; entry += LANES) {
             ++*work;
             uint c = lists->neighbours[entry];
-            if (what == MARKS) atomic_inc(marks + c);
+            if (what == PAIRS) sum += atomic_inc(marks + c);
+            else if (what == MARKS) atomic_inc(marks + c);
             else if (what == ADDS) sum += marks[c];
             else marks[c] = 0;
         }
@@ -101,7 +111,7 @@ static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks,
 }
 
 kernel void count_ring_squares(
-    RANKED_PARAMETERS, uint first, uint node_count, uint task_nodes, ulong most_work, global uint *scratch,
+    RANKED_PARAMETERS, uint first, uint node_count, uint undirected, uint task_nodes, ulong most_work, global uint *scratch,
     volatile global uint *counters, global ulong *totals
 ) {
     const Ranked outgoing = OUTGOING_RANKED, incoming = INCOMING_RANKED;
@@ -116,28 +126,51 @@ kernel void count_ring_squares(
         if (begin >= node_count) break;
         for (uint a = (uint)begin; a < end; ++a, ++work) {
             if (outgoing.middles[a] >= outgoing.starts[a + 1] || incoming.middles[a] >= incoming.starts[a + 1]) continue;
-            two_links(&outgoing, a, marks, MARKS, &work);
-            sum += two_links(&incoming, a, marks, ADDS, &work);
+            sum += two_links(&outgoing, a, marks, undirected ? PAIRS : MARKS, &work);
+            if (!undirected) sum += two_links(&incoming, a, marks, ADDS, &work);
             two_links(&outgoing, a, marks, CLEARS, &work);
         }
         group_work = group_sum(work, of_items);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     sum = group_sum(sum, of_items);
-    if (get_local_id(0) == 0) totals[get_group_id(0)] += 4 * sum;
+    if (get_local_id(0) == 0) totals[get_group_id(0)] += (undirected ? 8 : 4) * sum;
 }
 
-/* Of the nodes that v has ways to and back: p of those above, of those below, the squares of both, and the pairs of two ways to
-   the same one and back whose relationships all differ. */
+/* Of the neighbours u of v: sums of ways v -> u -> v as the count takes them (of those above, of those below, squares of the former),
+   of those whose relationships differ (and of their squares), of pairs of ways whose relationships all differ; of undirected ones
+   those that it takes for no pair (as the first three), and ways with two loops. */
 #define ABOVE 0
 #define BELOW 1
 #define SQUARES_ABOVE 2
-#define SQUARES_BELOW 3
-#define BOTH 4
-#define SUMS 5
+#define APART 3
+#define SQUARES_APART 4
+#define BOTH 5
+#define NO_PAIR 6
+#define WITH_LOOPS 9
+#define SUMS 10
 
-static bool measure_ways(const Ranked *outgoing, const Ranked *incoming, uint v, local ulong *of_items) {
-    ulong sums[SUMS] = {0, 0, 0, 0, 0};
+static void add_ways(ulong *sums, ulong ways, bool is_above) {
+    sums[is_above ? ABOVE : BELOW] += ways;
+    if (is_above) sums[SQUARES_ABOVE] += ways * ways;
+}
+
+/* Adds what one neighbour is, which has p relationships from v, and q to v. Whether more than its being a neighbour counts. */
+static bool add_neighbour(ulong *sums, ulong p, ulong q, bool is_above, bool undirected, ulong loops, ulong its_loops) {
+    ulong apart = undirected ? p * (p - 1) : p * q;
+    add_ways(sums, p * q, is_above);
+    if (undirected) add_ways(sums + NO_PAIR, p, is_above);
+    sums[APART] += apart;
+    sums[SQUARES_APART] += apart * apart;
+    sums[BOTH] += undirected ? apart * (p - 2) * (p - 3) : apart * (p - 1) * (q - 1);
+    sums[WITH_LOOPS] += apart * (4 * loops * (loops - 1) + 2 * loops * its_loops);
+    return apart > 0;
+}
+
+static bool measure_ways(
+    const Ranked *outgoing, const Ranked *incoming, uint v, bool undirected, global const uint *loops, local ulong *of_items
+) {
+    ulong sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     uint2 on = (uint2)(outgoing->starts[v], outgoing->starts[v + 1]), back = (uint2)(incoming->starts[v], incoming->starts[v + 1]);
     bool any = false;
     for (uint entry = on.x + get_local_id(0); entry < on.y && back.x < back.y; entry += GROUP_SIZE) {
@@ -145,40 +178,43 @@ static bool measure_ways(const Ranked *outgoing, const Ranked *incoming, uint v,
         if (entry > on.x && outgoing->neighbours[entry - 1] == u) continue;
         ulong ways_on = 1, ways_back = 0;
         while (entry + ways_on < on.y && outgoing->neighbours[entry + ways_on] == u) ++ways_on;
-        uint found = first_place_from(incoming->neighbours, back.x, back.y, u);
+        uint found = undirected ? entry : first_place_from(incoming->neighbours, back.x, back.y, u);
         while (found + ways_back < back.y && incoming->neighbours[found + ways_back] == u) ++ways_back;
-        ulong ways = ways_on * ways_back;
-        bool is_above = u < v;
-        sums[is_above ? ABOVE : BELOW] += ways;
-        sums[is_above ? SQUARES_ABOVE : SQUARES_BELOW] += ways * ways;
-        sums[BOTH] += ways ? ways * (ways_on - 1) * (ways_back - 1) : 0;
-        any = any || ways;
+        any = add_neighbour(sums, ways_on, ways_back, u < v, undirected, loops ? loops[v] : 0, loops ? loops[u] : 0) || any;
     }
-    for (uint each = 0; each < SUMS; ++each) of_items[each * GROUP_SIZE + get_local_id(0)] = sums[each];
+    for (uint each = 0; each < (undirected || loops ? SUMS : NO_PAIR); ++each) of_items[each * GROUP_SIZE + get_local_id(0)] = sums[each];
     return any;
 }
 
-kernel void correct_ring_squares(RANKED_PARAMETERS, uint node_count, global ulong *totals) {
+/* Cycles that are counted, whose b and d are v. */
+static ulong counted(local const ulong *sums) {
+    return sums[ABOVE] * sums[BELOW] + (sums[ABOVE] * sums[ABOVE] - sums[SQUARES_ABOVE]) / 2;
+}
+
+kernel void correct_ring_squares(
+    RANKED_PARAMETERS, uint node_count, uint undirected, global const uint *loops, global ulong *totals
+) {
     const Ranked outgoing = OUTGOING_RANKED, incoming = INCOMING_RANKED;
     local ulong of_items[SUMS * GROUP_SIZE], sums[SUMS];
     local uint seen;
     ulong total = 0;
+    if (get_local_id(0) < SUMS) sums[get_local_id(0)] = 0;
     for (uint v = get_group_id(0); v < node_count; v += get_num_groups(0)) {
+        ulong own = loops ? loops[v] : 0;
+        if (get_local_id(0) == 0 && own) total += own * (own - 1) * (own - 2) * (own - 3);
         if (get_local_id(0) == 0) seen = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (measure_ways(&outgoing, &incoming, v, of_items)) atomic_or(&seen, 1u);
+        if (measure_ways(&outgoing, &incoming, v, undirected, loops, of_items)) atomic_or(&seen, 1u);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (seen && get_local_id(0) < SUMS) {
+        if (seen && get_local_id(0) < (undirected || loops ? SUMS : NO_PAIR)) {
             ulong sum = 0;
             for (uint item = 0; item < GROUP_SIZE; ++item) sum += of_items[get_local_id(0) * GROUP_SIZE + item];
             sums[get_local_id(0)] = sum;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (seen && get_local_id(0) == 0) {
-            ulong above = sums[ABOVE], below = sums[BELOW], all = above + below;
-            ulong counted = above * below + (above * above - sums[SQUARES_ABOVE]) / 2;
-            ulong folded = all * all - sums[SQUARES_ABOVE] - sums[SQUARES_BELOW] + sums[BOTH];
-            total += 2 * folded - sums[BOTH] - 4 * counted;
+            ulong folded = sums[APART] * sums[APART] - sums[SQUARES_APART] + sums[BOTH];
+            total += 2 * folded - sums[BOTH] - 4 * (counted(sums) - counted(sums + NO_PAIR)) + sums[WITH_LOOPS];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["HARDWARE", "PUBLISHED"]
+__all__ = ["HARDWARE", "PUBLISHED", "published_seconds"]
 
 HARDWARE = {
     "gsi": "NVIDIA Titan Xp, 12 GB (GSI, tables V and VIII; 12 nodes, vertex-injective)",
@@ -37,3 +37,30 @@ PUBLISHED["stwig", "stwig"] = "7.8 to 16.7 times its own CPU version"
 for _graph in ("youtube", "livejournal"):
     PUBLISHED[_graph, "pbe +sharing"] = "1.4 to 9.2 times as fast as +order, across partitions"
 PUBLISHED["friendster", "pbe"] = "q2 1,700 s, q3 1,200 s, q5 5,800 s, q6 1,200 s"
+
+_SECONDS = {
+    (graph, "gsi" if variant == "+DR" else f"gsi {variant}"): milliseconds / 1000
+    for graph, figures in _GSI_MILLISECONDS.items()
+    for variant, milliseconds in zip(_GSI_VARIANTS, figures, strict=True)
+}
+for _graph, (_fixed, _histogram) in _SGSI_SECONDS.items():
+    _SECONDS[_graph, "sgsi +LB"], _SECONDS[_graph, "sgsi"] = float(_fixed), float(_histogram)
+_PATTERN_SECONDS = {
+    ("friendster", f"q{n}"): s for n, s in ((2, 1.7e3), (3, 1.2e3), (5, 5.8e3), (6, 1.2e3))
+}
+
+
+def published_seconds(graph: str, strategy: str, title: str | None = None) -> float | None:
+    """Of one query on a graph of the paper's size; None where no figure is published.
+
+    Args:
+        graph: Name of the recipe.
+        strategy: Name, with its variant; of `extend` it is the time of the paper's own system.
+        title: Of a pattern of PBE; None for the mean of all queries.
+    """
+    if title is not None:
+        is_own = strategy in ("extend", "pbe")
+        return _PATTERN_SECONDS.get((graph, title.partition(" ")[0])) if is_own else None
+    if strategy != "extend":
+        return _SECONDS.get((graph, strategy))
+    return _SECONDS.get((graph, "gsi"), _SECONDS.get((graph, "sgsi")))

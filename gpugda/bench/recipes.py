@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +15,23 @@ from gpugda.data.build import build_data_graph
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.sorting import RowSorter
 
     Indexes = NDArray[np.int64]
+
+T = TypeVar("T")
 
 __all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries", "walk_queries"]
 
 _WALK_STEPS = 50
 """Times as many steps as nodes a walk may take before it is given up."""
+_PIECE = 1 << 20
+"""Drawn by one thread at a time: its arrays stay in the caches."""
 _MOST_WALKS = 100
 """Walks per query graph that is asked for."""
 
@@ -97,8 +103,14 @@ class _Batches:
     properties_complete: bool = True
 
 
-def make_recipe(name: str, scale: float, seed: int) -> DataGraph:
+def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = None) -> DataGraph:
     """The graph of a recipe, with so many times its nodes and relationships.
+
+    Args:
+        name: Of the recipe.
+        scale: Above 0, at most 100.
+        seed: Of what is drawn.
+        sorter: See `build_data_graph`.
 
     Raises:
         ConfigurationError: There is no such recipe, or the scale is out of range.
@@ -127,7 +139,8 @@ def make_recipe(name: str, scale: float, seed: int) -> DataGraph:
         _Batches(
             [NodeBatch(nodes, ids, labels, label_sets, {})],
             [RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), types, names)],
-        )
+        ),
+        sorter=sorter,
     )
 
 
@@ -135,6 +148,13 @@ def _rmat(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
 ) -> tuple[Indexes, Indexes]:
     """Ends by R-MAT, over a number of nodes that need not be a power of two; loops are left out."""
+    drawn = _in_pieces(rng, count, lambda rng, count: _rmat_piece(rng, nodes, count, quadrants))
+    return np.concatenate([each[0] for each in drawn]), np.concatenate([each[1] for each in drawn])
+
+
+def _rmat_piece(
+    rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
+) -> tuple[Indexes, Indexes]:
     a, b, c = quadrants
     starts, ends = np.zeros(count, np.int64), np.zeros(count, np.int64)
     for _ in range((nodes - 1).bit_length()):
@@ -145,6 +165,17 @@ def _rmat(
     starts, ends = starts * 0x9E3779B1 % nodes, ends * 0x9E3779B1 % nodes
     kept = starts != ends
     return starts[kept], ends[kept]
+
+
+def _in_pieces(
+    rng: np.random.Generator, count: int, draw: Callable[[np.random.Generator, int], T]
+) -> list[T]:
+    """What is drawn piece by piece, by all processors; the same whatever their number."""
+    if count <= _PIECE:
+        return [draw(rng, count)]
+    sizes = [min(_PIECE, count - first) for first in range(0, count, _PIECE)]
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(draw, rng.spawn(len(sizes)), sizes))
 
 
 def _simple(
@@ -171,7 +202,12 @@ def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, In
 def _power_law(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.int32]:
     """Kinds, each as often as its rank says."""
     shares = 1 / np.arange(1, kinds + 1)
-    return rng.choice(kinds, size=count, p=shares / shares.sum()).astype(np.int32)
+    shares /= shares.sum()
+
+    def draw(rng: np.random.Generator, count: int) -> NDArray[np.int32]:
+        return rng.choice(kinds, size=count, p=shares).astype(np.int32)
+
+    return np.concatenate(_in_pieces(rng, count, draw))
 
 
 def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[str]:
@@ -241,9 +277,10 @@ def _walk(
 
 def _pattern(graph: DataGraph, nodes: list[int], relationships: list[int]) -> str:
     names = {node: f"n{number}" for number, node in enumerate(nodes)}
-    kinds, starts = graph.relationship_types(), graph.start_nodes()
     parts = ["".join(f"({names[node]}:{':'.join(graph.node_labels(node))})") for node in nodes]
     for each in relationships:
-        start, end = int(starts[each]), int(graph.outgoing.neighbours[each])
-        parts.append(f"({names[start]})-[:{graph.types.names[kinds[each]]}]-({names[end]})")
+        start = int(np.searchsorted(graph.outgoing.row_offsets, np.uint32(each), "right")) - 1
+        run = int(np.searchsorted(graph.outgoing.run_starts, np.uint32(each), "right")) - 1
+        kind = graph.types.names[graph.outgoing.run_types[run]]
+        parts.append(f"({names[start]})-[:{kind}]-({names[int(graph.outgoing.neighbours[each])]})")
     return ", ".join(parts)

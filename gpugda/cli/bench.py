@@ -104,6 +104,14 @@ def bench(
             rich_help_panel=_QUERIES,
         ),
     ] = False,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --strategies: only this one, such as extend or 'gsi +PC'. Repeatable.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
     scale: Annotated[
         float | None,
         typer.Option(
@@ -244,7 +252,7 @@ def bench(
     )
     asked = _shortened(asked) if quick else asked
     if strategies:
-        compare_strategies(asked, graph, scale)
+        compare_strategies(asked, graph, scale, strategy or ())
     elif workload in (None, "applications"):
         _run(uri, graph, replace(asked, applications=workload is not None))
     else:

@@ -12,6 +12,8 @@ from gpugda.cli.progress import shown_progress
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpugda.bench.options import BenchOptions
 
 __all__ = ["compare_strategies", "run_workload"]
@@ -47,14 +49,17 @@ def _lsqb(asked: BenchOptions, scale: float) -> None:
         raise typer.Exit(_WRONG)
 
 
-def compare_strategies(asked: BenchOptions, graph: str | None, scale: float | None) -> None:
-    """Runs all strategies on the queries of a generated graph and tells what came of it.
+def compare_strategies(
+    asked: BenchOptions, graph: str | None, scale: float | None, only: Sequence[str] = ()
+) -> None:
+    """Runs all strategies, or some, on the queries of a generated graph; tells what came of it.
 
     Raises:
-        ConfigurationError: There is no such graph.
+        ConfigurationError: There is no such graph or strategy.
         typer.Exit: Strategies do not agree.
     """
-    from gpugda.bench.strategies import StrategiesOptions, run_strategies
+    from gpugda.bench.strategies import run_strategies
+    from gpugda.bench.strategies_report import StrategiesOptions
 
     usual = StrategiesOptions()
     options = StrategiesOptions(
@@ -62,6 +67,7 @@ def compare_strategies(asked: BenchOptions, graph: str | None, scale: float | No
         scale=scale or usual.scale,
         count=asked.per_size,
         forms=tuple(form for form in usual.forms if form in asked.forms) or usual.forms,
+        only=tuple(only),
         seed=asked.seed,
         repetitions=asked.repetitions,
         timeout=asked.timeout,

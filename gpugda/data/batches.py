@@ -52,7 +52,7 @@ class RelationshipBatch:
     Args:
         source_ids: External id of each start node, in the space ``source_space``.
         target_ids: External id of each end node, in the space ``target_space``.
-        type_codes: ``int32`` per relationship: position in ``type_names``.
+        type_codes: ``int32`` or ``uint16`` per relationship: position in ``type_names``.
         type_names: Distinct types.
         properties: Column per property key.
         origin: File or table, for error messages.
@@ -64,7 +64,7 @@ class RelationshipBatch:
     count: int
     source_ids: pa.Array
     target_ids: pa.Array
-    type_codes: NDArray[np.int32]
+    type_codes: NDArray[np.int32] | NDArray[np.uint16]
     type_names: tuple[str, ...]
     properties: Mapping[str, Column] = field(default_factory=dict[str, Any])
     source_space: str = ""

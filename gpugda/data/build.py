@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.data.column import Column
+    from gpugda.data.counting import RowCounter
     from gpugda.data.sorting import RowSorter, SortedRows
     from gpugda.types import NameId
+
+    _Codes = NDArray[np.int32] | NDArray[np.uint16]
 
 __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 
@@ -87,6 +90,7 @@ def build_data_graph(
     progress: Progress | None = None,
     element_id_prefix: str = "",
     sorter: RowSorter | None = None,
+    counter: RowCounter | None = None,
 ) -> DataGraph:
     """Numbers nodes and relationships, sorts both directions and gathers the statistics.
 
@@ -97,7 +101,8 @@ def build_data_graph(
         batches: The graph.
         progress: Told how far reading has come.
         element_id_prefix: See `DataGraph`.
-        sorter: Asked first to sort the relationships; what it leaves is sorted on the host.
+        sorter: Asked first to sort the relationships; what it leaves is sorted by NumPy.
+        counter: Likewise, for the statistics.
 
     Raises:
         SourceError: An id is missing, occurs twice in its space, or is of no node; a batch
@@ -122,7 +127,7 @@ def build_data_graph(
     relationships.resolve()
     nodes.identifiers = IdentifierMap()  # its memory is needed for sorting
     progress.phase("sorting relationships", relationships.count)
-    graph = _assemble(nodes, relationships, batches, element_id_prefix, sorter)
+    graph = _assemble(nodes, relationships, batches, element_id_prefix, sorter, counter)
     logger.info("built %d nodes, %d relationships", graph.node_count, graph.relationship_count)
     return graph
 
@@ -133,6 +138,7 @@ def _assemble(
     batches: Batches,
     prefix: str,
     sorter: RowSorter | None,
+    counter: RowCounter | None,
 ) -> DataGraph:
     label_sets = nodes.label_sets()
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
@@ -147,6 +153,7 @@ def _assemble(
         node_properties,
         relationship_properties,
         rows.facts,
+        counter,
     )
     complete = batches.properties_complete
     if not complete:
@@ -323,7 +330,8 @@ class _Relationships:
         columns = self.properties.columns()
         ids = _joined(self._ids, np.empty(0, dtype=np.int64))
         self._ids = []
-        if not are_distinct(ids):
+        rising = bool((ids[1:] > ids[:-1]).all())
+        if not rising and not are_distinct(ids):
             raise SourceError("a relationship was read twice: two have the same id")
         with_order = bool(columns) or self._keeps_ids
         given = Unsorted(node_count, len(self.types), starts, types, ends)
@@ -334,7 +342,7 @@ class _Relationships:
             for key in columns:
                 columns[key] = columns[key].moved(order)
             if self._keeps_ids:
-                ids = _ids_in(order, ids)
+                ids = _ids_in(order, ids, rising=rising)
         return rows, columns, ids
 
     def _lookup(
@@ -358,7 +366,7 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
     return pieces[0] if len(pieces) == 1 else np.concatenate([nothing, *pieces])
 
 
-def _of_codes(codes: NDArray[np.int32], values: NDArray[NameId]) -> NDArray[NameId]:
+def _of_codes(codes: _Codes, values: NDArray[NameId]) -> NDArray[NameId]:
     if len(values) == 1 and not values[0]:
         return np.zeros(len(codes), dtype=values.dtype)  # pages that nobody writes cost nothing
     if np.array_equal(values, np.arange(len(values))):
@@ -372,11 +380,17 @@ def _of_codes(codes: NDArray[np.int32], values: NDArray[NameId]) -> NDArray[Name
     return found
 
 
-def _ids_in(order: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ids_in(
+    order: NDArray[np.uint32], ids: NDArray[np.int64], *, rising: bool
+) -> NDArray[np.int64]:
     """The ids at these places; where they rise one by one but for few gaps, by sums."""
-    steps = np.diff(ids) - 1
-    gaps = np.flatnonzero(steps).tolist()
-    if len(gaps) > _MOST_GAPS or not len(ids):
+    if not rising or not len(ids):
+        return taken(ids, order)
+    gaps: list[int] = []
+    if int(ids[-1]) - int(ids[0]) >= len(ids):
+        steps = np.diff(ids) - 1
+        gaps = np.flatnonzero(steps).tolist()
+    if len(gaps) > _MOST_GAPS:
         return taken(ids, order)
     found = np.empty(len(ids), dtype=np.int64)
 
@@ -403,7 +417,7 @@ def _check_length(array: Sized, count: int, what: str, origin: str) -> None:
         raise SourceError(f"{origin}: {len(array)} {what} for {count} rows")
 
 
-def _check_codes(codes: NDArray[np.int32], count: int, what: str, origin: str) -> None:
+def _check_codes(codes: _Codes, count: int, what: str, origin: str) -> None:
     def are_fine(piece: slice) -> bool:
         return 0 <= int(codes[piece].min()) <= int(codes[piece].max()) < count
 

@@ -36,21 +36,21 @@ def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int],
         By length of the path (2 or 3) and type id, or ``ANY``; what was never seen is left out.
     """
     both = _Neighbours(outgoing, incoming)
-    middle = both.degrees.astype(np.float64)
-    paths = np.cumsum(middle * (middle - 1))
+    paths = both.paths_before()
     if not len(paths) or paths[-1] <= 0:
         return {}
     random = np.random.default_rng(0)
     count = min(_SAMPLES, _PER_RELATIONSHIP * outgoing.relationship_count)
     centers = np.searchsorted(paths, random.random(count) * paths[-1], side="right")
-    first = random.integers(both.degrees[centers])
-    second = random.integers(both.degrees[centers] - 1)
+    degrees = both.degrees(centers)
+    first, second = random.integers(degrees), random.integers(degrees - 1)
     second += second >= first
     starts, ends = both.at(centers, first), both.at(centers, second)
     found = _rates(outgoing, 2, starts, ends, np.ones(count))
-    further = both.at(ends, random.integers(both.degrees[ends]))
+    degrees = both.degrees(ends)
+    further = both.at(ends, random.integers(degrees))
     # An end with many neighbours has many such paths, and went on along one of them.
-    weights = np.where(further == centers, 0, both.degrees[ends] - 1).astype(np.float64)
+    weights = np.where(further == centers, 0, degrees - 1).astype(np.float64)
     return found | _rates(outgoing, 3, starts, further, weights)
 
 
@@ -59,20 +59,38 @@ class _Neighbours:
 
     def __init__(self, outgoing: Csr, incoming: Csr) -> None:
         self._outgoing, self._incoming = outgoing, incoming
-        self._out = outgoing.degrees().astype(np.int64)
-        self.degrees = self._out + incoming.degrees()
+
+    def paths_before(self) -> NDArray[np.float64]:
+        """Paths of two relationships through each node and those before it."""
+        # As floats, exact here, and in place: there may be more nodes than one looks at.
+        counts: NDArray[np.float64] = np.zeros(self._outgoing.node_count)
+        for csr in (self._outgoing, self._incoming):
+            counts += csr.row_offsets[1:]
+            counts -= csr.row_offsets[:-1]
+        paths = counts - 1
+        paths *= counts
+        return np.cumsum(paths, out=paths)
+
+    def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of some nodes."""
+        return _degrees(self._outgoing, nodes) + _degrees(self._incoming, nodes)
 
     def at(self, nodes: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The neighbours at these places of the nodes' rows."""
         found = np.empty(len(nodes), dtype=np.int64)
-        is_out = places < self._out[nodes]
+        own = _degrees(self._outgoing, nodes)
+        is_out = places < own
         for csr, which, before in (
             (self._outgoing, is_out, 0),
-            (self._incoming, ~is_out, self._out[nodes[~is_out]]),
+            (self._incoming, ~is_out, own[~is_out]),
         ):
             entries = csr.row_offsets[nodes[which]].astype(np.int64) + places[which] - before
             found[which] = csr.neighbours[entries]
         return found
+
+
+def _degrees(csr: Csr, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return csr.row_offsets[nodes + 1].astype(np.int64) - csr.row_offsets[nodes]
 
 
 def _rates(
@@ -98,8 +116,9 @@ def _rates(
 
 def _first(csr: Csr, *samples: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """The samples (starts, ends, weights) up to the bound on runs to look at."""
-    runs = np.diff(csr.run_offsets.astype(np.int64))
-    seen = np.cumsum(runs[samples[0]] + runs[samples[1]])
+    nodes = np.stack(samples[:2])
+    runs = csr.run_offsets[nodes + 1].astype(np.int64) - csr.run_offsets[nodes]
+    seen = np.cumsum(runs.sum(axis=0))
     count = max(int(np.searchsorted(seen, _MOST_RUNS)), _LEAST_SAMPLES)
     return tuple(each[:count] for each in samples)
 
@@ -115,7 +134,12 @@ def _between(
     runs = first[sample] + places
     low, high = csr.run_starts[runs].astype(np.int64), csr.run_starts[runs + 1].astype(np.int64)
     wanted = targets[sample]
-    found = _searched(csr, low, high, wanted + 1) - _searched(csr, low, high, wanted)
+    begins = _searched(csr, low, high, wanted)
+    found = np.zeros(len(runs), dtype=np.int64)
+    # Few runs have it: only there it is asked how often.
+    there = np.flatnonzero(begins < high)
+    there = there[csr.neighbours[begins[there]] == wanted[there]]
+    found[there] = _searched(csr, begins[there], high[there], wanted[there] + 1) - begins[there]
     amounts = found * weights[sample]
     types, numbers = np.unique(csr.run_types[runs], return_inverse=True)
     sums = np.bincount(numbers.reshape(-1), weights=amounts, minlength=len(types))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
     from gpugda.data.sorting import RowFacts
+    from gpugda.types import NameId
 
-__all__ = ["LabelSets", "gather_statistics"]
+__all__ = ["LabelSets", "RowCounter", "RunLengths", "gather_statistics"]
 
 _PIECE = 1 << 19
 
@@ -42,6 +43,35 @@ class LabelSets:
     label_count: int
 
 
+class RunLengths(NamedTuple):
+    """Per type: the longest run, how many there are, the sum of their lengths, and of squares."""
+
+    largest: list[int]
+    counts: list[int]
+    totals: list[int]
+    squares: list[float]
+
+
+class RowCounter(Protocol):
+    """Counts what is in rows faster than NumPy; None where it cannot."""
+
+    def lengths(
+        self, starts: NDArray[np.uint32], kinds: NDArray[NameId] | None, type_count: int
+    ) -> RunLengths | None:
+        """Of runs, by type.
+
+        Args:
+            starts: Where each begins, and where the last one ends.
+            kinds: Their types; None where all have one.
+            type_count: Types that there are.
+        """
+
+    def labelled(
+        self, label_sets: LabelSets, type_count: int, outgoing: Csr
+    ) -> NDArray[np.int64] | None:
+        """Relationships per (start's label set, type, end's label set), as `Triples` has them."""
+
+
 def gather_statistics(
     label_sets: LabelSets,
     type_count: int,
@@ -50,11 +80,16 @@ def gather_statistics(
     node_properties: Mapping[str, Column],
     relationship_properties: Mapping[str, Column],
     facts: RowFacts | None = None,
+    counter: RowCounter | None = None,
 ) -> GraphStatistics:
-    """Counts everything that ``GraphStatistics`` holds, but for the facts that are known."""
-    lengths = _run_lengths(outgoing, type_count)
-    if facts is not None and len(label_sets.sets) == 1:
-        triples, loop_counts = Triples.of_types(lengths.totals), facts.loop_counts
+    """Counts everything that ``GraphStatistics`` holds, but for the facts that are known.
+
+    ``counter``: Asked first.
+    """
+    lengths, degrees = _lengths(outgoing, type_count, counter)
+    known = facts and _known_triples(label_sets, lengths, outgoing, counter)
+    if facts is not None and known is not None:
+        triples, loop_counts = known, facts.loop_counts
     else:
         triples, loop_counts = _count_relationships(label_sets, type_count, outgoing)
     found, complete = pattern_counts(triples, label_sets.sets)
@@ -66,8 +101,8 @@ def gather_statistics(
         type_counts=tuple(lengths.totals),
         pattern_counts=found,
         pattern_counts_complete=complete,
-        outgoing_degrees=_degree_summaries(outgoing, lengths),
-        incoming_degrees=_degree_summaries(incoming, _run_lengths(incoming, type_count)),
+        outgoing_degrees=_degree_summaries(lengths, degrees),
+        incoming_degrees=_degree_summaries(*_lengths(incoming, type_count, counter)),
         parallel_types=parallel_types,
         has_parallel=facts.has_parallel if facts else _has_parallel(outgoing, parallel_types),
         loop_counts=loop_counts,
@@ -148,31 +183,44 @@ def _label_counts(label_sets: LabelSets) -> tuple[int, ...]:
     return tuple(counts.tolist())
 
 
-def _degree_summaries(csr: Csr, runs: _RunLengths) -> dict[int, DegreeSummary]:
-    summaries = {
+def _degree_summaries(runs: RunLengths, degrees: RunLengths) -> dict[int, DegreeSummary]:
+    each = list(enumerate(zip(*runs, strict=True)))
+    whole = [(ANY, numbers) for numbers in zip(*degrees, strict=True)]
+    return {
         kind: DegreeSummary(largest, total / nodes, nodes, squares / total)
-        for kind, (largest, nodes, total, squares) in enumerate(zip(*runs, strict=True))
+        for kind, (largest, nodes, total, squares) in each + whole
         if nodes
     }
+
+
+def _lengths(
+    csr: Csr, type_count: int, counter: RowCounter | None
+) -> tuple[RunLengths, RunLengths]:
+    """Of the runs by type, and of the rows."""
+    if counter is not None:
+        runs = counter.lengths(csr.run_starts, csr.run_types, type_count)
+        rows = counter.lengths(csr.row_offsets, None, 1)
+        if runs is not None and rows is not None:
+            return runs, rows
     degrees = csr.degrees()
-    having = int(np.count_nonzero(degrees))
-    if having:
-        mean = csr.relationship_count / having
-        reached = float((degrees.astype(np.float64) ** 2).sum()) / csr.relationship_count
-        summaries[ANY] = DegreeSummary(int(degrees.max()), mean, having, reached)
-    return summaries
+    squares = float((degrees.astype(np.float64) ** 2).sum())
+    largest, having = int(degrees.max(initial=0)), int(np.count_nonzero(degrees))
+    rows = RunLengths([largest], [having], [csr.relationship_count], [squares])
+    return _run_lengths(csr, type_count), rows
 
 
-class _RunLengths(NamedTuple):
-    """Per type: the longest run, how many there are, the sum of their lengths, and of squares."""
+def _known_triples(
+    label_sets: LabelSets, lengths: RunLengths, outgoing: Csr, counter: RowCounter | None
+) -> Triples | None:
+    """What `_count_relationships` would find, without going over the relationships here."""
+    set_count, type_count = len(label_sets.sets), len(lengths.totals)
+    if set_count == 1:
+        return Triples.of_counts(np.array(lengths.totals, dtype=np.int64), 1, type_count)
+    counts = None if counter is None else counter.labelled(label_sets, type_count, outgoing)
+    return None if counts is None else Triples.of_counts(counts, set_count, type_count)
 
-    largest: list[int]
-    counts: list[int]
-    totals: list[int]
-    squares: list[float]
 
-
-def _run_lengths(csr: Csr, type_count: int) -> _RunLengths:
+def _run_lengths(csr: Csr, type_count: int) -> RunLengths:
     largest = np.zeros(type_count, dtype=np.uint32)
     sums = np.zeros((3, type_count))
     lock = threading.Lock()
@@ -190,7 +238,7 @@ def _run_lengths(csr: Csr, type_count: int) -> _RunLengths:
     in_threads(add, pieces_of(len(csr.run_types), _PIECE))
     # As doubles, which are exact up to 2^53.
     nodes, totals = sums[:2].astype(np.int64).tolist()
-    return _RunLengths(largest.tolist(), nodes, totals, sums[2].tolist())
+    return RunLengths(largest.tolist(), nodes, totals, sums[2].tolist())
 
 
 def _parallel_types(csr: Csr, type_count: int) -> tuple[bool, ...]:

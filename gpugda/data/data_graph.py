@@ -15,6 +15,7 @@ import numpy as np
 from gpugda.caching import LruCache
 from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
+from gpugda.data.node_changes import NodeChanges
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.skew import degrees_of_kind, met_degree
@@ -39,6 +40,8 @@ __all__ = ["DataGraph"]
 _Value = TypeVar("_Value")
 _MOST_KEPT = 8
 _ORDER = "order of labels"
+_CHANGES = "node changes"
+_BOUNDS = ("parallel counts", "either way counts", "most between", "labels apart")
 
 
 class _Derived:
@@ -144,6 +147,16 @@ class DataGraph:
         known = self._derived.known().items()
         return {key[1]: bits for key, bits in known if key[0] == "label bits"}
 
+    def known_bounds(self) -> dict[tuple[Any, ...], Any]:
+        """What was found of the most relationships between two nodes, and labels of no node."""
+        known = self._derived.known().items()
+        found = [(key if isinstance(key, tuple) else (key,), value) for key, value in known]
+        return {
+            key: value
+            for key, value in found
+            if key[0] in _BOUNDS and (key[0] != "labels apart" or value)
+        }
+
     def take_over(
         self,
         old: DataGraph,
@@ -151,6 +164,7 @@ class DataGraph:
         one_way: Callable[[], NDArray[np.int64]],
         either_way: Callable[[], NDArray[np.int64]],
         label_bits: Mapping[int, NDArray[np.uint32]],
+        changed: NDArray[np.int64] | None,
     ) -> None:
         """Takes what was derived from the graph that this one was made of by a few changes.
 
@@ -162,6 +176,7 @@ class DataGraph:
             one_way: Per type, the most that are parallel to a relationship that is new here.
             either_way: The same with start and end in either order.
             label_bits: What `label_bits` is to give for some labels.
+            changed: As of `NodeChanges.followed`; None where old nodes have other numbers now.
         """
         known = old._derived.known()
         found: dict[Any, Any] = {("label bits", label): bits for label, bits in label_bits.items()}
@@ -181,7 +196,13 @@ class DataGraph:
                 old.label_ids is self.label_ids and old.label_offsets is self.label_offsets
             ):
                 found[key] = value
+        if changed is not None:
+            found[_CHANGES] = old.node_changes().followed(changed)
         self._derived.put(found)
+
+    def node_changes(self) -> NodeChanges:
+        """Which nodes have other relationships than in some states before."""
+        return self._derived.get(_CHANGES, NodeChanges)
 
     def label_bits(self, label_id: int) -> NDArray[np.uint32]:
         """``uint32[ceil(n/32)]``: bit ``v % 32`` of word ``v // 32`` is set if v has the label."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -264,7 +265,7 @@ def identity_of(value: Any) -> Any:
     """A hashable key, equal only for values that no expression of a query can tell apart."""
     kind = type(value)
     if kind is float:
-        return (float, value.hex())
+        return (float, value.hex() if value == value else struct.pack("<d", value))
     if kind is list:
         return (list, *map(identity_of, value))
     if kind in (bool, int, str) or value is None:

@@ -19,24 +19,39 @@ if TYPE_CHECKING:
 __all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_rows"]
 
 _LARGEST_TABLE = 1 << 24
+_WORD_BYTES = 8
+_TABLE_PER_KEY = 64
+"""Entries of a table for each number in it, beyond which sorting the numbers is faster."""
 
 
 def label_rows(
     codes: NDArray[np.int32], label_sets: Sequence[Sequence[int]], label_count: int
 ) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
     """``label_offsets`` and ``label_ids`` of nodes with these label sets (of label ids)."""
-    set_lengths = np.array([len(each) for each in label_sets], dtype=np.int64)
+    set_lengths = np.array([len(each) for each in label_sets], dtype=np.uint32)
     listed = [label for each in label_sets for label in each]
     set_ids = np.array(listed, dtype=name_id_type(label_count))
-    set_starts = np.cumsum(set_lengths) - set_lengths
-    lengths = set_lengths[codes]
+    lengths = np.take(set_lengths, codes, mode="clip")  # all are in it
     offsets = np.zeros(len(codes) + 1, dtype=np.uint32)
-    ends = np.cumsum(lengths)
-    offsets[1:] = ends
+    np.cumsum(lengths, out=offsets[1:])
     if len(label_sets) and (set_lengths == 1).all():
         return offsets, set_ids[codes]
+    # Sets of one width, with room that is left out: no place of a label is computed.
+    width = 1 << (int(set_lengths.max(initial=0)) - 1).bit_length()
+    if width * set_ids.itemsize <= _WORD_BYTES:
+        there = np.arange(width) < set_lengths[:, np.newaxis]
+        padded = np.zeros(there.shape, dtype=set_ids.dtype)
+        padded[there] = set_ids
+        return offsets, np.compress(_rows(there, codes), _rows(padded, codes))
+    set_starts = np.cumsum(set_lengths, dtype=np.int64) - set_lengths
     within = places_in_runs(lengths)
     return offsets, set_ids[np.repeat(set_starts[codes], lengths) + within]
+
+
+def _rows(table: NDArray[Any], places: NDArray[np.int32]) -> NDArray[Any]:
+    """Rows of a table one after the other, each of 1, 2, 4 or 8 bytes: taken as one number."""
+    words = table.view(f"u{table.shape[1] * table.itemsize}").reshape(-1)
+    return np.take(words, places, mode="clip").view(table.dtype)
 
 
 def label_ids_of(
@@ -76,12 +91,14 @@ def distinct_label_sets(
         labels = np.full(len(lengths), label_count, dtype=np.int64)
         labels[has_label] = label_ids[label_offsets[:-1][has_label] + np.uint32(position)]
         codes = _renumbered(codes * (label_count + 1) + labels)
+        if np.count_nonzero(has_label) <= 1:
+            break  # no other node has as many labels
     return codes.astype(np.int32)
 
 
 def _renumbered(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     largest = int(keys.max())
-    if largest > _LARGEST_TABLE:
+    if largest > min(_LARGEST_TABLE, _TABLE_PER_KEY * len(keys)):
         return np.unique(keys, return_inverse=True)[1].reshape(-1)
     present = np.zeros(largest + 1, dtype=np.bool_)
     present[keys] = True

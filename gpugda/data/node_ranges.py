@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.types import NameId
 
-__all__ = ["Entries", "NodeRanges", "bits_for", "piece_size"]
+__all__ = ["Borders", "Entries", "NodeRanges", "bits_for", "piece_size", "range_borders"]
 
 _RANGE: Final = 1 << 17
 """Entries of a range, about."""
@@ -63,6 +63,41 @@ class Entries(NamedTuple):
         return Entries(*[None if field is None else change(field) for field in self])  # type: ignore[arg-type]  # None where it was None
 
 
+class Borders(NamedTuple):
+    """Ranges of nodes with about as many entries each.
+
+    Args:
+        nodes: ``int64``: the first node of each range, and the number of nodes.
+        of_bins: ``uint32``: the range of all nodes that are alike but for their lowest bits.
+        shift: So many bits.
+    """
+
+    nodes: NDArray[np.int64]
+    of_bins: NDArray[np.uint32]
+    shift: int
+
+
+def range_borders(rows: NDArray[np.uint32], node_count: int, wanted: int) -> Borders:
+    """So many ranges, some perhaps without nodes, from a sample of the entries.
+
+    Args:
+        rows: The node in whose row each entry lies; not empty.
+        node_count: Nodes that there are.
+        wanted: Ranges.
+    """
+    shift = max(0, bits_for(node_count) - _BIN_BITS)
+    bins = ((node_count - 1) >> shift) + 1
+    sample = rows[:: max(1, len(rows) // _SAMPLES)]
+    sizes = np.bincount(sample >> np.uint32(shift), minlength=bins)
+    before = np.cumsum(sizes) - sizes
+    # Behind the last entry of the sample there may be others.
+    ranges = np.minimum(before * wanted // len(sample), wanted - 1)
+    first_bins = np.searchsorted(ranges, np.arange(wanted + 1))
+    borders = np.minimum(first_bins.astype(np.int64) << shift, node_count)
+    borders[-1] = node_count
+    return Borders(borders, ranges.astype(np.uint32), shift)
+
+
 class NodeRanges:
     """Entries by ranges of nodes.
 
@@ -102,8 +137,9 @@ class NodeRanges:
         size = piece_size(count)
         self._pieces = pieces_of(count, size)
         self._place_bits = bits_for(size)
-        self._shift = max(0, bits_for(node_count) - _BIN_BITS)
-        self._range_of_bin = self._ranges_of_bins(rows, node_count)
+        self.borders, self._range_of_bin, self._shift = range_borders(
+            rows, node_count, self._wanted
+        )
         if into is None:
             into = Entries(
                 np.empty(count, dtype=np.uint32),
@@ -139,19 +175,6 @@ class NodeRanges:
         if not self._with_arrivals:
             return entries
         return entries._replace(arrivals=np.arange(piece.start, piece.stop, dtype=np.uint32))
-
-    def _ranges_of_bins(self, rows: NDArray[np.uint32], node_count: int) -> NDArray[np.uint32]:
-        """The range of all nodes alike in their high bits, from a sample; sets the borders."""
-        bins = ((node_count - 1) >> self._shift) + 1
-        sample = rows[:: max(1, len(rows) // _SAMPLES)]
-        sizes = np.bincount(sample >> np.uint32(self._shift), minlength=bins)
-        before = np.cumsum(sizes) - sizes
-        ranges = before * self._wanted // len(sample)
-        first_bins = np.searchsorted(ranges, np.arange(self._wanted + 1))
-        self.borders = np.minimum(first_bins.astype(np.int64) << self._shift, node_count)
-        self.borders[-1] = node_count
-        found: NDArray[np.uint32] = ranges.astype(np.uint32)
-        return found
 
     def _bring(self, piece: slice) -> NDArray[np.int64]:
         """Puts a piece in the order of ranges; where in it each range begins, and its length."""

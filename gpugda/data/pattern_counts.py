@@ -33,10 +33,10 @@ class Triples:
         self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     @classmethod
-    def of_types(cls, counts: Sequence[int]) -> Triples:
-        """Where all nodes have the same labels: relationships per type."""
-        made = cls(1, len(counts))
-        made._table = np.array(counts, dtype=np.int64)
+    def of_counts(cls, counts: NDArray[np.int64], set_count: int, type_count: int) -> Triples:
+        """Where they were counted already: a number per triple, that of the end running fastest."""
+        made = cls(set_count, type_count)
+        made._table = counts
         return made
 
     def count(

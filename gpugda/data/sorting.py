@@ -77,7 +77,7 @@ class Unsorted(NamedTuple):
         node_count: Nodes that there are.
         type_count: Types that there are.
         starts: ``uint32``, below ``node_count``.
-        types: ``uint16``, below ``type_count``.
+        types: ``uint16`` or ``uint32`` as `name_id_type` says, below ``type_count``.
         ends: ``uint32``, below ``node_count``.
     """
 

@@ -27,6 +27,7 @@ _LOGGER = logging.getLogger("gpugda.device")
 _MOST_PROCESSES: Final = 8
 _FEWEST_CORES: Final = 4
 _LOOK_SECONDS: Final = 0.05
+_LATER_SECONDS: Final = 1.0
 _BUILD: Final = """
 import sys
 from contextlib import closing
@@ -64,6 +65,8 @@ class CompilingApart:
     def _run(self) -> None:
         if core_count() < _FEWEST_CORES or program_folder() is None or not sys.executable:
             return
+        if _are_some_kept() and self._stop.wait(_LATER_SECONDS):
+            return
         if is_everything_built(self._context):
             return
         started = time.monotonic()
@@ -86,6 +89,15 @@ class CompilingApart:
 
     def _goes_on(self) -> bool:
         return not self._stop.is_set() and threading.main_thread().is_alive()
+
+
+def _are_some_kept() -> bool:
+    """Then nearly always all are: to look for each would hold the first query up."""
+    folder = program_folder()
+    try:
+        return folder is not None and next(folder.iterdir(), None) is not None
+    except OSError:
+        return False
 
 
 def _begun(number: int, share: int, shares: int) -> subprocess.Popen[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,18 +29,20 @@ class DeviceContext:
         info: Which device.
         like_cpu: How kernels split their work: few items with long shares, or many. None asks the
             device.
+        made: A context of pyopencl for the device that nobody uses, see `StartedAhead`.
 
     Attributes:
         profile: What depends on the kind of device.
         plain_builds: Files that did not build with the options for the device, and why.
         everything_compiled: Whether it is known that all kernels are.
+        compiling_seconds: So long its users have waited for kernels to be compiled or loaded.
         deadline: Until when who holds the lock waits for kernels to be compiled; None for ever.
 
     Raises:
         DeviceError: The device cannot be opened.
     """
 
-    def __init__(self, info: DeviceInfo, *, like_cpu: bool | None = None) -> None:
+    def __init__(self, info: DeviceInfo, *, like_cpu: bool | None = None, made: Any = None) -> None:
         import pyopencl as cl
 
         self.info = info
@@ -49,6 +52,7 @@ class DeviceContext:
         self.compiling = Compiling()
         self.deadline: float | None = None
         self.everything_compiled = False
+        self.compiling_seconds = 0.0
         self.staging: Any = None
         self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
@@ -59,8 +63,8 @@ class DeviceContext:
         self._of_ids: dict[tuple[bool, bool], DeviceContext] = {}
         """With kernels for wider ids of types and labels, see `of_ids`."""
         try:
-            kept = kept_context(info) if self.is_pocl else None
-            self.loaded: LoadedContext = kept or LoadedContext(cl.Context([info.handle]))
+            kept = kept_context(info) if self.is_pocl and made is None else None
+            self.loaded: LoadedContext = kept or LoadedContext(made or cl.Context([info.handle]))
             self.context: Any = self.loaded.context
             self.queue: Any = cl.CommandQueue(self.context)
         except cl.Error as error:
@@ -107,6 +111,13 @@ class DeviceContext:
             other.everything_compiled, other._origin, other._of_ids = False, origin, {}
             origin._of_ids.setdefault(wide, other)
         return origin._of_ids[wide]
+
+    def clock(self) -> float:
+        """Seconds on a clock that stands still while kernels are compiled.
+
+        What a query takes tells by it what the next one like it takes.
+        """
+        return time.perf_counter() - self.compiling_seconds
 
     def call(self, doing: str, function: Callable[..., Any], *args: Any, **settings: Any) -> Any:
         """Calls pyopencl.

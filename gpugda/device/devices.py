@@ -12,7 +12,7 @@ from gpugda.errors import DeviceError
 from gpugda.folders import can_write
 from gpugda.process import process_id
 
-__all__ = ["DeviceInfo", "choose_device", "list_devices"]
+__all__ = ["DeviceInfo", "choose_device", "list_devices", "note_process"]
 
 _TYPES = {1: "default", 2: "cpu", 4: "gpu", 8: "accelerator", 16: "custom"}
 
@@ -37,7 +37,6 @@ class DeviceInfo:
         compute_units: How many there are.
         global_memory_bytes: Its memory.
         max_allocation_bytes: The largest single buffer.
-        local_memory_bytes: Memory of one work group.
         version: OpenCL's version, as the device writes it.
         platform_version: As its platform writes it.
         driver_version: Of its driver.
@@ -52,7 +51,6 @@ class DeviceInfo:
     compute_units: int
     global_memory_bytes: int
     max_allocation_bytes: int
-    local_memory_bytes: int
     version: str
     platform_version: str = ""
     driver_version: str = ""
@@ -69,7 +67,7 @@ def list_devices() -> list[DeviceInfo]:
         import pyopencl as cl
     except ImportError:
         return []
-    _remember_process()
+    note_process()
     try:
         platforms = cl.get_platforms()
     except cl.Error:
@@ -96,7 +94,6 @@ def _info(index: int, handle: Any) -> DeviceInfo:
         compute_units=handle.max_compute_units,
         global_memory_bytes=handle.global_mem_size,
         max_allocation_bytes=handle.max_mem_alloc_size,
-        local_memory_bytes=handle.local_mem_size,
         version=handle.version.strip(),
         platform_version=handle.platform.version.strip(),
         driver_version=handle.driver_version.strip(),
@@ -107,7 +104,7 @@ def _info(index: int, handle: Any) -> DeviceInfo:
 _first_process: int | None = None
 
 
-def _remember_process() -> None:
+def note_process() -> None:
     """OpenCL's threads do not come along in a fork: a child that calls it would wait forever.
 
     Raises:

@@ -49,21 +49,36 @@ _LOGGER = logging.getLogger("gpugda.device")
 # From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
+    "cliques.cl": "lists",
     "csr_rows.cl": "lists",
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
     "ordered_sum.cl": "marks",
     "radix_sort.cl": "lists",
+    "range_rows.cl": "marks",
     "ranked_lists.cl": "lists",
     "ranked_triangles.cl": "lists",
     "ring_squares.cl": "lists",
+    "row_counts.cl": "marks",
     "running_means.cl": "marks",
     "single_walks.cl": "marks",
     "squares.cl": "marks",
+    "triangle_sums.cl": "marks",
     "triangles.cl": "marks",
+    "upward_lists.cl": "lists",
     "upward_squares.cl": "lists",
+    "upward_triangles.cl": "lists",
 }
-_ON_DEMAND = ("gsi_", "kept_entries", "pbe_", "segments", "sgsi_", "stwig_")
+_ON_DEMAND = (
+    "gsi_",
+    "kept_entries",
+    "pbe_",
+    "segments",
+    "sgsi_",
+    "stwig_",
+    "upward_lists",
+    "upward_triangles",
+)
 """Files begin so that only strategies need which are asked for by name, or graphs in segments."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
@@ -97,10 +112,12 @@ class Kernel:
         with context.lock:
             context.check()
             if self._kernel is None:
+                started = time.perf_counter()
                 program = _program(context, self._file, self.name)
                 handle = _with_caches(lambda: _handle(program, self.name, self._parameters))
                 _compile_in_time(context, program, self._file, self.name)
                 self._kernel = handle
+                context.compiling_seconds += time.perf_counter() - started
 
     def __call__(self, items: int, *arguments: Any) -> None:
         """Launches enough work items for ``items`` elements; nothing for none."""
@@ -133,7 +150,8 @@ class Kernel:
 
 
 def _buffers(arguments: tuple[Any, ...]) -> list[Any]:
-    return [getattr(each, "buffer", each) for each in arguments]
+    # Most arguments are numbers: to look for what they lack takes twice as long.
+    return [each if each.__class__ is int else getattr(each, "buffer", each) for each in arguments]
 
 
 def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) -> Kernel:
@@ -267,8 +285,9 @@ def _program(context: DeviceContext, file: str, name: str, level: int = logging.
         make = partial(_tuned_or_plain, context, file, text)
         context.programs[part] = context.compiling.result(part, make, _deadline(context))
         seconds = time.perf_counter() - started
-        # What is only loaded can take as long on a busy machine.
-        if seconds > _SLOW_BUILD_SECONDS and not is_everything_built(context):
+        is_slow = seconds > _SLOW_BUILD_SECONDS and _LOGGER.isEnabledFor(level)
+        # What is only loaded can take as long on a busy machine; who would read it asks for that.
+        if is_slow and not is_everything_built(context):
             where = context.info.name
             kept = "kept on disk, so only the first time"
             _LOGGER.log(level, "compiling %s for %s took %.1f s (%s)", part, where, seconds, kept)

@@ -15,6 +15,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import first_rows
+from gpugda.execute.nan_identity import row_identity
 from gpugda.execute.percentiles import percentiles_of
 from gpugda.execute.sorting import float_order
 from gpugda.execute.sums import sum_of_floats, sum_of_integers
@@ -98,7 +99,8 @@ def _with_values(
 
 def _each_once(rows: Rows) -> Rows:
     group: Operand = Column(ColumnKind.INTEGER, rows.group_of)
-    first = first_rows([group, rows.values], len(rows.group_of))
+    once = [group, rows.values, row_identity(rows.values, 0)]
+    first = first_rows(once, len(rows.group_of))
     return Rows(rows.groups, rows.group_of[first], rows.values.take(first), rows.everywhere)
 
 
@@ -182,8 +184,8 @@ def _edge(dtype: np.dtype[Any], *, least: bool) -> Any:
 
 
 def _extreme_row(rows: Rows, *, last: bool) -> Operand | None:
-    """Of equal values the first row's, as value by value."""
-    codes = float_order(rows.values.values + 0.0)
+    """By order: -0.0 comes before 0.0, NaN after all."""
+    codes = float_order(rows.values.values)
     order = np.lexsort([~codes if last else codes, rows.group_of])
     counts = np.bincount(rows.group_of, minlength=rows.groups)
     places = np.clip(np.cumsum(counts) - counts, 0, len(order) - 1)

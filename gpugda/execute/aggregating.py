@@ -10,9 +10,8 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouping import Groups, group_rows, single_rows
-from gpugda.execute.nan_identity import nan_identity
+from gpugda.execute.nan_identity import evaluate_owned, owner_name, refuse_lists, row_identity
 from gpugda.execute.row_table import RowTable, stacked
-from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
 
@@ -130,8 +129,10 @@ class Aggregation:
         # Each key is followed by what tells its NaNs apart.
         keyed: list[Operand] = []
         for expression in expressions:
-            operand = evaluate_operand(expression, environment)
-            keyed += [operand, nan_identity(expression, operand, environment, self._rows_seen)]
+            operand = evaluate_owned(expression, environment)
+            if owner_name(expression) is None:
+                refuse_lists(operand)
+            keyed += [operand, row_identity(operand, self._rows_seen)]
         return tuple(keyed)
 
     def _counted(

@@ -90,7 +90,7 @@ def arguments_read(tree: logical.Logical) -> frozenset[str]:
         stack.extend(logical.children_of(node))
         match node:
             case logical.Match():
-                found |= set(node.bound)
+                found |= set(node.bound) | all_names(node.graph.predicates)
             case logical.Expand():
                 found |= {node.start, node.end, node.given} | all_names(node.path_predicates)
                 found |= all_names(each.whole for each in node.tests)

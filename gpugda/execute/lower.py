@@ -19,7 +19,7 @@ from gpugda.execute.columns_read import (
     leaves_out,
     made_by,
 )
-from gpugda.execute.lower_query import lower_query, nan_owners
+from gpugda.execute.lower_query import lower_query
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
@@ -227,11 +227,13 @@ class _Lowering:
         added = frozenset(tree.added)
         asked = tuple(name for name in tree.added if name in needed)
         inside = _Lowering(self._text, self._depth + 1)
-        read = frozenset(asked) | {tree.start, tree.end, *tree.steps}
-        sub = inside.lower(tree.sub, read, weighted=False)
+        wanted = frozenset(asked) | {tree.start, tree.end, *tree.steps}
+        sub = inside.lower(tree.sub, wanted, weighted=False)
         below = (needed | {tree.start, tree.end}) - added
-        child = self.lower(tree.input, below | arguments_read(tree.sub), weighted=False)
-        return SelectPaths(child, sub, tree, asked, depth=self._depth)
+        given = arguments_read(tree.sub)
+        child = self.lower(tree.input, below | given, weighted=False)
+        read = tuple(name for name in child.columns if name in given)
+        return SelectPaths(child, sub, tree, asked, read, depth=self._depth)
 
     # -------------------------------------------------------------- projections
     def _projection(
@@ -263,11 +265,7 @@ class _Lowering:
     def _distinct(self, tree: logical.Distinct, bounds: RowBounds | None) -> Operator:
         below = tree.input
         every = frozenset(columns_of(below))
-        if not isinstance(below, logical.Project):
-            return Distinct(self.lower(below, every, weighted=False), bounds)
-        owners = nan_owners(below.columns)
-        child = self._project(below, every, frozenset(owners.values()), weighted=False)
-        return Distinct(child, bounds, owners)
+        return Distinct(self.lower(below, every, weighted=False), bounds)
 
     def _sort(
         self, tree: logical.Sort, needed: frozenset[str], bounds: RowBounds | None

@@ -12,16 +12,13 @@ from gpugda.execute.operators.project import Project
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.row_bounds import RowBounds
-from gpugda.query import ast
 from gpugda.query.shapes import all_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from gpugda.execute.operator import Operator
-    from gpugda.query.query_graph import OutputColumn, Query
+    from gpugda.query.query_graph import Query
 
-__all__ = ["lower_query", "nan_owners"]
+__all__ = ["lower_query"]
 
 
 def lower_query(query: Query) -> Operator:
@@ -41,21 +38,10 @@ def lower_query(query: Query) -> Operator:
         made = Aggregate(made, query.grouping, query.aggregates, always=not query.grouping)
     if bounds is not None and late:
         made = Slice(made, bounds)
-    owners = nan_owners(query.columns) if query.distinct else {}
-    hidden = all_names(key.expression for key in query.order_by) | set(owners.values())
-    made = Project(made, query.columns, hidden=frozenset(hidden))
+    hidden = all_names(key.expression for key in query.order_by)
+    made = Project(made, query.columns, hidden=hidden)
     if query.distinct:
-        made = Distinct(made, None if query.order_by else bounds, owners)
+        made = Distinct(made, None if query.order_by else bounds)
     if query.order_by:
         made = Sort(made, query.order_by, bounds)
     return made if bounds is None or late else Slice(made, bounds)
-
-
-def nan_owners(columns: Iterable[OutputColumn]) -> Mapping[str, str]:
-    """By column that is a property of a variable, this variable."""
-    return {
-        column.name: column.expression.subject.name
-        for column in columns
-        if isinstance(column.expression, ast.Property)
-        and isinstance(column.expression.subject, ast.Variable)
-    }

@@ -39,7 +39,7 @@ def means_of_rows(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]] |
     Args:
         rows: Of ``int64`` or ``float64``.
     """
-    states = _states(rows)
+    states = _states(rows, squares=False)
     if states is not None and np.isnan(states[:, 1]).any():
         states = _states(rows, infinite=True)
     return None if states is None else (states[:, 1].copy(), states[:, 0] > 0)
@@ -58,12 +58,15 @@ def spreads_of_rows(rows: Rows, less: int) -> NDArray[np.float64] | None:
     return np.where(several, np.sqrt(squares / np.where(several, counts - less, 1)), 0.0)
 
 
-def _states(rows: Rows, *, infinite: bool = False) -> NDArray[np.float64] | None:
+def _states(
+    rows: Rows, *, infinite: bool = False, squares: bool = True
+) -> NDArray[np.float64] | None:
     device = host_device() if rows.row_count >= _DEVICE_ROWS else None
     if device is None:
         return None
     try:
-        return RunningMeans(device).states(rows.windows(), rows.groups, infinite=infinite)
+        kernels = RunningMeans(device)
+        return kernels.states(rows.windows(), rows.groups, infinite=infinite, squares=squares)
     except DeviceError as error:
         _LOGGER.info("means are taken without a device: %s", error)
         return None

@@ -13,8 +13,10 @@ from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
 from gpugda.execute.oriented_form import give_up, kind_of, plan_upwards, times_of, upwards_graph
 from gpugda.execute.oriented_rows import in_all_orders, together
+from gpugda.execute.ranked_times import RankedTimes
 from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
+from gpugda.match.special.cliques import count_cliques
 from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.special.upward_squares import UpwardSquare, count_squares, counts_upwards
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["count_oriented", "groups_oriented"]
 
 T = TypeVar("T")
+_RANKED_TIMES = "ranked times"
+"""Kept with a plan."""
 
 
 def count_oriented(
@@ -57,11 +61,13 @@ def count_oriented(
     """
     if not strategy.orients:
         return None
-    for count_ranked in (count_ring, count_triangles):
-        found = count_ranked(plan.bound, graph, strategy, report, deadline)
-        if found is not None:
-            return found
+    found = count_triangles(plan.bound, graph, strategy, report, deadline)
+    if found is not None:
+        return found
     kind = kind_of(plan, graph)
+    found = _ranked_count(plan, graph, strategy, report, deadline, may_orient=kind is not None)
+    if found is not None:
+        return found
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
 
@@ -71,6 +77,32 @@ def count_oriented(
         return _query_count(kind, plan, upwards, beside, parameters, report, deadline)
 
     return _found_upwards(count, plan, graph, strategy, report, deadline)
+
+
+def _ranked_count(
+    plan: Plan,
+    graph: DataGraph,
+    strategy: Matcher,
+    report: StrategyReport,
+    deadline: float | None,
+    *,
+    may_orient: bool,
+) -> int | None:
+    """Cycles and cliques in lists by rank, undirected ones where that was the fastest."""
+    bound = plan.bound
+    if any(each.directed for each in bound.relationships):
+        return count_ring(bound, graph, strategy, report, deadline)
+    times: RankedTimes = plan.kept.setdefault(_RANKED_TIMES, RankedTimes())
+    if not times.is_preferred(times_of(plan), may_orient=may_orient):
+        return None
+    started = time.perf_counter()
+    count_triangles_too = partial(count_triangles, beside_oriented=True)
+    for count_ranked in (count_triangles_too, count_ring, count_cliques):
+        found = count_ranked(bound, graph, strategy, report, deadline)
+        if found is not None:
+            times.note(time.perf_counter() - started)
+            return found
+    return None
 
 
 def groups_oriented(

@@ -127,7 +127,7 @@ class Pipeline:
     def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
         for each in measured.values():
             if each.report is report:  # or both would live until Python looks for cycles
-                each.report = replace(report)
+                each.report = report.alike()
         report.operators = partial(self.tree, measured)
         if isinstance(self.query, Query):
             return

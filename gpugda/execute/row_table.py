@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.data.pieces import PiecedColumn, can_stay_apart
+from gpugda.expressions.lists import joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 from gpugda.expressions.temporal.rows import joined_moments
 
@@ -55,8 +56,11 @@ def _joined(pieces: Sequence[Operand], counts: Sequence[int]) -> Operand:
     kinds = {each.kind for each in columns if each.valid is None or each.valid.any()}
     dictionaries = {id(column.dictionary) for column in columns}
     if len(kinds) > 1 or (ColumnKind.OBJECT in kinds and len(dictionaries) > 1):
-        moments = joined_moments(columns)
-        return _joined_values(columns) if moments is None else moments
+        for join in (joined_moments, joined_lists):
+            found = join(columns)
+            if found is not None:
+                return found
+        return _joined_values(columns)
     return concatenate(columns, counts)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from gpugda.device.launch.path_levels import EVERY
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.path_choice import ranks
 
@@ -28,7 +29,6 @@ __all__ = ["TrailsAsked", "Walks", "selected_trails"]
 _READ: Final = 4
 """Times as many walks as are asked for are read at first."""
 _FEWEST: Final = 16
-_EVERY: Final = 2**32 - 1
 _MOST_DRY: Final = 3
 """Lengths without a trail, after which there may be none left: that is found out elsewhere."""
 
@@ -153,14 +153,14 @@ class _Selection:
         """Those of the walks' length that are taken; how many is noted for each pair."""
         self.now[:] = 0
         if self.asked.by_group:
-            return list(self._read(pairs, _EVERY))
+            return list(self._read(pairs, EVERY))
         self.cut[pairs] = False
         few = list(self._read(pairs, max(_READ * self.asked.most, _FEWEST)))
         failed = np.zeros(len(self.counts), dtype=np.bool_)
         failed[pairs] = self.cut[pairs] & (self.counts + self.now < self.asked.most)[pairs]
         self.now[failed] = 0
         kept = [_without(each, failed) for each in few]
-        return kept + list(self._read(np.flatnonzero(failed), _EVERY))
+        return kept + list(self._read(np.flatnonzero(failed), EVERY))
 
     def _read(self, pairs: Indexes, most: int) -> Iterator[tuple[Indexes, Relationships]]:
         """Trails between pairs, depth first, so that few are there; of a row so many are read."""
@@ -213,12 +213,12 @@ class _Selection:
 
     def _cut_rows(self, pairs: Indexes, of: Indexes, most: int) -> None:
         """Notes the pairs of which some row may have had more steps."""
-        if most < _EVERY:
+        if most < EVERY:
             self.cut[pairs[np.bincount(of, minlength=len(pairs)) >= most]] = True
 
     def _first(self, pairs: Indexes, most: int) -> Indexes:
         """Places of so many rows of each pair; the pairs that have more are noted."""
-        if most == _EVERY:
+        if most == EVERY:
             return np.arange(len(pairs))
         more = ranks(pairs) >= most
         self.cut[pairs[more]] = True

@@ -15,6 +15,8 @@ __all__ = ["product_of", "sum_of"]
 
 _HALF: Final = np.uint64(32)
 _LOW: Final = np.uint64(0xFFFFFFFF)
+_FEW: Final = 64
+"""Added up by Python sooner than an array is made of them."""
 
 
 def product_of(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -28,5 +30,7 @@ def product_of(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np
 
 def sum_of(weights: NDArray[np.uint64]) -> int:
     """Of up to 2**32 weights, exactly: in two halves, neither of which wraps."""
+    if len(weights) <= _FEW:
+        return sum(weights.tolist())
     low = int((weights & _LOW).sum(dtype=np.uint64))
     return (int((weights >> _HALF).sum(dtype=np.uint64)) << 32) + low

@@ -93,7 +93,10 @@ def selected_values(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Co
             masks.append(rows)
     # Of each row one piece: then the last stands where no other does, else 0.
     covered = sum(np.count_nonzero(rows) for rows, _ in pieces) == row_count
-    values = (_blended if covered else _sums)(pieces, row_count).view(dtype)
+    if covered and len(pieces) == _TWO and not pieces[1][1].ndim:
+        values = np.where(pieces[0][0], pieces[0][1], pieces[1][1]).view(dtype)
+    else:
+        values = (_blended if covered else _sums)(pieces, row_count).view(dtype)
     if sum(map(np.count_nonzero, masks)) == row_count:
         return Column(_OF_DTYPES[dtype], values)
     return Column(_OF_DTYPES[dtype], values, np.logical_or.reduce(masks))
@@ -120,6 +123,7 @@ def _looked_up(
     return values, None if valid.all() else valid
 
 
+_TWO = 2
 _SHORT = 1 << 8
 _OF_DTYPES = {np.int64: ColumnKind.INTEGER, np.float64: ColumnKind.FLOAT}
 _BLOCK = 1 << 13

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.columns import Column, ColumnKind, Dictionary
 from gpugda.data.runs import places_in_runs
-from gpugda.expressions.operands import distinct_values
+from gpugda.expressions.operands import distinct_values, used_codes
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "ColumnLists",
     "EntityLists",
     "PathRows",
+    "joined_lists",
     "list_column",
     "nodes_of_paths",
     "path_column",
@@ -164,6 +165,68 @@ def list_column(
     """A column of lists of entities, one a row."""
     codes = np.arange(len(offsets) - 1, dtype=np.int32)
     return Column(ColumnKind.OBJECT, codes, None, EntityLists(offsets, indexes, of_nodes))
+
+
+def joined_lists(columns: Sequence[Column]) -> Column | None:
+    """Columns of lists of entities, or of paths, one below the other; None where one has others.
+
+    Lists that no row has are left behind.
+    """
+    there = [each.valid is None or bool(each.valid.any()) for each in columns]
+    kinds = {_kind_of(each.dictionary) for each, holds in zip(columns, there, strict=True) if holds}
+    if len(kinds) != 1 or None in kinds:
+        return None
+    made: list[EntityLists | PathRows] = []
+    codes: list[NDArray[np.int32]] = []
+    count = 0
+    for column, holds in zip(columns, there, strict=True):
+        if not holds:
+            codes.append(np.zeros(len(column), dtype=np.int32))
+            continue
+        lists, places = _used_lists(column)
+        made.append(lists)
+        codes.append((places + count).astype(np.int32))
+        count += len(lists)
+    valid = None
+    if any(each.valid is not None for each in columns):
+        valid = np.concatenate([_validity(each) for each in columns])
+    return Column(ColumnKind.OBJECT, np.concatenate(codes), valid, _one_below_the_other(made))
+
+
+def _validity(column: Column) -> NDArray[np.bool_]:
+    return np.ones(len(column), dtype=np.bool_) if column.valid is None else column.valid
+
+
+def _kind_of(dictionary: Dictionary | None) -> object:
+    """Equal for lists that can lie in one dictionary; None for what are no lists of entities."""
+    if isinstance(dictionary, EntityLists):
+        return dictionary.of_nodes
+    return dictionary.graph if isinstance(dictionary, PathRows) else None
+
+
+def _used_lists(column: Column) -> tuple[EntityLists | PathRows, NDArray[np.int64]]:
+    """The lists that rows have, and each row's place among them."""
+    lists = column.dictionary
+    assert isinstance(lists, EntityLists | PathRows)
+    used, places = used_codes(column.values, len(lists))
+    lengths = np.diff(lists.offsets)[used]
+    inside = np.repeat(lists.offsets[used], lengths) + places_in_runs(lengths)
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    if isinstance(lists, PathRows):
+        made = PathRows(lists.graph, lists.starts[used], offsets, lists.indexes[inside])
+        return made, places
+    return EntityLists(offsets, lists.indexes[inside], lists.of_nodes), places
+
+
+def _one_below_the_other(parts: Sequence[EntityLists | PathRows]) -> EntityLists | PathRows:
+    lengths = np.concatenate([np.diff(each.offsets) for each in parts])
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    indexes = np.concatenate([each.indexes for each in parts])
+    first = parts[0]
+    if isinstance(first, EntityLists):
+        return EntityLists(offsets, indexes, first.of_nodes)
+    starts = np.concatenate([each.starts for each in parts if isinstance(each, PathRows)])
+    return PathRows(first.graph, starts, offsets, indexes)
 
 
 def path_column(

@@ -83,3 +83,19 @@ class StrategyReport:
     spilled_bytes: int = 0
     explored: bool = False
     corrections: Corrections | None = None
+
+    def alike(self) -> StrategyReport:
+        """Another one that says the same, without asking for each field, as `replace` does."""
+        return StrategyReport(
+            self.timings,
+            self.steps,
+            self.candidates,
+            self.candidate_relationships,
+            self.progress,
+            self.operators,
+            self.memory,
+            self.sent_bytes,
+            self.spilled_bytes,
+            self.explored,
+            self.corrections,
+        )

@@ -19,6 +19,7 @@ from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
 from gpugda.match.ranked_graph import RankedGraph
 from gpugda.match.run import Kernels, Run
+from gpugda.match.upward_lists import UpwardGraph
 from gpugda.plan.matching_order import matching_order
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Matcher(ABC):
         orients: Whether undirected patterns may be counted in the oriented graph instead.
         graph: On its device.
         ranked: Its lists by rank, as far as queries needed them.
+        upward: The parts of them above nodes, on the host, likewise.
         limit: Bytes that graph and query may take there.
 
     Raises:
@@ -110,7 +112,7 @@ class Matcher(ABC):
         if memory_limit is not None and memory_limit <= 0:
             raise ConfigurationError(f"memory_limit is a number of bytes, not {memory_limit}")
         self.graph = self._graph = device_graph
-        self.ranked = RankedGraph()
+        self.ranked, self.upward = RankedGraph(), UpwardGraph()
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
@@ -124,6 +126,15 @@ class Matcher(ABC):
         None where there is no room for both.
         """
         return self._beside.used(graph)
+
+    def decided_for(self, graph: DataGraph) -> object:
+        """What the strategy on the next state of its graph may begin with: nothing of this one."""
+        del graph
+        return None
+
+    def begin_with(self, decided: object) -> None:
+        """Goes on with what the strategy of an earlier state gave."""
+        del decided
 
     def leave_beside(self) -> None:
         """Takes the derived graph from the device as soon as nobody uses it."""

@@ -1,4 +1,4 @@
-"""Lists by rank of a graph: made on a GPU for triangles and rings of any nodes, and kept.
+"""Lists by rank of a graph: made on a GPU for cycles and cliques of any nodes, and kept.
 
 Nodes that have most relationships come first in them, so that the neighbours above a node, or below
 it, are one part of its list. They are given up when memory is short.
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RankedGraph"]
 
-_BYTES_EACH = 28
-"""Per relationship, at most: two arrays to sort, and what is made."""
-_BYTES_PER_NODE = 48
+_BYTES_EACH = {False: 28, True: 44}
+"""Per relationship, at most: two arrays to sort, and what is made; twice where undirected."""
+_BYTES_PER_NODE = 52
+_MOST_ENTRIES = 1 << 32
+"""Places in lists are of 32 bits."""
 _SHARE = 0.5
 """Of the free memory, while lists are made."""
 
@@ -32,7 +34,7 @@ class RankedGraph:
     """
 
     def __init__(self) -> None:
-        self._lists: dict[int | None, RankedLists] = {}
+        self._lists: dict[tuple[int | None, bool], RankedLists] = {}
         self._has_room = True
         # Making lists may take the last memory: then what is kept is given up meanwhile.
         self._lock = threading.RLock()
@@ -42,18 +44,20 @@ class RankedGraph:
         """Bytes on the device."""
         return sum(each.nbytes for each in tuple(self._lists.values()))
 
-    def lists(self, run: Run, type_id: int | None) -> RankedLists | None:
+    def lists(
+        self, run: Run, type_id: int | None, *, undirected: bool = False
+    ) -> RankedLists | None:
         """Those of a type, None for any; None where there is no room for them.
 
-        The run holds the device. No relationship of the type leads from a node to itself.
+        The run holds the device. ``undirected``: One list of each node for both directions.
         """
         with self._lock:
-            known = self._lists.get(type_id)
-            if known is None and self._has_room and _fits(run):
-                known = self._made(run, type_id)
+            known = self._lists.get((type_id, undirected))
+            if known is None and self._has_room and _fits(run, undirected=undirected):
+                known = self._made(run, type_id, undirected=undirected)
             return known
 
-    def _made(self, run: Run, type_id: int | None) -> RankedLists | None:
+    def _made(self, run: Run, type_id: int | None, *, undirected: bool) -> RankedLists | None:
         workspace, graph = run.workspace, run.graph.graph
         try:
             with workspace.given_up(MemoryLimitError), run.stage("rank"):
@@ -63,12 +67,13 @@ class RankedGraph:
                     type_id,
                     graph.node_count,
                     graph.relationship_count,
+                    undirected=undirected,
                 )
         except MemoryLimitError:
             return None
         if self._has_room:
-            workspace.hand_over(*made.arguments)
-            self._lists[type_id] = made
+            workspace.hand_over(*made.arrays)
+            self._lists[type_id, undirected] = made
         return made
 
     def drop(self) -> int:
@@ -81,9 +86,14 @@ class RankedGraph:
             return freed
 
 
-def _fits(run: Run) -> bool:
+def _fits(run: Run, *, undirected: bool) -> bool:
     graph = run.graph.graph
-    needed = _BYTES_EACH * graph.relationship_count + _BYTES_PER_NODE * graph.node_count
-    numbers = 8 * graph.relationship_count
+    bytes_each = _BYTES_EACH[undirected]
+    needed = bytes_each * graph.relationship_count + _BYTES_PER_NODE * graph.node_count
+    entries = (2 if undirected else 1) * graph.relationship_count
     longest: int = run.graph.context.info.max_allocation_bytes
-    return needed <= run.workspace.available * _SHARE and numbers <= longest
+    return (
+        needed <= run.workspace.available * _SHARE
+        and 8 * entries <= longest
+        and entries < _MOST_ENTRIES
+    )

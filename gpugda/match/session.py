@@ -7,6 +7,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gpugda.device.ahead import StartedAhead
 from gpugda.device.apart import CompilingApart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
@@ -54,8 +55,10 @@ class DeviceSession:
         self._graph: DeviceGraph | None = None
         self._host_graph: DataGraph | None = None
         self._strategies: dict[str, Matcher] = {}
+        self._decided: dict[str, object] = {}
         self._warming: Warming | None = None
         self._apart: CompilingApart | None = None
+        self._ahead: StartedAhead | None = None
 
     @property
     def device_name(self) -> str:
@@ -72,6 +75,14 @@ class DeviceSession:
         """
         with self._lock:
             return self._opened().info
+
+    def start_ahead(self) -> None:
+        """Starts the device's driver while the caller goes on, as it will soon be needed.
+
+        What fails is said by who opens the device.
+        """
+        if self._context is None and self._ahead is None:
+            self._ahead = StartedAhead(self._wanted)
 
     @property
     def memory_limit(self) -> int | None:
@@ -195,18 +206,21 @@ class DeviceSession:
             self._release_graph()
             if self._context is not None:
                 self._context.close()
-            self._context = None
+            self._context = self._ahead = None
 
     def _strategy(self, name: str, graph: DataGraph) -> Matcher:
         context = self._opened()
         if self._host_graph is not graph or self._graph is None:
             following = DeviceGraph(context, graph, like=self._graph)
+            decided = {key: each.decided_for(graph) for key, each in self._strategies.items()}
             self._release_graph()
+            self._decided = self._decided | decided
             self._graph, self._host_graph = following, graph
         if name not in self._strategies:
-            self._strategies[name] = find_matcher(name)(
+            made = self._strategies[name] = find_matcher(name)(
                 self._graph, memory_limit=self._memory_limit, refinement=self._refinement
             )
+            made.begin_with(self._decided.pop(name, None))
         return self._strategies[name]
 
     def _opened(self) -> DeviceContext:
@@ -215,7 +229,8 @@ class DeviceSession:
         if self._context is None:
             info = choose_device(self._wanted)
             check_linker(info)
-            self._context = DeviceContext(info)
+            made = None if self._ahead is None else self._ahead.take(info)
+            self._context = DeviceContext(info, made=made) if made else DeviceContext(info)
             if self._context.profile.compiles_apart and not self._context.is_pocl:
                 self._apart = CompilingApart(self._context)
             remove_abandoned()

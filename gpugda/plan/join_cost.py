@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
     from gpugda.plan.comparisons import Comparison
-    from gpugda.plan.join_rates import Rates
+    from gpugda.plan.join_rates import Corrections, RateKey, Rates
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["JoinCost", "links_among"]
@@ -85,10 +85,10 @@ class JoinCost:
 
     def corrections(
         self, made: Sequence[int], comparisons: Sequence[Comparison] = ()
-    ) -> dict[tuple[int, int, bool], float]:
+    ) -> Corrections:
         """What rates lack or have too much where a run made so many rows after each node."""
         expected = self.rows(comparisons)
-        found: dict[tuple[int, int, bool], float] = {}
+        found: dict[RateKey, float] = {}
         reached, met = set[int](), set[int]()
         for number, node in enumerate(self._order):
             links = self._selecting(node, reached)

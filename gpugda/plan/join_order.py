@@ -166,7 +166,7 @@ class _Estimate:
         self, start: int, component: list[int], best: _Ordered | None = None
     ) -> _Ordered | None:
         """The order that begins there; None as soon as it is no cheaper than the best one."""
-        order, rows = [start], float(self._counts[start])
+        order, rows, size = [start], float(self._counts[start]), len(component)
         cost = rows
         if best is not None and not cost < best.cost:
             return None
@@ -175,20 +175,19 @@ class _Estimate:
         # Rows per row but those that cost much are late, pairs per row, rows per row, node.
         choices: dict[int, tuple[float, float, float, int]] = {}
         self._reach(start, 1, reached, shares, choices)
-        while len(order) < len(component):
+        for joined in range(2, size + 1):
             offers: Iterable[tuple[float, float, float, int]] = choices.values()
             if self._has_comparisons:
                 offers = [self._compared_with(each, reached) for each in offers]
             _, pairs, factor, node = min(offers)
             # All orders make the same rows in the end, whatever is expected of them.
-            is_last = len(order) + 1 == len(component)
-            cost += rows * (max(pairs - factor, 0.0) if is_last else pairs + factor)
+            cost += rows * (max(pairs - factor, 0.0) if joined == size else pairs + factor)
             if best is not None and not cost < best.cost:
                 return None
             rows *= factor
             order.append(node)
             reached.add(node)
-            if len(order) == 2:  # who led to others has as many as nodes that were met
+            if joined == 2:  # who led to others has as many as nodes that were met
                 shares, choices = {}, {}
                 self._reach(start, 2, reached, shares, choices)
             else:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship, Met
     from gpugda.thresholds import CountThresholds
 
-    Corrections = Mapping[tuple[int, int, bool], float]
-    """By what `Rates.of` is asked for, so many times as many were met as it said."""
+    RateKey = tuple[int, int, bool]
+    """What `Rates.of` is asked for."""
+    Corrections = Mapping[RateKey, float]
+    """So many times as many were met as it said."""
     AtEnds = tuple[tuple[float, float], tuple[float, float]]
     """Of the source and of the target: where the join starts there, and where it was met."""
 

@@ -403,6 +403,7 @@ class SelectPaths:
         steps: Columns of relationships, or of lists of relationships.
         most: How many paths, or groups of paths of one length.
         by_group: Whether they are groups.
+        steady: Whether equal rows of the input have the same paths: nothing draws by chance.
     """
 
     input: Logical
@@ -413,6 +414,7 @@ class SelectPaths:
     steps: tuple[str, ...]
     most: int | Parameter
     by_group: bool
+    steady: bool
 
 
 Logical: TypeAlias = (

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from gpugda.plan.join_rates import Corrections, RateKey
 
 __all__ = ["MadeRows"]
 
@@ -39,11 +41,19 @@ class MadeRows(Generic[P]):
     """
 
     few: float
-    corrections: dict[tuple[int, int, bool], float] = field(default_factory=dict)
+    corrections: dict[RateKey, float] = field(default_factory=dict)
     said: str = ""
     _plans: int = 0
     _best: tuple[int, float, P] | None = None
     _is_settled: bool = False
+
+    def of_next_state(self) -> MadeRows[P] | None:
+        """The same for a later state of the graph; None while a plan is being judged."""
+        if self._best is not None:
+            return None
+        found = MadeRows[P](self.few, dict(self.corrections), self.said, self._plans)
+        found._is_settled = self._is_settled
+        return found
 
     def asks(self, made: Sequence[int]) -> bool:
         """Is a run with so many rows, step by step, to be judged?"""
@@ -100,7 +110,7 @@ class MadeRows(Generic[P]):
         least, fastest, _ = self._best
         return work < least and seconds < _SLOWER * fastest
 
-    def correct(self, corrections: Mapping[tuple[int, int, bool], float]) -> None:
+    def correct(self, corrections: Corrections) -> None:
         """Says what a run met, in terms of the rates that its plan was found with."""
         for key, factor in corrections.items():
             self.corrections[key] = self.corrections.get(key, 1.0) * factor

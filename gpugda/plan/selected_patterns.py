@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.plan.logical import Argument, Filter, SelectPaths
+from gpugda.plan.pattern_reader import needs_each_row
 from gpugda.plan.patterns import PatternPlanner
 from gpugda.query import ast
 from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
@@ -63,6 +64,7 @@ class SelectedPattern:
             tuple(course.steps),
             1 if self.selector.count is None else self.selector.count,
             self.selector.kind in _BY_GROUP,
+            steady=not needs_each_row(self.clause),
         )
         return Filter(made, self.after) if self.after else made, planner.kinds
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from graphs import make_graph
+from hypothesis import strategies as st
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.candidate_filter import FilterArrays
@@ -26,6 +27,16 @@ def random_graph(nodes, seed=0):
         [(labels[kind], {}) for kind in random.integers(0, 4, nodes)],
         [(start, "RST"[kind], end, {}) for start, kind, end in rows],
     )
+
+
+@st.composite
+def any_multigraphs(draw, most_nodes, most_relationships, types, first=((0, "R", 1, {}),)):
+    """Graphs without labels and properties, of at least two nodes and some relationships."""
+    count = draw(st.integers(2, most_nodes))
+    node = st.integers(0, count - 1)
+    one = st.tuples(node, st.sampled_from(types), node, st.just({}))
+    some = st.lists(one, max_size=most_relationships)
+    return make_graph([("", {})] * count, [*first, *draw(some)])
 
 
 def pack(bits):
@@ -90,9 +101,9 @@ def wrong(workspace, count, dtype=np.uint32):
     return array
 
 
-def ranked_lists(context, workspace, device_graph, kind):
+def ranked_lists(context, workspace, device_graph, kind, undirected=False):
     """Of one type, or of any (None)."""
     arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
     graph = device_graph.graph
     counts = graph.node_count, graph.relationship_count
-    return RankedKernels(context).made(workspace, arguments, kind, *counts)
+    return RankedKernels(context).made(workspace, arguments, kind, *counts, undirected=undirected)

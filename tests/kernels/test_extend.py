@@ -1,6 +1,6 @@
 """Extending by one node against Python: what fits is found by looking at every relationship."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import product
 
 import numpy as np
@@ -40,7 +40,7 @@ class Step:
         seed = 1
         self.graph = graph or random_graph(NODES, seed)
         random = np.random.default_rng(seed)
-        self.extension, self.mask = extension, mask
+        self.extension, self.mask, self._fitting = extension, mask, {}
         self.candidates = random.random(NODES) < 0.7
         self.columns = random.integers(0, NODES, (2, rows)).astype(np.uint32)
         self.columns[0].sort()
@@ -114,6 +114,13 @@ class Step:
         return alike and bool(test.outcomes & outcome)
 
     def fitting(self, link, node):
+        """Nodes at the other ends, and the relationships."""
+        if link not in self._fitting:
+            self._fitting[link] = self._all_fitting(link)
+        return self._fitting[link][node]
+
+    def _all_fitting(self, link):
+        found = defaultdict(list)
         starts, ends = self.graph.start_nodes().tolist(), self.graph.outgoing.neighbours.tolist()
         types = self.graph.relationship_types().tolist()
         for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -121,10 +128,11 @@ class Step:
                 continue
             if link.mask_slot is not None and not self.mask[index]:
                 continue
-            if link.outgoing and start == node:
-                yield end, index
-            if link.incoming and end == node and not (link.outgoing and start == end):
-                yield start, index
+            if link.outgoing:
+                found[start].append((end, index))
+            if link.incoming and not (link.outgoing and start == end):
+                found[end].append((start, index))
+        return found
 
 
 def link(column, outgoing=True, incoming=False, types=None, to=None, flags=0, mask_slot=None):

@@ -13,13 +13,14 @@ NODES = 40
 
 
 class Steps:
-    """Incoming entries of a random multigraph with loops."""
+    """Incoming entries of a random multigraph with loops, whose last node is a hub."""
 
     def __init__(self, workspace):
         csr = random_graph(NODES).incoming
         self.offsets = csr.row_offsets.astype(np.uint32)
-        self.neighbours = csr.neighbours
-        self.relationships = np.arange(len(csr.neighbours), dtype=np.uint32)[::-1].copy()
+        self.offsets[-1] += 3 * NODES
+        self.neighbours = np.append(csr.neighbours, np.arange(3 * NODES, dtype=np.uint32) % NODES)
+        self.relationships = np.arange(len(self.neighbours), dtype=np.uint32)[::-1].copy()
         arrays = (self.offsets, self.neighbours, self.relationships)
         self.arrays = StepArrays(*map(workspace.upload, arrays))
 
@@ -119,12 +120,13 @@ def test_steps_back_lead_to_the_level_before(context, workspace, most, window):
     sums = PrefixSum(context).run(workspace, counts, 0, 70)
     first, last = window
     wanted = [
-        (other, int(searches[row]), row, taken)
+        (other, int(searches[row]), taken)
         for row in range(first, last)
         for other, taken in expected[row]
     ]
     assert wanted
-    made = [workspace.allocate(len(wanted), np.uint32) for _ in range(4)]
-    longer = Longer(PathRows(made[0], made[1]), made[2], made[3])
+    made = [workspace.allocate(len(wanted), np.uint32) for _ in range(3)]
+    parents = np.repeat(np.arange(first, last), [len(each) for each in expected[first:last]])
+    longer = Longer(PathRows(made[0], made[1]), parents, made[2])
     kernels.write_back(steps.arrays, level, words, rows, window, sums, longer)
     assert [*zip(*(workspace.download(each).tolist() for each in made), strict=True)] == wanted

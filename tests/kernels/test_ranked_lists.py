@@ -2,18 +2,17 @@
 
 import numpy as np
 import pytest
-from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.kernel_graphs import ranked_lists
+from kernels.kernel_graphs import any_multigraphs, ranked_lists
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 
 
-def expected(graph, kind):
-    """Per direction, and per rank: the ranks of neighbours, rising."""
+def expected(graph, kind, undirected):
+    """Per direction, and per rank: the ranks of neighbours, rising; and the loops of each rank."""
     chosen = [
         number
         for number, each in enumerate(graph.relationship_types().tolist())
@@ -24,28 +23,37 @@ def expected(graph, kind):
     order = sorted(range(graph.node_count), key=lambda node: (-degrees[node], node))
     ranks = np.argsort(np.array(order))
     pairs = [(ranks[one], ranks[other]) for one, other in zip(starts, ends, strict=True)]
+    loops = [sum(pair == (v, v) for pair in pairs) for v in range(graph.node_count)]
+    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    pairs += [pair[::-1] for pair in pairs] * undirected
     return [
         [sorted(pair[1 - end] for pair in pairs if pair[end] == v) for v in range(graph.node_count)]
         for end in (0, 1)
-    ]
+    ], loops
 
 
-@given(data=st.data(), kind=st.sampled_from([0, 1, None]))
-def test_lists_of_any_multigraph(context, data, kind):
+@given(
+    graph=any_multigraphs(40, 90, "RRS", [(0, "R", 1, {}), (1, "S", 0, {})]),
+    kind=st.sampled_from([0, 1, None]),
+    undirected=st.booleans(),
+)
+def test_lists_of_any_multigraph(context, graph, kind, undirected):
     if context.is_cpu:
         pytest.skip("for GPUs")
-    count = data.draw(st.integers(2, 40))
-    node = st.integers(0, count - 1)
-    one = st.tuples(node, st.sampled_from("RRS"), node, st.just({}))
-    some = data.draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=90))
-    graph = make_graph([("", {})] * count, [(0, "R", 1, {}), (1, "S", 0, {}), *some])
     device_graph = DeviceGraph(context, graph)
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        lists = ranked_lists(context, workspace, device_graph, kind)
-        for rows, wanted in zip(lists[:2], expected(graph, kind), strict=True):
+        lists = ranked_lists(context, workspace, device_graph, kind, undirected)
+        wanted_rows, loops = expected(graph, kind, undirected)
+        most_above = 0
+        for rows, wanted in zip(lists[:2], wanted_rows, strict=True):
             neighbours, starts, middles = (workspace.download(each).tolist() for each in rows)
             for v, each in enumerate(wanted):
                 assert neighbours[starts[v] : starts[v + 1]] == each
                 assert middles[v] - starts[v] == sum(other < v for other in each)
+                most_above = max(most_above, middles[v] - starts[v])
         assert lists.size == sum(map(len, wanted))
+        assert lists.most_above == most_above
+        found = None if lists.loops is None else workspace.download(lists.loops).tolist()
+        assert found == (loops if any(loops) else None)
+        assert len(lists.arrays) == len(set(map(id, lists.arrays)))
     device_graph.close()

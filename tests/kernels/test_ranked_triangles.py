@@ -5,7 +5,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.kernel_graphs import ranked_lists
+from kernels.kernel_graphs import any_multigraphs, ranked_lists
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.cycle_tasks import CycleTasks
@@ -17,11 +17,12 @@ CYCLES = 3 << 4 * 0b001 | 3 << 4 * 0b110
 SIDES = 0x11111111
 
 
-def expected(graph, weights):
+def expected(graph, weights, with_loops=False):
     """Per kind of triangle so many: products of the relationships of their sides."""
     count = graph.node_count
     between = np.zeros((count, count), dtype=np.int64)
     np.add.at(between, (graph.start_nodes(), graph.outgoing.neighbours), 1)
+    loops = between.diagonal()
     degrees = between.sum(axis=0) + between.sum(axis=1)
     nodes = sorted(range(count), key=lambda node: (-degrees[node], node))
     total = 0
@@ -34,34 +35,40 @@ def expected(graph, weights):
                     second = between.T if kind & 2 else between
                     third = between.T if kind & 1 else between
                     ways = first[low, middle] * second[middle, high] * third[low, high]
-                    total += (weights >> 4 * kind & 15) * int(ways)
+                    times = int(loops[[low, middle, high]].sum()) if with_loops else 1
+                    total += (weights >> 4 * kind & 15) * int(ways) * times
     return total
 
 
-def counted(context, workspace, graph, weights, most_work):
+def counted(context, workspace, graph, weights, most_work, with_loops=False):
     device_graph = DeviceGraph(context, graph)
     lists = ranked_lists(context, workspace, device_graph, 0)
     kernels, nodes = RankedTriangleKernels(context), graph.node_count
-    tasks = CycleTasks.new(workspace, 1, nodes, most_work, kernels.groups)
+    tasks = CycleTasks.new(workspace, 1, nodes, most_work, kernels.most_groups)
+    loops = lists.loops if with_loops else None
     looks_up = max(graph.parallel_counts()) > 1
-    while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes) < nodes:
-        kernels.count(lists, weights, tasks, looks_up=looks_up)
+    while (
+        int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, kernels.most_groups)
+        < nodes
+    ):
+        kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
     device_graph.close()
     return tasks.total(workspace)
 
 
-@given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]))
-def test_triangles_of_any_multigraph(context, data, most_work):
+@given(
+    graph=any_multigraphs(7, 40, "R"),
+    weights=st.sampled_from([CYCLES, SIDES, 6 * SIDES, 1, 5 << 12]),
+    most_work=st.sampled_from([1, 1 << 20]),
+    with_loops=st.booleans(),
+)
+def test_triangles_of_any_multigraph(context, graph, weights, most_work, with_loops):
     if context.is_cpu:
         pytest.skip("for GPUs")
-    count = data.draw(st.integers(2, 7))
-    node = st.integers(0, count - 1)
-    one = st.tuples(node, st.just("R"), node, st.just({}))
-    some = data.draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=40))
-    graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some])
-    weights = data.draw(st.sampled_from([CYCLES, SIDES, 6 * SIDES, 1, 5 << 12]))
+    with_loops = with_loops and graph.statistics.loop_counts[0] > 0
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        assert counted(context, workspace, graph, weights, most_work) == expected(graph, weights)
+        found = counted(context, workspace, graph, weights, most_work, with_loops)
+        assert found == expected(graph, weights, with_loops)
 
 
 @pytest.mark.parametrize("parallel", [0, 1])

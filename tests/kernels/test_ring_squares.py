@@ -8,18 +8,20 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from kernels.kernel_graphs import ranked_lists
+from kernels.kernel_graphs import any_multigraphs, ranked_lists
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.ranked_triangles import RankedTriangleKernels
 from gpugda.device.launch.ring_squares import RingSquareKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 
 GROUPS = 3
+AROUND = 1 << 4 * 0b001 | 1 << 4 * 0b110
 
 
-def expected(graph, kind):
+def expected(graph, kind, undirected):
     """Of four relationships that all differ, which lead from one to the next."""
     types = graph.relationship_types().tolist()
     ends = list(zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True))
@@ -27,6 +29,8 @@ def expected(graph, kind):
     for number, (start, end) in enumerate(ends):
         if types[number] == kind:
             after.setdefault(start, []).append((end, number))
+            if undirected and start != end:
+                after.setdefault(end, []).append((start, number))
     total = 0
     for a in range(graph.node_count):
         for b, first in after.get(a, ()):
@@ -37,31 +41,39 @@ def expected(graph, kind):
     return total
 
 
-def counted(context, workspace, graph, kind, most_work, first=0, nodes_together=1):
+def counted(context, workspace, graph, undirected, most_work, first=0, nodes_together=1):
     """Those of the nodes before the first by all groups together, others each by a group."""
     device_graph = DeviceGraph(context, graph)
-    lists = ranked_lists(context, workspace, device_graph, kind)
+    lists = ranked_lists(context, workspace, device_graph, 0, undirected)
+    directions = lists[:1] if undirected else lists[:2]
     kernels, nodes = RingSquareKernels(context), graph.node_count
     tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
     if first:
-        ends = [int(workspace.download(rows.starts, first, 1)[0]) for rows in lists[:2]]
+        ends = [int(workspace.download(rows.starts, first, 1)[0]) for rows in directions]
         ways = [
             kernels.ways(workspace, rows, first, end)
-            for rows, end in zip(lists[:2], ends, strict=True)
+            for rows, end in zip(directions, ends, strict=True)
         ]
         marks = workspace.allocate(nodes_together * nodes, np.uint32)
         workspace.fill(marks, 0)
         for begin in range(0, first, nodes_together):
             together = range(begin, min(begin + nodes_together, first))
-            kernels.batch(lists, tuple(ways), together, marks, tasks.totals)
+            kernels.batch(lists, ways, together, marks, tasks.totals)
         assert not workspace.download(marks)[: nodes_together * nodes].any()
     task_nodes = kernels.task_nodes(nodes, GROUPS)
     while int(workspace.download(tasks.counters)[0]) * task_nodes < nodes - first:
         kernels.count(lists, first, GROUPS, tasks)
     kernels.correct(lists, tasks.totals)
+    triangles = 0
+    if lists.loops is not None:
+        by_triangles, weights = RankedTriangleKernels(context), 2 if undirected else AROUND
+        sums = CycleTasks.new(workspace, 1, nodes, most_work, by_triangles.most_groups)
+        while int(workspace.download(sums.counters)[0]) < nodes:
+            by_triangles.count(lists, weights, sums, lists.loops, looks_up=True)
+        triangles = sums.total(workspace)
     assert not workspace.download(tasks.scratch)[: GROUPS * nodes].any()
     device_graph.close()
-    return tasks.total(workspace)
+    return (tasks.total(workspace) + 4 * triangles) % (1 << 64)
 
 
 def skip_on_cpu(context):
@@ -69,26 +81,27 @@ def skip_on_cpu(context):
         pytest.skip("for GPUs: a CPU counts squares by marking from each node")
 
 
-@given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]))
-def test_rings_of_any_multigraph(context, data, most_work):
+@given(
+    data=st.data(),
+    graph=any_multigraphs(6, 18, "RRS"),
+    most_work=st.sampled_from([1, 1 << 20]),
+    undirected=st.booleans(),
+)
+def test_rings_of_any_multigraph(context, data, graph, most_work, undirected):
     skip_on_cpu(context)
-    count = data.draw(st.integers(2, 6))
-    node = st.integers(0, count - 1)
-    one = st.tuples(node, st.sampled_from("RRS"), node, st.just({}))
-    some = data.draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=18))
-    graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some])
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        first, together = data.draw(st.integers(0, count)), data.draw(st.integers(1, 3))
-        found = counted(context, workspace, graph, 0, most_work, first, together)
-        assert found == expected(graph, 0)
+        first, together = data.draw(st.integers(0, graph.node_count)), data.draw(st.integers(1, 3))
+        found = counted(context, workspace, graph, undirected, most_work, first, together)
+        assert found == expected(graph, 0, undirected)
 
 
+@pytest.mark.parametrize("undirected", [False, True])
 @pytest.mark.parametrize("first", [0, 7, 40])
-def test_long_lists_are_divided_among_teams(context, workspace, first):
+def test_long_lists_are_divided_among_teams(context, workspace, first, undirected):
     skip_on_cpu(context)
-    pairs = Counter(map(tuple, np.random.default_rng(2).integers(0, 40, (500, 2)).tolist()))
+    pairs = Counter(map(tuple, np.random.default_rng(2).integers(0, 40, (300, 2)).tolist()))
     hub = Counter(pair for pair in product(range(40), repeat=2) if 0 in pair)
-    some = [(one, "R", other, {}) for one, other in (pairs + hub).elements() if one != other]
+    some = [(one, "R", other, {}) for one, other in (pairs + hub).elements()]
     graph = make_graph([("", {})] * 40, some)
-    found = counted(context, workspace, graph, 0, 1 << 20, first, 3)
-    assert found == expected(graph, 0) > 0
+    found = counted(context, workspace, graph, undirected, 1 << 20, first, 3)
+    assert found == expected(graph, 0, undirected) > 0

@@ -32,7 +32,12 @@ def counted(context, workspace, graph, words, most_work, node_masks=(), relation
 
 def expected(graph, directions, types, differ, candidates=None, masks=None):
     """Directions: (outgoing, incoming) of each link as it is seen from its even place."""
-    total = 0
+    return sum(expected_by_node(graph, directions, types, differ, candidates, masks))
+
+
+def expected_by_node(graph, directions, types, differ, candidates=None, masks=None):
+    """As many as there are with each node at the first place."""
+    totals = [0] * NODES
 
     def fits(place, node):
         return candidates is None or candidates[place][node]
@@ -50,12 +55,12 @@ def expected(graph, directions, types, differ, candidates=None, masks=None):
                 for d, third in following(2, c):
                     for end, fourth in following(3, d):
                         chosen = (first, second, third, fourth)
-                        total += (
+                        totals[a] += (
                             end == a
                             and all(fits(*each) for each in enumerate((a, b, c, d)))
                             and all(chosen[one] != chosen[other] for one, other in differ)
                         )
-    return total
+    return totals
 
 
 def types_of(directions, types):

@@ -19,7 +19,7 @@ from gpugda.data.increments.statistics import Side, changed_statistics, either_w
 from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.changing import spliced
 from gpugda.data.patches.patched import whole
-from gpugda.data.patches.rising import is_among
+from gpugda.data.patches.rising import is_among, rising
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +117,7 @@ class _Work:
             one_way=partial(one_way, after),
             either_way=partial(either_way, after),
             label_bits=changed_label_bits(old.known_label_bits(), self.nodes, self.label_rows),
+            changed=self._changed_nodes(),
         )
         return _with_properties(graph, self)
 
@@ -145,6 +146,13 @@ class _Work:
             had = csr.row_offsets[removed + 1].astype(np.int64) - csr.row_offsets[removed]
             if int(had.sum()) != int(is_among(owners, removed).sum()):
                 raise ChangesError("a deleted node has relationships that were not deleted")
+
+    def _changed_nodes(self) -> NDArray[np.int64] | None:
+        """See `NodeChanges.followed`."""
+        if not self.nodes.splice.keeps_places:
+            return None
+        some = (self.gone.starts, self.gone.ends, self.new.starts, self.new.ends)
+        return rising(*some, self.nodes.splice.new_places())
 
     def _sides(self) -> tuple[Side, Side]:
         old, nodes, names = self.old, self.nodes, (len(self.labels), len(self.types))

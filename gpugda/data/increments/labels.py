@@ -11,6 +11,7 @@ from gpugda.data.identifiers import NameTable, name_id_type
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.labels import label_ids_of
+from gpugda.data.node_changes import with_bits
 from gpugda.data.patches.patched import whole
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
@@ -103,25 +104,15 @@ def changed_label_bits(
     splice = nodes.splice
     if not splice and not len(rows.relabelled):
         return dict(known)
-    if len(splice.removed) or (splice.places < splice.count).any():
+    if not splice.keeps_places:
         return {}
     touched = np.concatenate([rows.relabelled, splice.new_places()])
     offsets, ids = label_ids_of(rows.offsets, rows.ids, touched)
     owners = np.repeat(touched, np.diff(offsets))
     return {
-        label: _with_bits(bits, splice.new_count, touched, owners[ids == label])
+        label: with_bits(bits, splice.new_count, touched, owners[ids == label])
         for label, bits in known.items()
     }
-
-
-def _with_bits(
-    bits: NDArray[np.uint32], count: int, cleared: NDArray[np.int64], then_set: NDArray[np.int64]
-) -> NDArray[np.uint32]:
-    found = np.zeros(-(-count // 32), dtype=np.uint32)
-    found[: len(bits)] = bits
-    np.bitwise_and.at(found, cleared >> 5, ~(np.uint32(1) << (cleared & 31).astype(np.uint32)))
-    np.bitwise_or.at(found, then_set >> 5, np.uint32(1) << (then_set & 31).astype(np.uint32))
-    return found
 
 
 def _relabelled(

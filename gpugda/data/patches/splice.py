@@ -48,6 +48,11 @@ class Splice:
         """Entries afterwards."""
         return self.count - len(self.removed) + len(self.places)
 
+    @property
+    def keeps_places(self) -> bool:
+        """Whether nothing goes, and what is new comes at the end."""
+        return not len(self.removed) and bool((self.places >= self.count).all())
+
     def new_places(self) -> NDArray[np.int64]:
         """``int64`` per new entry: where it lies afterwards; found once."""
         if not self._new_places:

@@ -92,8 +92,12 @@ class DeviceGraph:
         self._csrs: dict[tuple[str, int], DeviceArray | None] = {}
         self._made: dict[str, CsrArrays] = {}
         self._hubs: HubBitmaps | None = None
-        self._bitmaps = NodeBitmaps(
-            context, self._workspace, self.words, graph.node_count, partial(_label_bits, graph)
+        self._bitmaps: NodeBitmaps = NodeBitmaps(
+            context,
+            self._workspace,
+            graph,
+            partial(_label_bits, graph),
+            None if like is None else like._bitmaps,
         )
         # Not the context's lock, which a long query holds for a while.
         self._users_lock = threading.Lock()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gpugda.data.increments.searching import run_bounds
+from gpugda.data.node_changes import with_bits
 from gpugda.device.launch.candidate_filter import Batch, CandidateFilter, FilterArrays
 from gpugda.device.launch.query_words import Degree, QueryRow, write_query
 from gpugda.device.memory.buffers import SMALLEST_BYTES, DeviceArray, MemoryBudget
@@ -13,6 +15,10 @@ from gpugda.device.memory.buffers import SMALLEST_BYTES, DeviceArray, MemoryBudg
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.node_changes import NodeChanges
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import Workspace
 
@@ -22,36 +28,53 @@ _FEWEST_LOOKS = 1 << 15
 _SHARE_OF_NODES = 0.5
 _SHARE_OF_MEMORY = 1 / 256
 _MOST_DEGREES = 256
+_FEW_CHANGED = 16
+"""A bitmap of an earlier state is changed where at most one in so many nodes has changed since."""
+
+
+class _HostBits(NamedTuple):
+    """A bitmap of a degree on the host, and the state that it is of."""
+
+    bits: NDArray[np.uint32]
+    state: NodeChanges
 
 
 class NodeBitmaps:
     """A matrix of bitmaps that grows, a row for each label or degree.
 
     A bitmap of a degree is made once as much was looked at without it as making it would take: no
-    order of queries takes more than about twice the least possible.
+    order of queries takes more than about twice the least possible. Of a graph that changes there
+    are copies on the host, which the next state's are made of.
 
     Args:
         context: The device.
         workspace: Owns the matrix.
-        words: Words of a bitmap.
-        node_count: Number of data nodes.
+        graph: The data graph.
         label_bits: ``uint32[words]``, the nodes that have a label, on the host.
+        like: Of an earlier state.
     """
 
     def __init__(
         self,
         context: DeviceContext,
         workspace: Workspace,
-        words: int,
-        node_count: int,
+        graph: DataGraph,
         label_bits: Callable[[int], Any],
+        like: NodeBitmaps | None = None,
     ) -> None:
         self._context = context
         self._workspace = workspace
-        self._words = words
-        self._node_count = node_count
+        self._graph = graph
+        self._words = -(-graph.node_count // 32)
+        self._node_count = graph.node_count
         self._label_bits = label_bits
-        self._looks: dict[Degree, float] = {}
+        # Copies: queries on the earlier state may go on.
+        self._looks: dict[Degree, float] = {} if like is None else dict(like._looks)
+        known: dict[Degree, _HostBits] = {} if like is None else dict(like._on_host)
+        changes = graph.node_changes()
+        self._on_host: dict[Degree, _HostBits] = {
+            degree: each for degree, each in known.items() if changes.knows(each.state)
+        }
         self.matrix: DeviceArray | None = None
         self.slots: dict[int | Degree, int] = {}
 
@@ -61,11 +84,17 @@ class NodeBitmaps:
         Raises:
             MemoryLimitError: They fit the budget or the device no more.
         """
-        first = self._grow(len(labels), most, budget)
-        for slot, label in enumerate(labels, first):
-            bits = self._label_bits(label)
+        self._write({label: self._label_bits(label) for label in labels}, most, budget)
+
+    def _write(
+        self, rows: Mapping[Any, NDArray[np.uint32]], most: int, budget: MemoryBudget
+    ) -> None:
+        if not rows:
+            return
+        first = self._grow(len(rows), most, budget)
+        for slot, bits in enumerate(rows.values(), first):
             self._workspace.write(self._matrix(), bits, slot * self._words)
-        self.slots.update((label, slot) for slot, label in enumerate(labels, first))
+        self.slots.update((key, slot) for slot, key in enumerate(rows, first))
 
     def add_degrees(
         self, looks: Mapping[Degree, float], graph: list[Any], budget: MemoryBudget
@@ -86,12 +115,17 @@ class NodeBitmaps:
         size = (len(self.slots) + len(new)) * self._words * 4
         has_place = size <= budget.remaining * _SHARE_OF_MEMORY
         if new and has_place and known + len(new) <= _MOST_DEGREES:
-            self._make(new, graph, budget)
+            changed = {each: self._changed_bits(each) for each in new}
+            self._make([each for each in new if changed[each] is None], graph, budget)
+            there = {each: bits for each, bits in changed.items() if bits is not None}
+            self._write(there, 2 * len(self.slots), budget)
 
     def _pays(self, degree: Degree) -> bool:
         return self._looks[degree] >= max(_FEWEST_LOOKS, self._node_count * _SHARE_OF_NODES)
 
     def _make(self, degrees: list[Degree], graph: list[Any], budget: MemoryBudget) -> None:
+        if not degrees:
+            return
         workspace = self._workspace
         first = self._grow(len(degrees), 2 * len(self.slots), budget)
         rows = [QueryRow(0, (), None, (each,), ()) for each in degrees]
@@ -101,9 +135,26 @@ class NodeBitmaps:
         CandidateFilter(self._context).check_candidates(arrays, Batch(0, len(rows)), None, made)
         workspace.copy(made, self._matrix(), first * self._words)
         self._context.finish()
+        if self._graph.external_ids is not None:  # it may change
+            host = workspace.download(made).reshape(len(rows), -1)
+            for degree, bits in zip(degrees, host, strict=True):
+                self._on_host[degree] = _HostBits(bits, self._graph.node_changes())
         workspace.release(query, made)
         workspace.trim()
         self.slots.update((degree, slot) for slot, degree in enumerate(degrees, first))
+
+    def _changed_bits(self, degree: Degree) -> NDArray[np.uint32] | None:
+        """Those of an earlier state, changed where nodes have changed; None where all is new."""
+        kept, state = self._on_host.get(degree), self._graph.node_changes()
+        if kept is None:
+            return None
+        nodes = state.since(kept.state)
+        if nodes is None or len(nodes) * _FEW_CHANGED > self._node_count:
+            return None
+        have = nodes[_degrees(self._graph, degree, nodes) >= degree.at_least]
+        bits = with_bits(kept.bits, self._node_count, nodes, have)
+        self._on_host[degree] = _HostBits(bits, state)
+        return bits
 
     def _matrix(self) -> DeviceArray:
         assert self.matrix is not None
@@ -134,3 +185,21 @@ class NodeBitmaps:
             self._workspace.trim()
             budget.release(before - self._workspace.budget.used)
         return known
+
+
+def _degrees(graph: DataGraph, degree: Degree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many relationships of the kind some nodes have."""
+    found = np.zeros(len(nodes), dtype=np.int64)
+    for csr, wanted in (
+        (graph.outgoing.parts, degree.outgoing),
+        (graph.incoming.parts, degree.incoming),
+    ):
+        if not wanted:
+            continue
+        if degree.types is None:
+            found += csr.row_offsets[nodes + 1].astype(np.int64) - csr.row_offsets[nodes]
+            continue
+        for kind in degree.types:
+            _, low, high = run_bounds(csr, nodes, np.full(len(nodes), kind))
+            found += high - low
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
-__all__ = ["CycleKernels", "CycleTasks", "share_of_nodes"]
+__all__ = ["CycleKernels", "CycleTasks", "GroupTasks", "share_of_nodes"]
 
 _MOST_TASK_NODES = 64
 _TASKS_PER_ITEM = 64
@@ -66,6 +66,31 @@ def share_of_nodes(nodes: int, takers: int, tasks_each: int, most: int) -> int:
         most: Nodes of a task at most.
     """
     return max(1, min(most, nodes // (tasks_each * takers)))
+
+
+class GroupTasks:
+    """What kernels have in common whose work groups take tasks of a few nodes.
+
+    Args:
+        context: The device.
+    """
+
+    groups_per_unit: ClassVar[int]
+    """Work groups per compute unit that keep the device busy."""
+    tasks_per_group: ClassVar[int] = 256
+    most_task_nodes: ClassVar[int] = 16
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+
+    @property
+    def most_groups(self) -> int:
+        """Work groups that keep the device busy."""
+        return self._context.info.compute_units * self.groups_per_unit
+
+    def task_nodes(self, nodes: int, groups: int) -> int:
+        """Nodes of a task, of so many that so many groups take."""
+        return share_of_nodes(nodes, groups, self.tasks_per_group, self.most_task_nodes)
 
 
 class CycleKernels:

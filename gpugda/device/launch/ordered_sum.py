@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import check_time
+from gpugda.device.memory.lent import lent
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -43,16 +44,12 @@ class OrderedSum:
         """
         context, total = self._context, np.array([begun])
         with context.lock:
-            kept = context.call("sum of rows", self._buffer, total, cl.mem_flags.READ_WRITE)
+            kept = lent(context, total, writable=True)
             for start in range(0, len(values), _ROWS):
                 check_time()
-                part = np.ascontiguousarray(values[start : start + _ROWS])
-                read = self._buffer(part, cl.mem_flags.READ_ONLY)
+                part = values[start : start + _ROWS]
+                read = lent(context, part)
                 self._kernel.launch_groups(1, len(part), read, kept)
                 context.finish()
             context.call("sum of rows", cl.enqueue_copy, context.queue, total, kept)
         return float(total[0])
-
-    def _buffer(self, array: NDArray[Any], access: int) -> Any:
-        flags = access | cl.mem_flags.USE_HOST_PTR
-        return cl.Buffer(self._context.context, flags, hostbuf=array)

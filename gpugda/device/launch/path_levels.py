@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
 
@@ -45,16 +48,16 @@ class PathRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Longer:
-    """Paths with one relationship more, ``uint32``.
+    """Paths with one relationship more.
 
     Args:
         rows: Where they are.
-        parents: Number of the path that each comes of.
-        taken: The relationship.
+        parents: ``int64``, number of the path that each comes of.
+        taken: ``uint32``, the relationship.
     """
 
     rows: PathRows
-    parents: DeviceArray
+    parents: NDArray[np.int64]
     taken: DeviceArray
 
 
@@ -66,7 +69,7 @@ class PathKernels:
         self._grow = get_kernel(context, _FILE, "grow_level", "bbQQIbbbb")
         self._met = get_kernel(context, _FILE, "find_met", "bIbbQb")
         self._count = get_kernel(context, _FILE, "count_steps_back", "bbbIbbQIb")
-        self._write = get_kernel(context, _FILE, "write_steps_back", "bbbbIbbQQbbbbb")
+        self._write = get_kernel(context, _FILE, "write_steps_back", "bbbbIbbQQbbbb")
 
     def begin(self, sources: DeviceArray, words: int, level: DeviceArray) -> None:
         """Sets bit i at the i-th source."""
@@ -142,7 +145,7 @@ class PathKernels:
             rows: Likewise.
             window: The first path and the one after the last.
             sums: Prefix sums of what `count_back` wrote.
-            longer: Written; with place for what they say.
+            longer: Its arrays on the device are written, in the order of ``parents``.
         """
         first, last = window
         self._write(
@@ -159,6 +162,5 @@ class PathKernels:
             sums,
             longer.rows.nodes,
             longer.rows.searches,
-            longer.parents,
             longer.taken,
         )

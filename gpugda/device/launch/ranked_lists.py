@@ -41,19 +41,28 @@ class RankedRows(NamedTuple):
 
 
 class RankedLists(NamedTuple):
-    """Of both directions.
+    """Of both directions, without loops.
 
     Args:
         outgoing: From starts to ends.
-        incoming: From ends to starts.
+        incoming: From ends to starts; the same rows where relationships have no direction.
         nodes: Nodes that there are.
-        size: Relationships of the type.
+        size: Entries of either.
+        most_above: So many neighbours above it a node has at most, in one list.
+        loops: ``uint32[nodes]``: the loops of each rank; None where there are none.
     """
 
     outgoing: RankedRows
     incoming: RankedRows
     nodes: int
     size: int
+    most_above: int
+    loops: DeviceArray | None
+
+    @property
+    def is_undirected(self) -> bool:
+        """Is each relationship in the lists of both its ends?"""
+        return self.outgoing is self.incoming
 
     @property
     def arguments(self) -> tuple[DeviceArray, ...]:
@@ -61,9 +70,15 @@ class RankedLists(NamedTuple):
         return (*self.outgoing, *self.incoming)
 
     @property
+    def arrays(self) -> tuple[DeviceArray, ...]:
+        """Each once."""
+        rows = self.outgoing if self.is_undirected else self.arguments
+        return (*rows, *([] if self.loops is None else [self.loops]))
+
+    @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return sum(each.nbytes for each in self.arguments)
+        return sum(each.nbytes for each in self.arrays)
 
 
 class RankedKernels:
@@ -77,9 +92,9 @@ class RankedKernels:
 
         self._measure = kernel("measure_nodes", f"{GRAPH}IIQbbb")
         self._write_ranks = kernel("write_ranks", "bIb")
-        self._pack = kernel("pack_ranked", f"{GRAPH}IIbQbIb")
+        self._pack = kernel("pack_ranked", f"{GRAPH}IIbQbIIbb")
         self._unpack = kernel("unpack_ranked", "bQIb")
-        self._write_starts = kernel("write_starts", "bQIIbb")
+        self._write_starts = kernel("write_starts", "bQIIbbb")
 
     def made(
         self,
@@ -88,36 +103,68 @@ class RankedKernels:
         type_id: int | None,
         nodes: int,
         entries: int,
+        *,
+        undirected: bool = False,
     ) -> RankedLists:
         """The lists of a type; None stands for any.
 
         Args:
             workspace: Owns them.
             graph: Arguments for ``GRAPH_PARAMETERS``.
-            type_id: No relationship of it leads from a node to itself.
+            type_id: Of the relationships.
             nodes: Nodes of the data graph.
             entries: Relationships of the data graph, of any type.
+            undirected: Shall one list of each node hold all its relationships?
 
         Raises:
             MemoryLimitError: They do not fit.
         """
-        kind, bits = NONE if type_id is None else type_id, bits_for(nodes)
-        before, ranks = self._ranks(workspace, graph, kind, nodes, 2 * entries)
+        # One number more than there are nodes: that of the ends of a loop.
+        kind, bits = NONE if type_id is None else type_id, bits_for(nodes + 1)
+        before, ranks = self.ranks(workspace, graph, kind, nodes, 2 * entries)
         count = int(workspace.download(before, nodes, 1)[0])
-        numbers = workspace.allocate(max(1, count), np.uint64, "relationships by rank")
-        self._pack(count, *graph, kind, nodes, before, count, ranks, bits, numbers)
+        size = 2 * count if undirected else count
+        numbers = workspace.allocate(max(1, size), np.uint64, "relationships by rank")
+        loops = workspace.allocate(nodes, np.uint32, "loops by rank")
+        most_above = workspace.allocate(1, np.uint32, "longest list by rank")
+        for each in (loops, most_above):
+            workspace.fill(each, 0)
+        packed = (before, count, ranks, bits, undirected, numbers, loops)
+        self._pack(count, *graph, kind, nodes, *packed)
         workspace.release(before, ranks)
         rows = []
-        for _ in range(2):
+        for _ in range(1 if undirected else 2):
             numbers, _beside = self._sort.run(workspace, numbers, None, 2 * bits)
-            rows.append(self._rows(workspace, numbers, nodes, count, bits))
-        workspace.release(numbers)
-        return RankedLists(rows[0], rows[1], nodes, count)
+            rows.append(self._rows(workspace, numbers, nodes, size, bits, most_above))
+        found = RankedLists(
+            rows[0],
+            rows[-1],
+            nodes,
+            int(workspace.download(rows[0].starts, nodes, 1)[0]),
+            int(workspace.download(most_above)[0]),
+            loops,
+        )
+        workspace.release(numbers, most_above)
+        if found.size < size:
+            return found
+        workspace.release(loops)
+        return found._replace(loops=None)
 
-    def _ranks(
+    def ranks(
         self, workspace: Workspace, graph: Sequence[Any], kind: int, nodes: int, most: int
     ) -> tuple[DeviceArray, DeviceArray]:
-        """Outgoing entries of the nodes before each, in ``uint64``; and the nodes' ranks."""
+        """Outgoing entries of the nodes before each, and the nodes' ranks.
+
+        Args:
+            workspace: Owns them: ``uint64[nodes + 1]`` and ``uint32[nodes]``.
+            graph: Arguments for ``GRAPH_PARAMETERS``, of which no entry is looked at.
+            kind: A type, or NONE for any.
+            nodes: Nodes of the data graph.
+            most: Relationships of a node, at most.
+
+        Raises:
+            MemoryLimitError: They do not fit.
+        """
         lengths = workspace.allocate(nodes, np.uint32, "lengths of lists")
         keys = workspace.allocate(nodes, np.uint64, "degrees")
         order: DeviceArray | None = workspace.allocate(nodes, np.uint32, "nodes by degree")
@@ -131,12 +178,22 @@ class RankedKernels:
         return before, ranks
 
     def _rows(
-        self, workspace: Workspace, numbers: DeviceArray, nodes: int, count: int, bits: int
+        self,
+        workspace: Workspace,
+        numbers: DeviceArray,
+        nodes: int,
+        count: int,
+        bits: int,
+        most_above: DeviceArray,
     ) -> RankedRows:
         """Of sorted numbers, which are turned then."""
         starts = workspace.allocate(nodes + 1, np.uint32, "lists by rank")
         middles = workspace.allocate(nodes, np.uint32, "lists by rank")
         neighbours = workspace.allocate(max(1, count), np.uint32, "lists by rank")
-        self._write_starts(nodes + 1, numbers, count, bits, nodes, starts, middles)
-        self._unpack(count, numbers, count, bits, neighbours)
+        self._write_starts(nodes + 1, numbers, count, bits, nodes, starts, middles, most_above)
+        self.unpack(numbers, count, bits, neighbours)
         return RankedRows(neighbours, starts, middles)
+
+    def unpack(self, numbers: DeviceArray, count: int, bits: int, neighbours: DeviceArray) -> None:
+        """Writes the lowest bits of so many numbers to ``neighbours``; numbers are turned then."""
+        self._unpack(count, numbers, count, bits, neighbours)

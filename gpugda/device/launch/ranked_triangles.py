@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.cycle_tasks import share_of_nodes
+from gpugda.device.launch.cycle_tasks import GroupTasks
 from gpugda.device.launch.ranked_lists import RANKED
 from gpugda.device.program import get_kernel
 
@@ -12,40 +12,47 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.device.memory.buffers import DeviceArray
 
 __all__ = ["RankedTriangleKernels"]
 
 _FILE = "ranked_triangles.cl"
-_GROUPS_PER_UNIT = 16
-_TASKS_PER_GROUP = 256
-_MOST_TASK_NODES = 16
 
 
-class RankedTriangleKernels:
+class RankedTriangleKernels(GroupTasks):
     """Counts them from their lowest nodes."""
 
+    groups_per_unit = 16
+
     def __init__(self, context: DeviceContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._count = get_kernel(context, _FILE, "count_ranked_triangles", f"{RANKED}IIQIIbb")
+        self._count_loops = get_kernel(context, _FILE, "count_loop_triangles", f"{RANKED}IIQIIbbb")
 
-    @property
-    def groups(self) -> int:
-        """Work groups that keep the device busy: as many sums there are."""
-        return self._context.info.compute_units * _GROUPS_PER_UNIT
-
-    def task_nodes(self, nodes: int) -> int:
-        """Nodes of a task."""
-        return share_of_nodes(nodes, self.groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
-
-    def count(self, lists: RankedLists, weights: int, tasks: CycleTasks, *, looks_up: bool) -> None:
+    def count(
+        self,
+        lists: RankedLists,
+        weights: int,
+        tasks: CycleTasks,
+        loops: DeviceArray | None = None,
+        *,
+        looks_up: bool,
+    ) -> None:
         """Takes tasks; adds what they count to ``totals``.
 
         Args:
             lists: Of the type of all relationships.
             weights: Embeddings per kind of triangle, see the kernel.
-            tasks: What is done, without scratch.
+            tasks: What is done, without scratch; `most_groups` take them.
+            loops: Of each rank: a triangle counts as often as its nodes have loops. None: once.
             looks_up: May nodes have parallel relationships?
         """
-        whom = (lists.nodes, self.task_nodes(lists.nodes), tasks.most_work)
+        groups = self.most_groups
+        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
         arrays = (tasks.counters, tasks.totals)
-        self._count.launch_groups(self.groups, *lists.arguments, *whom, weights, looks_up, *arrays)
+        if loops is None:
+            how = (weights, looks_up)
+            self._count.launch_groups(groups, *lists.arguments, *whom, *how, *arrays)
+        else:
+            how_often = (weights, looks_up, loops)
+            self._count_loops.launch_groups(groups, *lists.arguments, *whom, *how_often, *arrays)

@@ -1,4 +1,4 @@
-"""Counting directed cycles of four nodes; launcher of ``ring_squares.cl``."""
+"""Counting cycles of four nodes in ranked lists; launcher of ``ring_squares.cl``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpugda.device.launch.cycle_tasks import share_of_nodes
+from gpugda.device.launch.cycle_tasks import GroupTasks
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.ranked_lists import RANKED
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from gpugda.device.context import DeviceContext
@@ -22,10 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["RingSquareKernels", "Ways"]
 
 _FILE = "ring_squares.cl"
-_GROUPS_PER_UNIT = 8
 _WALKING_GROUPS_PER_UNIT = 32
-_TASKS_PER_GROUP = 256
-_MOST_TASK_NODES = 16
+_MARKS, _ADDS, _PAIRS = 0, 1, 3
 
 
 class Ways(NamedTuple):
@@ -42,31 +42,25 @@ class Ways(NamedTuple):
     of_nodes: NDArray[np.uint64]
 
 
-class RingSquareKernels:
-    """Counts, and corrects, embeddings."""
+class RingSquareKernels(GroupTasks):
+    """Counts, and corrects, embeddings. Nodes of the highest ranks take longest."""
+
+    groups_per_unit = 8
 
     def __init__(self, context: DeviceContext) -> None:
-        self._context, self._sums = context, PrefixSum(context)
+        super().__init__(context)
+        self._sums = PrefixSum(context)
         self._measure = get_kernel(context, _FILE, "measure_links", "bbbIIb")
         self._take_ways = get_kernel(context, _FILE, "take_ways", "bbIb")
         self._walk = get_kernel(context, _FILE, "walk_links", "bbbIIIIbb")
         self._clear = get_kernel(context, _FILE, "clear_marks", "bQ")
-        self._count = get_kernel(context, _FILE, "count_ring_squares", f"{RANKED}IIIQbbb")
-        self._correct = get_kernel(context, _FILE, "correct_ring_squares", f"{RANKED}Ib")
-
-    @property
-    def most_groups(self) -> int:
-        """Work groups that take tasks and keep the device busy."""
-        return self._context.info.compute_units * _GROUPS_PER_UNIT
+        self._count = get_kernel(context, _FILE, "count_ring_squares", f"{RANKED}IIIIQbbb")
+        self._correct = get_kernel(context, _FILE, "correct_ring_squares", f"{RANKED}IIbb")
 
     @property
     def walking_groups(self) -> int:
         """Work groups that walk together: as many totals there are."""
         return self._context.info.compute_units * _WALKING_GROUPS_PER_UNIT
-
-    def task_nodes(self, nodes: int, groups: int) -> int:
-        """Nodes of a task: those of the highest ranks take longest."""
-        return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def ways(self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int) -> Ways:
         """The ways from the first nodes, which have so many entries.
@@ -86,7 +80,7 @@ class RingSquareKernels:
     def batch(
         self,
         lists: RankedLists,
-        ways: tuple[Ways, Ways],
+        ways: Sequence[Ways],
         nodes: range,
         marks: DeviceArray,
         totals: DeviceArray,
@@ -95,16 +89,19 @@ class RingSquareKernels:
 
         Args:
             lists: Of the type of all relationships.
-            ways: Outgoing and incoming ones.
+            ways: Outgoing and incoming ones; once where they are the same.
             nodes: Among the first ones.
             marks: ``uint32``, for each of them one per node; zero before and after.
             totals: ``uint64``, one for each work group.
         """
         groups = totals.count
-        for adds, each in enumerate(ways):
+        walks = (
+            ((_PAIRS, ways[0]),) if lists.is_undirected else zip((_MARKS, _ADDS), ways, strict=True)
+        )
+        for what, each in walks:
             rows = (each.rows.neighbours, each.rows.starts, each.sums)
             whom = (nodes.start, nodes.stop, lists.nodes)
-            self._walk.launch_groups(groups, *rows, *whom, adds, marks, totals)
+            self._walk.launch_groups(groups, *rows, *whom, what, marks, totals)
         used = len(nodes) * lists.nodes
         self._clear(used, marks, used)
 
@@ -117,10 +114,12 @@ class RingSquareKernels:
             groups: Work groups.
             tasks: What is done; for each group as many words of scratch as there are nodes.
         """
-        whom = (first, lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
+        task_nodes = self.task_nodes(lists.nodes, groups)
+        whom = (first, lists.nodes, lists.is_undirected, task_nodes, tasks.most_work)
         arrays = (tasks.scratch, tasks.counters, tasks.totals)
         self._count.launch_groups(groups, *lists.arguments, *whom, *arrays)
 
     def correct(self, lists: RankedLists, totals: DeviceArray) -> None:
-        """Adds what these counts are wrong by, modulo 2**64."""
-        self._correct.launch_groups(totals.count, *lists.arguments, lists.nodes, totals)
+        """Adds what these counts are wrong by, modulo 2**64, but for triangles with a loop."""
+        whom = (lists.nodes, lists.is_undirected, lists.loops)
+        self._correct.launch_groups(totals.count, *lists.arguments, *whom, totals)

@@ -8,6 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import check_time
+from gpugda.device.memory.lent import lent
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = ["RunningMeans"]
 
 _FILE: Final = "running_means.cl"
 _PARAMETERS: Final = "QIbbb"
+_SCRATCH: Final = 1024
+"""Rows that the kernel takes in lanes together."""
 _ROWS: Final = 1 << 24
 """Of a launch: a query is stopped between launches."""
 
@@ -34,6 +37,7 @@ class RunningMeans:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
+        self._mean = get_kernel(context, _FILE, "running_mean", "QIIbbb")
         self._means = get_kernel(context, _FILE, "running_means", _PARAMETERS)
         self._infinite = get_kernel(context, _FILE, "infinite_means", _PARAMETERS)
 
@@ -43,6 +47,7 @@ class RunningMeans:
         groups: int,
         *,
         infinite: bool = False,
+        squares: bool = True,
     ) -> NDArray[np.float64]:
         """Per group three numbers: its count, its mean and its squared differences.
 
@@ -50,31 +55,32 @@ class RunningMeans:
             rows: Some at a time: of each an ``int64`` or ``float64``, and its group.
             groups: How many there are.
             infinite: Shall an infinite mean stay as it is? There are no squares then.
+            squares: Are squares asked for? Else they may be anything.
 
         Raises:
             DeviceError: A launch failed.
             QueryTimeoutError: The time is up.
         """
         context = self._context
-        kernel = self._infinite if infinite else self._means
         states = np.zeros((groups, 3))
         with context.lock:
-            kept = context.call("means of rows", self._buffer, states, cl.mem_flags.READ_WRITE)
+            kept = lent(context, states, writable=True)
+            scratch = lent(context, np.empty(_SCRATCH), writable=True)
             for values, group_of in rows:
                 for start in range(0, len(values), _ROWS):
                     check_time()
                     part = slice(start, start + _ROWS)
-                    owners = None if groups == 1 else self._read(group_of[part])
-                    raw = values[part]
-                    is_integer = int(raw.dtype == np.int64)
-                    kernel.launch_groups(1, len(raw), is_integer, owners, self._read(raw), kept)
+                    read, head = lent(context, values[part]), self._head(values[part])
+                    if groups == 1 and not infinite:
+                        self._mean.launch_groups(1, *head, int(squares), read, kept, scratch)
+                    else:
+                        kernel = self._infinite if infinite else self._means
+                        owners = None if groups == 1 else lent(context, group_of[part])
+                        kernel.launch_groups(1, *head, owners, read, kept)
                     context.finish()
             context.call("means of rows", cl.enqueue_copy, context.queue, states, kept)
         return states
 
-    def _read(self, array: NDArray[Any]) -> Any:
-        return self._buffer(np.ascontiguousarray(array), cl.mem_flags.READ_ONLY)
-
-    def _buffer(self, array: NDArray[Any], access: int) -> Any:
-        flags = access | cl.mem_flags.USE_HOST_PTR
-        return cl.Buffer(self._context.context, flags, hostbuf=array)
+    def _head(self, values: NDArray[Any]) -> tuple[int, int]:
+        """What every kernel begins with: how many rows, and whether they are integers."""
+        return len(values), int(values.dtype == np.int64)

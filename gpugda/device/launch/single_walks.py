@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyopencl as cl
-
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.candidate_filter import FilterArrays
@@ -37,12 +32,6 @@ class SingleWalkKernels:
     def item_count(self) -> int:
         """Work items that count."""
         return self._context.info.compute_units * self._context.profile.task_items_per_unit
-
-    def lent(self, array: NDArray[np.uint32]) -> Any:
-        """An array as a CPU reads it where it lies; until nobody does, the device is waited for."""
-        context, flags = self._context, cl.mem_flags
-        how = flags.READ_ONLY | flags.USE_HOST_PTR
-        return context.call("lending", cl.Buffer, context.context, how, hostbuf=array)
 
     def count(
         self,

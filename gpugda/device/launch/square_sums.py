@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.device.launch.cycle_tasks import share_of_nodes
+from gpugda.device.launch.cycle_tasks import GroupTasks
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ __all__ = ["SquareArrays", "SquareSumKernels"]
 
 _FILE = "square_sums.cl"
 _SQUARE = f"{GRAPH}bbIbI"
-_GROUPS_PER_UNIT = 4
-_TASKS_PER_GROUP = 64
-_MOST_TASK_NODES = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,11 +51,13 @@ class SquareArrays:
         return *arrays.graph, self.words, *masks, self.matrix, arrays.words, arrays.node_count
 
 
-class SquareSumKernels:
+class SquareSumKernels(GroupTasks):
     """Adds up squares by the node in the place of 0."""
 
+    groups_per_unit, tasks_per_group, most_task_nodes = 4, 64, 64
+
     def __init__(self, context: DeviceContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._sum = get_kernel(context, _FILE, "sum_squares", f"{_SQUARE}IbIIIQbbbQ")
         self._measure = get_kernel(context, _FILE, "measure_odd_ends", f"{_SQUARE}Ib")
         self._correct = get_kernel(context, _FILE, "correct_square_sums", f"{_SQUARE}IbIIbbQ")
@@ -67,17 +66,12 @@ class SquareSumKernels:
     def most_groups(self) -> int:
         """Work groups that keep the device busy."""
         profile = self._context.profile
-        is_single = profile.group_size == 1
-        each = profile.task_items_per_unit if is_single else _GROUPS_PER_UNIT
+        each = profile.task_items_per_unit if profile.group_size == 1 else self.groups_per_unit
         return self._context.info.compute_units * each
 
     def group_words(self, nodes: int) -> int:
         """Words of scratch of a work group."""
         return 2 * nodes + 1 if self._context.profile.group_size == 1 else nodes
-
-    def task_nodes(self, listed: int, groups: int) -> int:
-        """Nodes of a task."""
-        return share_of_nodes(listed, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def sum(
         self,

@@ -10,7 +10,7 @@ import pyopencl as cl
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.arrays import DeviceArray
@@ -87,14 +87,25 @@ class PageLocked:
             return known[1]
         if not 0 < values.nbytes <= self._left:
             return values
-        try:
-            copy = self._copied(values)
-        except (DeviceError, MemoryError):
-            self._left = 0
+        copy = self.empty(values.size, values.dtype)
+        if copy is None:
             return values
-        self._left -= values.nbytes
+        np.copyto(copy, values)
         self._copies[id(values)] = (values, copy)
         return copy
+
+    def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
+        """An array of its own, which lives as long as the copies; None where there is no room."""
+        size = count * np.dtype(dtype).itemsize
+        if not 0 < size <= self._left:
+            return None
+        try:
+            made = self._mapped(count, np.dtype(dtype))
+        except (DeviceError, MemoryError):
+            self._left = 0
+            return None
+        self._left -= size
+        return made
 
     def close(self) -> None:
         """Frees the copies; nobody may be reading them."""
@@ -103,23 +114,15 @@ class PageLocked:
             buffer.release()
         self._buffers.clear()
 
-    def _copied(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _mapped(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         context = self._context
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-        doing = "allocating page-locked memory"
-        buffer = context.call(doing, cl.Buffer, context.context, flags, values.nbytes)
+        doing, size = "allocating page-locked memory", count * dtype.itemsize
+        buffer = context.call(doing, cl.Buffer, context.context, flags, size)
         access = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped: NDArray[Any]
         mapped, _ = context.call(
-            doing,
-            cl.enqueue_map_buffer,
-            context.queue,
-            buffer,
-            access,
-            0,
-            values.shape,
-            values.dtype,
+            doing, cl.enqueue_map_buffer, context.queue, buffer, access, 0, (count,), dtype
         )
-        np.copyto(mapped, values)
         self._buffers.append(buffer)
-        copy: NDArray[Any] = mapped
-        return copy
+        return mapped

@@ -13,7 +13,13 @@ from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, added, too_
 from gpugda.execute.batch import Batch, joined_weights, whether_only
 from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
-from gpugda.execute.nan_identity import holds_nan, nan_identity, owner_name
+from gpugda.execute.nan_identity import (
+    evaluate_owned,
+    holds_nan,
+    owner_name,
+    refuse_lists,
+    row_identity,
+)
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.looked_up_count import looked_up_count
 from gpugda.execute.row_table import RowTable, stacked
@@ -169,10 +175,16 @@ class Aggregate(Operator):
         environment = context.environment(batch)
         columns: list[Operand] = []
         for key in (*self.keys, *(ast.Variable(Span(0, 0), name) for name in carried)):
-            operand = evaluate_operand(key, environment)
-            columns += [operand, nan_identity(key, operand, environment, seen)]
+            operand = evaluate_owned(key, environment)
+            if owner_name(key) is None:
+                refuse_lists(operand)
+            columns += [operand, row_identity(operand, seen)]
         for each in self.aggregates:
-            columns += [evaluate_operand(a, environment) for a in arguments_of(each)]
+            arguments = arguments_of(each)
+            columns += [evaluate_owned(argument, environment) for argument in arguments]
+            once = isinstance(each, ast.FunctionCall) and each.distinct
+            if once and owner_name(arguments[0]) is None:
+                refuse_lists(columns[-len(arguments)])
         return RowTable(batch.row_count, tuple(columns))
 
     def _tells_rows(self, table: RowTable, carried: tuple[str, ...]) -> bool:

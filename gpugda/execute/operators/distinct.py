@@ -10,13 +10,13 @@ import numpy as np
 from gpugda.execute.batch import joined
 from gpugda.execute.grouping import first_rows
 from gpugda.execute.memory import ResultRoom
-from gpugda.execute.nan_identity import row_identity
+from gpugda.execute.nan_identity import owner_name, refuse_lists, row_identity
 from gpugda.execute.operator import Operator
+from gpugda.execute.operators.project import Project
 from gpugda.execute.row_table import RowTable, stacked
-from gpugda.expressions.operands import as_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
@@ -36,30 +36,26 @@ class Distinct(Operator):
     Args:
         child: Rows.
         bounds: What is taken of the rows, where that is known: then none waits for others.
-        owners: By column, the node or relationship whose property it is, hidden in the batches:
-            its NaN is the same as long as the owner is.
     """
 
-    def __init__(
-        self,
-        child: Operator,
-        bounds: RowBounds | None = None,
-        owners: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, child: Operator, bounds: RowBounds | None = None) -> None:
         self.children = (child,)
         self.columns = child.columns
         self.bounds = bounds
-        self.owners = owners or {}
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         at_once = self.bounds is not None and self.bounds.stop(context) is not None
-        seen = _Seen(self.owners)
+        seen = _Seen()
+        stored = self._stored()
         waiting: list[Batch] = []
         count = 0
         for batch in self.children[0].batches(context.for_some(None)):
             if batch.distinct:
                 yield replace(batch, weights=None)
                 continue
+            for name, column in batch.columns.items():
+                if name not in stored:
+                    refuse_lists(column)
             waiting.append(seen.once(batch))
             count += waiting[-1].row_count
             if at_once or count > max(_MERGE_ROWS, seen.row_count):
@@ -67,6 +63,12 @@ class Distinct(Operator):
                 waiting, count = [], 0
         if waiting:
             yield seen.new(waiting)
+
+    def _stored(self) -> frozenset[str]:
+        """The columns that are properties as they are stored."""
+        (child,) = self.children
+        items = child.items if isinstance(child, Project) else ()
+        return frozenset(each.name for each in items if owner_name(each.expression) is not None)
 
     def describe(self) -> str:
         """As the class."""
@@ -76,8 +78,7 @@ class Distinct(Operator):
 class _Seen:
     """The distinct rows so far."""
 
-    def __init__(self, owners: Mapping[str, str]) -> None:
-        self._owners = owners
+    def __init__(self) -> None:
         self._table: RowTable | None = None
         self._numbered = 0
         self._room = ResultRoom(copied=True)
@@ -110,9 +111,6 @@ class _Seen:
     def _keys(self, batch: Batch) -> list[Operand]:
         """The columns, and what tells the NaNs of each apart."""
         keys = list(batch.columns.values())
-        for name, operand in batch.columns.items():
-            owner = batch.hidden.get(self._owners.get(name, ""))
-            column = None if owner is None else as_column(owner, batch.row_count)
-            keys.append(row_identity(operand, self._numbered, column))
+        keys += [row_identity(each, self._numbered) for each in batch.columns.values()]
         self._numbered += batch.row_count
         return keys

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
+from gpugda.execute.nan_identity import evaluate_owned
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.shown import text_of
-from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.query.ast import Variable
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ class Project(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
             environment = context.environment(batch)
-            made = {
-                item.name: evaluate_operand(item.expression, environment) for item in self.items
-            }
+            made = {item.name: evaluate_owned(item.expression, environment) for item in self.items}
             before = {**batch.columns} if self.keeps else batch.carried
             hidden = {name: batch.columns[name] for name in self.hidden if name in batch.columns}
             columns = {**before, **made} if self.keeps else {**made, **before}

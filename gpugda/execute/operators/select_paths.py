@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.errors import CypherTypeError
 from gpugda.execute.batch import CARRIED, Batch, in_batches, joined
+from gpugda.execute.equal_rows import EqualRows
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.apply import numbered, owners_of
 from gpugda.execute.seeds import entity_column
@@ -30,11 +31,14 @@ __all__ = ["SelectPaths"]
 class SelectPaths(Operator):
     """Each row with the shortest of its paths, for each pair of ends.
 
+    Rows that are equal in what the subquery reads share the paths of one of them.
+
     Args:
         child: Rows.
         sub: Finds all paths; its argument is rows.
         asked: Which paths.
         added: Columns that it adds.
+        read: Columns of a row that the subquery reads.
         depth: How many subqueries there are around this one.
     """
 
@@ -44,12 +48,14 @@ class SelectPaths(Operator):
         sub: Operator,
         asked: LogicalSelectPaths,
         added: tuple[str, ...],
+        read: tuple[str, ...],
         *,
         depth: int,
     ) -> None:
         self.children = (child, sub)
         self.asked = asked
         self.added = added
+        self.read = read
         self.columns = (*child.columns, *added)
         self.owner = f"{CARRIED}{depth}"
 
@@ -59,14 +65,20 @@ class SelectPaths(Operator):
             if not batch.row_count:
                 continue
             most = self._most(context)
-            inner = context.within(numbered(batch, self.owner, None))
+            equal = EqualRows(batch, self.read) if self.asked.steady else None
+            given = batch if equal is None else batch.take(equal.firsts)
+            inner = context.within(numbered(given, self.owner, None))
             kept: Batch | None = None
             for found in in_batches(sub.batches(inner)):
                 # What is left out now is left out of all: memory holds what is taken so far.
                 both = found if kept is None else joined([kept, found])
                 kept = both.take(self._taken(both, most))
             if kept is not None and kept.row_count:
-                made = batch.take(owners_of(kept, self.owner))
+                rows = owners_of(kept, self.owner)
+                if equal is not None:
+                    places, rows = equal.rows_of(rows)
+                    kept = kept.take(places)
+                made = batch.take(rows)
                 yield made.adding({name: kept.columns[name] for name in self.added})
 
     def _most(self, context: ExecutionContext) -> int:

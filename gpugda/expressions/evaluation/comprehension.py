@@ -65,18 +65,18 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
         return Evaluated(column, joined_faults(parts, [each.faults for each in made]))
     exploded = lists.exploded()
     name, row_count = node.variable.name, evaluator.row_count
-    elements, rows = exploded.elements, exploded.rows
+    elements, rows, counts = exploded.elements, exploded.rows, exploded.counts
     if node.where is not None:
         truth = evaluator.inner(rows, {name: elements}).truth(node.where)
         faults += faults_of_rows(truth.faults, True, rows, row_count)
         kept = np.flatnonzero(np.broadcast_to(truth.holds, len(rows)))
         elements, rows = elements.take(kept), rows[kept]
+        counts = np.bincount(rows, minlength=row_count)
     inner = evaluator.inner(rows, {name: elements})
     result = Evaluated(elements)
     if node.projection is not None:
         result = inner.value(node.projection)
         faults += faults_of_rows(result.faults, True, rows, row_count)
-    counts = np.bincount(rows, minlength=row_count)
     column = _lists(inner, node.projection, result, counts, exploded.valid)
     return Evaluated(column, faults)
 
@@ -130,8 +130,9 @@ def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
     holds, fails = (np.broadcast_to(each, len(rows)) for each in (truth.holds, truth.fails))
     deciding = fails if node.quantifier is ListQuantifier.ALL else holds
     needed = 2 if node.quantifier is ListQuantifier.SINGLE else 1
-    before = _before(deciding, exploded)
-    faults += faults_of_rows(truth.faults, before < needed, rows, row_count)
+    if truth.faults:
+        before = _before(deciding, exploded)
+        faults += faults_of_rows(truth.faults, before < needed, rows, row_count)
     unknown = np.bincount(rows[~holds & ~fails], minlength=row_count) > 0
     decided = np.bincount(rows[deciding], minlength=row_count)
     outcome = _outcome(node.quantifier, decided, unknown)

@@ -70,6 +70,17 @@ class Lists:
     counts: NDArray[np.int64]
     valid: Flags
 
+    def _one_after_the_other(self) -> Column | None:
+        """The elements where each row has the next list, as collected ones have; else None."""
+        places = self.places
+        if self.valid is not True or not len(places):
+            return None
+        if not (np.diff(places) == 1).all():
+            return None
+        column, part = self.column, slice(self.firsts[places[0]], self.firsts[places[-1] + 1])
+        valid = None if column.valid is None else column.valid[part]
+        return Column(column.kind, column.values[part], valid, column.dictionary)
+
     def at(self, rows: NDArray[np.int64], position: int) -> Column:
         """The elements at one position of the lists of rows that have one there."""
         return self.column.take(self.firsts[self.places[rows]] + position)
@@ -78,6 +89,8 @@ class Lists:
         """All elements."""
         counts = self.counts
         rows = np.repeat(np.arange(len(counts)), counts)
+        if (elements := self._one_after_the_other()) is not None:
+            return Exploded(elements, rows, counts, self.valid)
         inside = places_in_runs(counts)
         elements = self.column.take(self.firsts[self.places[rows]] + inside)
         return Exploded(elements, rows, counts, self.valid)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary
+from gpugda.expressions.evaluation.text_calls import text_call
 from gpugda.expressions.functions.rounding import round_numbers
 from gpugda.expressions.list_columns import element_at, part_of
 from gpugda.expressions.lists import ColumnLists, EntityLists, PathRows, nodes_of_paths
@@ -30,6 +31,9 @@ def fast_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
         return None
     if name == "round":
         return _round(arguments)
+    texts = text_call(name, arguments)
+    if texts is not None:
+        return Evaluated(texts, arguments[0].faults)
     if len(arguments) != 1:
         return None
     column, faults = arguments[0].operand, arguments[0].faults

@@ -1,4 +1,4 @@
-"""All functions and aggregates by name; their modules are loaded when one is first looked for."""
+"""All functions and aggregates by name; modules are loaded until one has the name looked for."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Aggregate", "Function", "find_aggregate", "find_function", "listed"]
 
-_MODULES: Final = (
-    *("conversion", "lists", "mathematical", "scalar", "spatial", "temporal", "text"),
-    *("apoc.lists", "apoc.maps", "apoc.texts"),
-)
+_APOC: Final = "apoc."
+_MODULES: Final = ("scalar", "lists", "conversion", "text", "mathematical", "spatial", "temporal")
+_APOC_MODULES: Final = ("apoc.lists", "apoc.maps", "apoc.texts")
 
 
 @cache
-def _functions() -> dict[str, Function]:
-    modules = [import_module(f"{__name__}.{name}") for name in _MODULES]
-    return {each.name.lower(): each for module in modules for each in module.FUNCTIONS}
+def _functions(module: str) -> dict[str, Function]:
+    return {each.name.lower(): each for each in import_module(f"{__name__}.{module}").FUNCTIONS}
 
 
 @cache
@@ -33,8 +31,12 @@ def _aggregates() -> dict[str, Aggregate]:
 
 def find_function(name: str, version: int = 5) -> Function | None:
     """The function of a name, in any case of letters, that a version of Cypher has."""
-    found = _functions().get(name.lower())
-    return found if found is not None and version in found.cypher_versions else None
+    lower = name.lower()
+    for module in _APOC_MODULES if lower.startswith(_APOC) else _MODULES:
+        found = _functions(module).get(lower)
+        if found is not None:
+            return found if version in found.cypher_versions else None
+    return None
 
 
 def find_aggregate(name: str) -> Aggregate | None:
@@ -44,5 +46,7 @@ def find_aggregate(name: str) -> Aggregate | None:
 
 def listed() -> Iterator[Function | Aggregate]:
     """All functions and aggregates by name, for the documentation."""
-    everything: list[Function | Aggregate] = [*_functions().values(), *_aggregates().values()]
+    everything: list[Function | Aggregate] = list(_aggregates().values())
+    for module in (*_MODULES, *_APOC_MODULES):
+        everything.extend(_functions(module).values())
     yield from sorted(everything, key=lambda each: each.name.lower())

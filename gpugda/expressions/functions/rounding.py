@@ -35,6 +35,8 @@ _LARGEST_SCALED: Final = 2.0**40
 _NEAR_TIE: Final = 1e-3
 """Far more than what a float below `_LARGEST_SCALED` is off after a multiplication."""
 _MOST_ALONE: Final = 1 << 10
+_BLOCK: Final = 1 << 13
+"""Numbers that stay in the processor's cache."""
 
 
 def round_number(given: Any, precision: Any = 0, mode: Any = None) -> float:
@@ -73,7 +75,7 @@ def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | N
     below = np.floor(scaled)
     rest = scaled - below
     # What is no tie rounds to a quotient of two integers, and division is exact to the last bit.
-    found = np.copysign((below + (rest > 0.5)) / power, values)
+    found = np.copysign((below + (rest > 0.5)) / power, values) + 0.0  # no negative zero
     doubtful = ~(scaled < _LARGEST_SCALED) | (np.abs(rest - 0.5) < _NEAR_TIE)
     alone = np.flatnonzero(doubtful)
     if len(alone) > _MOST_ALONE:
@@ -84,9 +86,22 @@ def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | N
 
 def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The nearest whole numbers, ties up, within 64 bits; what is not finite stays."""
-    below = np.floor(values)
-    nearest = below + (values - below >= 0.5) + 0.0  # no negative zero
-    return np.where(np.isfinite(values), np.clip(nearest, -(2.0**63), 2.0**63), values)
+    found, rest = np.empty_like(values), np.empty(min(len(values), _BLOCK))
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        nearest, above = found[start : start + _BLOCK], rest[: len(block)]
+        np.floor(block, out=nearest)
+        np.subtract(block, nearest, out=above)
+        above += above  # from 1 on where it is half or more, exactly
+        np.floor(above, out=above)
+        np.minimum(above, 1.0, out=above)  # just below a whole number the rest is rounded to 1
+        nearest += above
+        nearest += 0.0  # no negative zero
+        np.abs(nearest, out=above)
+        if not above.max() < 2.0**63:
+            inside = np.clip(nearest, -(2.0**63), 2.0**63)
+            np.copyto(nearest, np.where(np.isfinite(block), inside, block))
+    return found
 
 
 def _rule(mode: Any) -> str:
@@ -107,8 +122,8 @@ def _rounded(number: float, places: int, rule: str) -> float:
     exact = decimal.Decimal(repr(number))
     exponent = exact.as_tuple().exponent
     if not isinstance(exponent, int) or -exponent <= places:
-        return number
+        return number + 0.0  # digits have no negative zero
     step = decimal.Decimal(1).scaleb(-places, _WIDE)
     if not rule:
         raise CypherExecutionError(f"round() of {number} to {places} places would change it")
-    return float(exact.quantize(step, rule, _WIDE))
+    return float(exact.quantize(step, rule, _WIDE)) + 0.0

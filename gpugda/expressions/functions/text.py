@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.context import Context
 
-__all__ = ["FUNCTIONS", "normal_form", "trimmed"]
+__all__ = ["BLANKS", "FUNCTIONS", "normal_form", "trimmed"]
 
-_BLANKS = (
+BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
     "\u200a\u2028\u2029\u205f\u3000"
 )
@@ -35,7 +35,7 @@ def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string"
 
 # ------------------------------------------------------------------ trimming
 def _trim(name: str, strip: Callable[[str, str], str]) -> Function:
-    def evaluated(text: Any, characters: Any = _BLANKS) -> str:
+    def evaluated(text: Any, characters: Any = BLANKS) -> str:
         return strip(string(f"{name}()", text), string(f"{name}()", characters))
 
     return Function(name, signature("string, string -> string", 1), evaluated)
@@ -62,7 +62,7 @@ def trimmed(side: str, characters: Any, text: Any) -> str | None:
     if characters is None or text is None:
         return None
     if characters is ...:
-        return _STRIPS[side](string("trim()", text), _BLANKS)
+        return _STRIPS[side](string("trim()", text), BLANKS)
     if len(string("trim()", characters)) != 1:
         raise CypherArgumentError(f"trim() takes away one character, not {characters!r}")
     return _STRIPS[side](string("trim()", text), characters)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.memory import check_room
@@ -14,6 +13,7 @@ from gpugda.match.extend.report import describe_attempt
 from gpugda.match.need import Rows
 from gpugda.match.special.cycles import find_cycle
 from gpugda.match.special.square_sums import find_square_at
+from gpugda.match.special.triangle_sums import adds_triangles_up, find_triangle_at
 from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
@@ -99,8 +99,9 @@ class Attempts:
         pattern, masks = query.bound, query.masks
         if not run.placement.is_whole:
             return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
-        rows, cycle, square = query.made.corrections, _is_cycle, _is_square
-        return CountProblem(pattern, graph, masks, candidates, nodes, cycle, square, rows)
+        adds_up = _adds_up_any if adds_triangles_up(run.graph) else _adds_up_squares
+        rows = query.made.corrections
+        return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, adds_up, rows)
 
     def _searches_again(self, before: float | None) -> bool:
         """Was it joined now, which took so long that a plan may pay when it comes again?"""
@@ -158,12 +159,12 @@ class Attempts:
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
         if not at_once:
             check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
-        started = time.perf_counter()
+        started = run.graph.context.clock()
         with run.stage("join"):
             joined.windows.count_all(at_once=at_once)
         if joined.windows.counted is None:
             return None
-        self._joins.query.took = time.perf_counter() - started
+        self._joins.query.took = run.graph.context.clock() - started
         return joined
 
     def _groups(self, run: Run) -> Embeddings:
@@ -172,13 +173,13 @@ class Attempts:
         wanted = Rows(frozenset(grouped.nodes), frozenset())
         joined = joins.joined(Join(), wanted, counting=False)
         check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
-        started = time.perf_counter()
+        started = run.graph.context.clock()
         rows = joins.grouped(grouped, joined)
         query = joins.query
         ended = partial(joins.judge, joined, plan_key(self._goal, self._thresholds), started)
         core = PreparedCore(query.bound, query.masks.comparisons, joined, rows, ended)
         (found,) = groups_of_rows(run, core, grouped)
-        query.took = time.perf_counter() - started
+        query.took = run.graph.context.clock() - started
         return found
 
 
@@ -187,5 +188,15 @@ def _is_cycle(problem: CountProblem) -> bool:
     return find_cycle(problem.bound, problem.graph, problem.masks, rows, first=0) is not None
 
 
-def _is_square(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+def _adds_up_squares(
+    problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int
+) -> bool:
     return find_square_at(pattern, nodes, first, problem.graph, problem.masks) is not None
+
+
+def _adds_up_any(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+    find = find_triangle_at if len(nodes) < _SQUARE else find_square_at
+    return find(pattern, nodes, first, problem.graph, problem.masks) is not None
+
+
+_SQUARE: Final = 4

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     StepsKey = tuple[Rows, frozenset[int], bool, int]
 
-__all__ = ["KeptQueries", "KeptQuery"]
+__all__ = ["Decided", "KeptQueries", "KeptQuery"]
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +55,8 @@ class KeptQuery:
             which merged lists there were.
         reduced: What its joins use of a data graph that does not fit, where that may stay.
         nbytes: Bytes on the device when they were last counted, see `count_bytes`.
+        earlier: What was decided for it on an earlier state of the graph, see `EarlierPlans`.
+        known_leaves: See `leaves`; None while they are not known.
     """
 
     bound: BoundQuery
@@ -68,8 +70,9 @@ class KeptQuery:
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     reduced: ReducedGraph | None = None
     nbytes: int = 0
+    earlier: Decided | None = None
+    known_leaves: frozenset[int] | None = None
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
-    _leaves: frozenset[int] | None = None
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -128,22 +131,23 @@ class KeptQuery:
         if anew:
             self.made.correct(cost.corrections(rows, comparisons))
             before = Found({}, {}, {})
-        if before is not None:
-            # Other runs may be at it: they go on with what they have.
-            self.plans, self._orders, self.steps = before
+        self._go_on_with(before)
 
     def go_back(self) -> None:
         """Gives up the plan that is tried."""
-        before = self.made.give_up()
-        if before is not None:
-            self.plans, self._orders, self.steps = before
+        self._go_on_with(self.made.give_up())
+
+    def _go_on_with(self, found: Found | None) -> None:
+        """Other runs may be at it: they go on with what they have."""
+        if found is not None:
+            self.plans, self._orders, self.steps = found
 
     def leaves(self, graph: DataGraph) -> frozenset[int]:
         """Its query nodes that degrees eliminate where rows are only counted."""
-        if self._leaves is None:
+        if self.known_leaves is None:
             found = find_degrees(self.bound, graph, self.masks)
-            self._leaves = frozenset() if found is None else found.plan.leaves
-        return self._leaves
+            self.known_leaves = frozenset() if found is None else found.plan.leaves
+        return self.known_leaves
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
@@ -177,42 +181,87 @@ class Found(NamedTuple):
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Decided:
+    """What an earlier state of the graph leaves of a query; it holds nothing of that state.
+
+    Args:
+        plans: As of `KeptQuery`.
+        took: Likewise.
+        leaves: Likewise.
+        made: Judged, or without anything to judge.
+        counts: Candidates by query node when the plans were found.
+    """
+
+    plans: Mapping[object, CountPlan]
+    took: float | None
+    leaves: frozenset[int] | None
+    made: MadeRows[Found]
+    counts: tuple[int, ...]
+
+
 class KeptQueries:
     """The queries that came last, from whichever thread; so many at most."""
 
     def __init__(self, most_queries: int) -> None:
         self._most_queries = most_queries
-        self._queries: list[KeptQuery] = []
+        self._queries: dict[int, KeptQuery] = {}
+        """By identity, the next to be dropped first."""
+        self._by_bound: dict[int, list[KeptQuery]] = {}
+        """By the identity of what they ask: with other parameters it has other masks."""
         self._lock = threading.Lock()
-
-    @property
-    def nbytes(self) -> int:
+        self.nbytes = 0
         """Bytes on the device."""
-        return sum([each.nbytes for each in self._queries])
 
     def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
         """What is known of a query; it then is the last to be dropped."""
         with self._lock:
-            for number, each in enumerate(self._queries):
-                if each.bound is bound and each.is_of(masks):
-                    self._queries.append(self._queries.pop(number))
+            for each in self._by_bound.get(id(bound), ()):
+                if each.is_of(masks):
+                    self._queries[id(each)] = self._queries.pop(id(each))
                     return each
         return None
+
+    def all(self) -> list[KeptQuery]:
+        """All of them, the last one last."""
+        with self._lock:
+            return list(self._queries.values())
 
     def add(self, query: KeptQuery, most_bytes: int) -> None:
         """Keeps a query, and drops old ones until all together take at most so much."""
         with self._lock:
-            self._queries.append(query)
-            kept = self.nbytes
-            while self._queries and (kept > most_bytes or len(self._queries) > self._most_queries):
-                kept -= self._queries.pop(0).nbytes
+            self._queries[id(query)] = query
+            self._by_bound.setdefault(id(query.bound), []).append(query)
+            self.nbytes += query.nbytes
+            while self._queries and (
+                self.nbytes > most_bytes or len(self._queries) > self._most_queries
+            ):
+                self._drop(next(iter(self._queries.values())))
+
+    def recount(self, query: KeptQuery) -> None:
+        """At the end of a run, which may have added arrays to a query; it need not be kept."""
+        with self._lock:
+            before = query.nbytes
+            query.count_bytes()
+            if id(query) in self._queries:
+                self.nbytes += query.nbytes - before
 
     def drop(self, but: KeptQuery | None = None) -> int:
         """Drops all, perhaps but one; the bytes that this gives."""
         with self._lock:
             before = self.nbytes
-            self._queries = [each for each in self._queries if each is but]
+            for each in list(self._queries.values()):
+                if each is not but:
+                    self._drop(each)
             return before - self.nbytes
+
+    def _drop(self, query: KeptQuery) -> None:
+        del self._queries[id(query)]
+        same = self._by_bound[id(query.bound)]
+        same[:] = [each for each in same if each is not query]
+        if not same:
+            del self._by_bound[id(query.bound)]
+        self.nbytes -= query.nbytes
 
 
 def _is_same_array(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:

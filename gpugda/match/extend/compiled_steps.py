@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["CompiledSteps"]
 
 _MOST_SHAPES = 256
+_MOST_FORMS = 256
+"""Of one shape, or of all cycles."""
 
 
 class CompiledSteps:
@@ -31,12 +33,20 @@ class CompiledSteps:
     Args:
         graph: Decides which tests need no look.
         by_rows: Are they for a CPU, whose items go row by row where steps allow it?
+        shapes: See `kept_forms`, of an earlier state that `keeps_facts`.
     """
 
-    def __init__(self, graph: DataGraph, *, by_rows: bool) -> None:
+    def __init__(
+        self, graph: DataGraph, *, by_rows: bool, shapes: dict[object, Forms] | None = None
+    ) -> None:
         self._graph = graph
         self._by_rows = by_rows
-        self._shapes: dict[object, Forms] = {}
+        self._shapes: dict[object, Forms] = {} if shapes is None else shapes
+        self._cycles: Forms = {}  # whether their sums fit depends on how many relationships are
+
+    def kept_forms(self) -> dict[object, Forms]:
+        """What the steps of a later state begin with; both may go on with it."""
+        return self._shapes
 
     def steps(
         self,
@@ -75,28 +85,31 @@ class CompiledSteps:
         # It is part of the key, and so of what has to be compiled: only where it can matter.
         of_cycle = counting and self._by_rows and may_be_cycle(bound.relationships)
         fewest = min(order, key=candidates.count) if of_cycle else None
-        forms = self._forms(query)
+        forms = self._forms(query) if fewest is None else self._cycles
         kind = (counting, explored, fewest, merged, most_links)
-        key = (tuple(order), rows, counted, tested, wanted, kind)
-        if key not in forms:
+        key: object = (tuple(order), rows, counted, tested, wanted, kind)
+        if fewest is not None:
+            key = query.shape, key
+        found = forms.get(key)
+        if found is None:
+            compiler = StepCompiler(
+                core,
+                self._graph,
+                masks,
+                wanted,
+                candidates.rows,
+                merged,
+                by_rows=self._by_rows,
+                most_links=most_links,
+            )
             with collection_paused():
-                forms[key] = StepCompiler(
-                    core,
-                    self._graph,
-                    masks,
-                    wanted,
-                    candidates.rows,
-                    merged,
-                    by_rows=self._by_rows,
-                    most_links=most_links,
-                ).steps(
-                    order,
-                    counting=counting,
-                    counted=counted,
-                    explored=explored,
-                    fewest=fewest,
+                found = compiler.steps(
+                    order, counting=counting, counted=counted, explored=explored, fewest=fewest
                 )
-        return forms[key]
+            if len(forms) >= _MOST_FORMS:
+                forms.clear()
+            forms[key] = found
+        return found
 
     def _forms(self, query: KeptQuery) -> Forms:
         if query.forms is None:

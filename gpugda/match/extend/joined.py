@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.segments.commons import CommonColumns
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.special.square_sums import SquareSums
+    from gpugda.match.special.triangle_sums import TriangleSums
 
 __all__ = ["Joined", "TableSums"]
 
@@ -39,7 +40,7 @@ class Joined:
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
     messages: Messages | None = None
-    tables_first: Sequence[TableSums | SquareSums] = ()
+    tables_first: Sequence[TableSums | SquareSums | TriangleSums] = ()
     commons: CommonColumns | None = None
     reduced: ReducedGraph | None = None
 

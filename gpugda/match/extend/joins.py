@@ -7,7 +7,6 @@ More than 300 lines: joins of whole graphs, and of graphs in segments, are made 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.match.special.square_sums import square_sums
+from gpugda.match.special.triangle_sums import triangle_sums
 from gpugda.plan.counting.count_plan import Eliminate, Join
 from gpugda.thresholds import MOST_LINKS
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.match.special.square_sums import SquareSums
+    from gpugda.match.special.triangle_sums import TriangleSums
     from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
@@ -271,31 +272,38 @@ class Joins:
         return query.steps[key]
 
     def judge(self, joined: Joined, goal: object, since: float) -> None:
-        """What a whole run made of rows may ask for another plan; ``goal``: see `plan_key`."""
+        """What a whole run made of rows may ask for another plan.
+
+        Args:
+            joined: What ran.
+            goal: See `plan_key`.
+            since: When it began, by the device's clock.
+        """
         windows, query = joined.windows, self.query
         if not windows.is_complete or windows.made_none or not self.run.placement.is_whole:
             return
         if query.made.asks(windows.rows):
-            query.took = time.perf_counter() - since
+            query.took = self.run.graph.context.clock() - since
             plan = Join() if joined.messages is None else joined.messages.plan
             query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
     def note(self, joined: Joined, since: float) -> None:
-        """Says what took so long, for lists that would have helped; ``since``: of the clock."""
+        """Says what took so long, for lists that would have helped; ``since``: see `judge`."""
         made = [each for each in joined.tables_first if isinstance(each, TableSums)]
         tables = (step for each in made for step in each.joined.steps)
         relationships, graph = self.query.bound.relationships, self.run.graph.graph
         kinds = kinds_of((*joined.steps, *tables), relationships, graph)
-        self.merged.note(kinds, time.perf_counter() - since)
+        self.merged.note(kinds, self.run.graph.context.clock() - since)
 
     def _table(
         self, message: TableMessage, place: tuple[DeviceArray, int], views: SegmentViews | None
-    ) -> TableSums | SquareSums:
+    ) -> TableSums | SquareSums | TriangleSums:
         run, separator = self.run, message.separator
         item_work, masks = self.limits.item_work, self.query.masks
-        square = square_sums(run, message, self.candidates, masks, item_work, place)
-        if square is not None:
-            return square
+        for without_rows in (square_sums, triangle_sums):
+            found = without_rows(run, message, self.candidates, masks, item_work, place)
+            if found is not None:
+                return found
         wanted = Rows(frozenset(separator), frozenset())
         joined = self.joined(message.plan, wanted, counting=False, views=views)
         check_room(run.workspace, joined.steps)

@@ -62,6 +62,14 @@ class Goal:
         return frozenset() if self.grouped is None else frozenset(self.grouped.nodes)
 
     @property
+    def may_be_given_up(self) -> bool:
+        """May the join end early, because another plan was faster? Who counts then goes back.
+
+        Joining with little memory is the last thing that is tried.
+        """
+        return self.counting and not self.thrifty
+
+    @property
     def counts(self) -> bool:
         """Is it asked how many rows there are, of all or of groups, or which groups?"""
         return self.counting or self.grouped is not None

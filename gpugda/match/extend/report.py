@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
+from gpugda.match.extend.joined import TableSums
 from gpugda.match.report import node_text, relationship_text, tests_text
-from gpugda.match.special.square_sums import SquareSums
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
 from gpugda.plan.join_cost import JoinCost
@@ -54,10 +54,10 @@ def describe_joined(
     filled.
     """
     for each in joined.tables_first:
-        if isinstance(each, SquareSums):
-            report.steps.append("cycle of 4 nodes counted without rows")
-        else:
+        if isinstance(each, TableSums):
             describe_joined(report, graph, bound, each.joined, comparisons)
+        else:
+            report.steps.append(each.what)
         nodes = ", ".join(node_text(bound, node) for node in each.separator)
         report.steps.append(f"a part of the query, counted by {nodes}")
     steps, windows = joined.steps, joined.windows
@@ -119,10 +119,9 @@ def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
 
 def _tables_of(joined: Joined) -> Iterator[Joined]:
     for each in joined.tables_first:
-        if isinstance(each, SquareSums):
-            continue
-        yield each.joined
-        yield from _tables_of(each.joined)
+        if isinstance(each, TableSums):
+            yield each.joined
+            yield from _tables_of(each.joined)
 
 
 def _expected(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from gpugda.data.certain_facts import keeps_facts
 from gpugda.deadline import check_deadline
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import whole_bytes
@@ -22,6 +23,7 @@ from gpugda.match.extend.attempts import Attempts, plan_key
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
+from gpugda.match.extend.earlier_plans import EarlierPlans
 from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.join_setup import JoinKernels
 from gpugda.match.extend.joins import Joins
@@ -127,6 +129,7 @@ class ExtendStrategy(Matcher):
         self._merged = MergedGraph()
         self._merges = self._context.profile.intersection == "lists"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=not self._merges)
+        self._earlier = EarlierPlans()
 
     def placement(self) -> Placement:
         """See `Matcher.placement`: entries stay on the host where they would not fit."""
@@ -163,6 +166,20 @@ class ExtendStrategy(Matcher):
         if not self._graph.free_entries():
             raise error
         self._is_segmented = True
+
+    def decided_for(self, graph: DataGraph) -> object:
+        """See `Matcher.decided_for`: count plans, and steps."""
+        if self._is_segmented or not keeps_facts(self._graph.graph, graph):
+            return None
+        return self._earlier.followed(self._kept.all()), self._compiled.kept_forms()
+
+    def begin_with(self, decided: object) -> None:
+        """See `Matcher.begin_with`."""
+        if not isinstance(decided, tuple):
+            return
+        self._earlier, shapes = decided
+        graph = self._graph.graph
+        self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
     def kept_bytes(self) -> int:
         """With what is kept of queries, and merged lists."""
@@ -344,7 +361,7 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
-        started = time.perf_counter()
+        started = run.graph.context.clock()
         whole = run.placement.is_whole
         with said_how_much(self.limit, self._graph.graph, bound, masks, whole=whole):
             if self._merges and run.placement.is_whole:
@@ -361,7 +378,7 @@ class ExtendStrategy(Matcher):
             if query.made.said:
                 run.report.steps.append(query.made.said)
                 run.report.corrections = dict(query.made.corrections)
-            trial = query.made.trial_seconds if goal.counting else None
+            trial = query.made.trial_seconds if goal.may_be_given_up else None
             if trial is not None:
                 run = run.until(time.monotonic() + trial)
             joins = self._joins(run, query, query.candidates)
@@ -405,15 +422,18 @@ class ExtendStrategy(Matcher):
         if query is None:
             count = self._thresholds.count
             query = KeptQuery(bound, masks, MadeRows(count.replan_rows), count)
+            if run.placement.is_whole:
+                self._earlier.look_up(query)
             small, limits = self._small_filter, self._thresholds.filter
             query.candidates = find_candidates(
                 run, query, small, self._rounds, limits, counting=counting
             )
+            self._earlier.use(query)
             run.workspace.hand_over(*query.arrays())
             query.count_bytes()
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
-        run.at_end.callback(query.count_bytes)
+        run.at_end.callback(self._kept.recount, query)
         return query
 
 

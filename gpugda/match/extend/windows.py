@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["WindowSizes"]
 
 
+def _as_many_as_fit(number: int) -> int | None:
+    return None
+
+
 class WindowSizes:
     """They grow from window to window, within what memory there is.
 
@@ -30,7 +34,7 @@ class WindowSizes:
         self._progress = setup.run.report.progress
         self._grown = [setup.limits.first_window] * len(setup.steps)
         self._after_last = 0
-        self._most_of: Callable[[int], int | None] = lambda number: None
+        self._most_of: Callable[[int], int | None] = _as_many_as_fit
 
     def within(self, most_of: Callable[[int], int | None]) -> None:
         """Some steps' tables take more of the memory: as many rows as it says, None for others."""
@@ -62,7 +66,17 @@ class WindowSizes:
 
     def most_at_once(self) -> int:
         """Rows of any step that are made without measuring how many there could be."""
-        return min(self._limits.few_rows, *map(self.most, range(len(self._steps))))
+        few, steps = self._limits.few_rows, len(self._steps) + self._after_last
+        widest = 4 * max([len(each.variables) for each in self._steps])
+        longest = self._run.graph.context.info.max_allocation_bytes // max(widest, 8)
+        # Nearly always there is room for them at each step, if all are as wide as the widest.
+        if (
+            self._most_of is _as_many_as_fit
+            and min(few, *self._grown) == few <= longest
+            and few <= rows_within(self._run.workspace.available // steps, widest // 4)
+        ):
+            return few
+        return min(few, *map(self.most, range(len(self._steps))))
 
     def next(self, number: int) -> int:
         """As `most`; the next window may have twice as many."""

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.path_levels import (
-    EVERY,
-    SEARCHES_A_WORD,
-    Longer,
-    PathRows,
-    StepArrays,
-)
+from gpugda.device.launch.path_levels import SEARCHES_A_WORD, StepArrays
 from gpugda.errors import MemoryLimitError
+from gpugda.match.special.path_reading import Pairs, PathReader
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -36,8 +30,6 @@ _LEVELS = 16
 _SHARE_FOR_LEVELS = 0.5
 _LOOKS = 1 << 27
 """Words that one launch looks at: between launches it is asked whether the time is up."""
-_MOST_LONGER = 1 << 20
-"""Paths that are made together, where one path does not lead to more."""
 
 
 def searches_that_fit(run: Run, steps: Adjacency, most: int) -> int:
@@ -48,15 +40,6 @@ def searches_that_fit(run: Run, steps: Adjacency, most: int) -> int:
     return min(words * SEARCHES_A_WORD, most)
 
 
-@dataclass(slots=True, eq=False)
-class _Paths:
-    """Paths read back: the pair each belongs to, and their relationships from its end on."""
-
-    on_device: PathRows
-    pairs: Indexes
-    walked: Words
-
-
 class PathSearches:
     """Searches along some steps.
 
@@ -64,12 +47,14 @@ class PathSearches:
         run: Owns the arrays.
         steps: Those by which a search may come to each node; fewer than 2**32.
         every: Are all shortest paths read back, or one of each pair?
+
+    Attributes:
+        reader: Of the paths that are found.
     """
 
     def __init__(self, run: Run, steps: Adjacency, *, every: bool) -> None:
         self._run = run
         self._kernels = run.kernels.paths
-        self._every = every
         self._nodes = steps.node_count
         self._offsets = steps.offsets
         with run.locked():
@@ -78,12 +63,13 @@ class PathSearches:
                 run.workspace.upload(steps.neighbours, "steps of paths"),
                 run.workspace.upload(steps.relationships, "steps of paths"),
             )
+            self.reader = PathReader(run, self._steps, every=every)
             self._grown = run.workspace.allocate(1, np.uint32, "whether a level has nodes")
 
     def shortest(
         self, sources: Words, searches: Indexes, nodes: Indexes, maximum: int | None
     ) -> Generator[tuple[Indexes, Words], None, Indexes]:
-        """Numbers of pairs and their shortest paths from the end on, the shortest first.
+        """Numbers of pairs and their shortest paths from the end on; all of one length together.
 
         Returns those that were not searched to the end, as no further level fits the memory.
 
@@ -94,21 +80,40 @@ class PathSearches:
             maximum: Most relationships, None for no bound.
         """
         words = self.words_of(sources)
+        pairs = Pairs(nodes, searches, np.zeros(len(nodes), dtype=np.int64))
         with self._searching(sources, words, seen=True) as (levels, seen):
-            waiting = np.arange(len(nodes))
-            while len(waiting) and (maximum is None or len(levels) <= maximum):
-                with self._run.locked():
-                    try:
-                        is_grown = self._grow(levels, seen, words)
-                    except MemoryLimitError:
-                        return waiting
-                    if not is_grown:
+            is_ended = self._meet(levels, seen, words, pairs, maximum)
+            yield from self.reader.paths(levels, words, pairs)
+        return pairs.at(0)[: 0 if is_ended else None]
+
+    def _meet(
+        self,
+        levels: list[DeviceArray],
+        seen: DeviceArray,
+        words: int,
+        pairs: Pairs,
+        maximum: int | None,
+    ) -> bool:
+        """Writes the distances of pairs; False where there is no room for a further level."""
+        workspace = self._run.workspace
+        with self._run.locked():
+            rows = self.reader.rows(pairs.nodes, pairs.searches)
+            met = workspace.allocate(len(pairs.nodes), np.uint32, "pairs that met")
+        is_ended, waiting = True, len(pairs.nodes)
+        while waiting and (maximum is None or len(levels) <= maximum):
+            with self._run.locked():
+                try:
+                    if not self._grow(levels, seen, words):
                         break
-                    met = self._met(levels[-1], words, nodes[waiting], searches[waiting])
-                found = waiting[met]
-                yield from self._paths(levels, words, found, nodes[found], searches[found])
-                waiting = waiting[~met]
-        return waiting[:0]
+                except MemoryLimitError:
+                    is_ended = False
+                    break
+                self._kernels.met(levels[-1], words, rows, met)
+                found = np.flatnonzero(workspace.download(met))
+            pairs.distances[found] = len(levels) - 1
+            waiting -= len(found)
+        workspace.release(rows.nodes, rows.searches, met)
+        return is_ended
 
     def reached(
         self, sources: Words, maximum: int | None, *, with_start: bool
@@ -188,93 +193,13 @@ class PathSearches:
             yield first, last
             first = last
 
-    def _rows(self, nodes: Indexes, searches: Indexes) -> PathRows:
-        workspace = self._run.workspace
-        return PathRows(
-            workspace.upload(nodes.astype(np.uint32), "ends of paths"),
-            workspace.upload(searches.astype(np.uint32), "searches of paths"),
-        )
-
     def _met(
         self, level: DeviceArray, words: int, nodes: Indexes, searches: Indexes
     ) -> NDArray[np.bool_]:
         workspace = self._run.workspace
-        rows = self._rows(nodes, searches)
+        rows = self.reader.rows(nodes, searches)
         met = workspace.allocate(len(nodes), np.uint32, "pairs that met")
         self._kernels.met(level, words, rows, met)
         found: NDArray[np.bool_] = workspace.download(met) > 0
         workspace.release(rows.nodes, rows.searches, met)
         return found
-
-    # ------------------------------------------------------------------ paths
-    def _paths(
-        self,
-        levels: list[DeviceArray],
-        words: int,
-        pairs: Indexes,
-        nodes: Indexes,
-        searches: Indexes,
-    ) -> Iterator[tuple[Indexes, Words]]:
-        """Of pairs whose distance is the newest level; depth first, so that few are there."""
-        if not len(pairs):
-            return
-        with self._run.locked():
-            rows = self._rows(nodes, searches)
-        begun = _Paths(rows, pairs, np.zeros((len(pairs), 0), dtype=np.uint32))
-        stack = [iter((begun,))]
-        while stack:
-            paths = next(stack[-1], None)
-            if paths is None:
-                stack.pop()
-            elif paths.walked.shape[1] == len(levels) - 1:
-                self._release(paths)
-                yield paths.pairs, paths.walked
-            else:
-                before = levels[len(levels) - 2 - paths.walked.shape[1]]
-                stack.append(self._longer(paths, before, words))
-
-    def _release(self, paths: _Paths) -> None:
-        self._run.workspace.release(paths.on_device.nodes, paths.on_device.searches)
-
-    def _longer(self, paths: _Paths, before: DeviceArray, words: int) -> Iterator[_Paths]:
-        """With one relationship more, in windows."""
-        workspace, most = self._run.workspace, EVERY if self._every else 1
-        for longer in self.steps_back(paths.on_device, before, words, most):
-            with self._run.locked():
-                of = workspace.download(longer.parents)
-                taken = workspace.download(longer.taken)
-                workspace.release(longer.parents, longer.taken)
-            walked = np.concatenate([paths.walked[of], taken[:, None]], axis=1)
-            yield _Paths(longer.rows, paths.pairs[of], walked)
-        self._release(paths)
-
-    def steps_back(
-        self, rows: PathRows, before: DeviceArray, words: int, most: int
-    ) -> Iterator[Longer]:
-        """Paths with one relationship more, from the level before, in windows; at most so many."""
-        workspace = self._run.workspace
-        with self._run.locked():
-            self._run.check_deadline()
-            counts = workspace.allocate(rows.nodes.count, np.uint32, "steps of paths")
-            self._kernels.count_back(self._steps, before, words, rows, counts, most)
-            sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, rows.nodes.count)
-            ends = workspace.download(sums).astype(np.int64)
-        first = 0
-        while first < rows.nodes.count:
-            last = int(np.searchsorted(ends, ends[first] + _MOST_LONGER, side="right")) - 1
-            last = min(max(last, first + 1), rows.nodes.count)
-            with self._run.locked():
-                self._run.check_deadline()
-                longer = self._place(int(ends[last] - ends[first]))
-                window = first, last
-                self._kernels.write_back(self._steps, before, words, rows, window, sums, longer)
-            yield longer
-            first = last
-        workspace.release(counts, sums)
-
-    def _place(self, size: int) -> Longer:
-        names = ("ends of paths", "searches of paths", "paths before", "relationships of paths")
-        nodes, searches, parents, taken = (
-            self._run.workspace.allocate(size, np.uint32, name) for name in names
-        )
-        return Longer(PathRows(nodes, searches), parents, taken)

@@ -7,24 +7,31 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ranked_triangles import RankedTriangleKernels
-from gpugda.match.special.any_nodes import asks_nothing, common_type
+from gpugda.match.special.any_nodes import (
+    Links,
+    asks_nothing,
+    common_links,
+    counted_by_rank,
+    may_rank,
+)
+from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.match.special.tasks import launches
-from gpugda.match.special.upward_squares import counts_upwards
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.match.run import Run
+    from gpugda.match.upward_lists import UpwardGraph
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["count_triangles", "weights_of"]
+__all__ = ["count_triangles", "triangles_in", "weights_of"]
 
-_FEWEST = 1 << 17
-"""Relationships: of fewer, ranks take longer than they save."""
 _WORK_PER_LAUNCH = 1 << 24
 _MOST_COUNT = 1 << 63
+_HOW = "triangles counted from their node of fewest relationships"
 _SIDES = ((0, 1), (1, 2), (0, 2))
 """Of a triangle whose nodes rise."""
 
@@ -56,17 +63,18 @@ def _fits_runs(bound: BoundQuery, at: tuple[int, ...], runs: set[tuple[int, int]
     )
 
 
-def _find(bound: BoundQuery, graph: DataGraph) -> tuple[int, int] | None:
-    """The type of all relationships and the weights."""
-    if not asks_nothing(bound) or not any(each.directed for each in bound.relationships):
+def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
+    """What all relationships match, each in one direction, and the weights."""
+    if not asks_nothing(bound):
         return None
     weights = weights_of(bound)
-    kind = None if weights is None else common_type(bound, graph)
-    if weights is None or kind is None:
+    found = None if weights is None else common_links(bound, graph)
+    if weights is None or found is None or found.has_loops(graph):
         return None
-    degrees = [graph.statistics.degrees(kind, outgoing=each).largest for each in (True, False)]
-    fits = 6 * graph.relationship_count * max(degrees) * max(graph.parallel_counts()) < _MOST_COUNT
-    return (kind, weights) if fits else None
+    links = found._replace(undirected=False)
+    longest, parallel = links.longest(graph), links.most_between(graph)
+    fits = 6 * graph.relationship_count * longest * parallel < _MOST_COUNT
+    return (links, weights) if fits else None
 
 
 def count_triangles(
@@ -75,34 +83,80 @@ def count_triangles(
     strategy: Matcher,
     report: StrategyReport,
     deadline: float | None,
+    *,
+    beside_oriented: bool = False,
 ) -> int | None:
     """The number of embeddings; None where that is not the way, or there is no place for it.
 
     Args: as of `count_oriented`, and
 
         bound: The pattern.
+        beside_oriented: May undirected ones be counted so where the oriented graph has a place?
     """
-    if graph.relationship_count < _FEWEST or not counts_upwards(strategy.graph):
+    if not may_rank(graph, strategy):
+        return None
+    is_whole = strategy.placement().is_whole
+    undirected = not any(each.directed for each in bound.relationships)
+    if is_whole and undirected and not beside_oriented:
         return None
     found = _find(bound, graph)
-    if found is None or not strategy.placement().is_whole:
+    if found is None:
         return None
-    kind, weights = found
+    links, weights = found
+    looks_up = links.most_between(graph) > 1
+
+    def count(run: Run, lists: RankedLists) -> int:
+        return triangles_in(run, lists, weights, looks_up=looks_up)
+
+    if is_whole:
+        whole = counted_by_rank(links, strategy, report, deadline, count, _HOW)
+        if whole is not None:
+            return whole
+    if links.type_id is None:
+        return None
     with strategy.running(report, deadline) as run, run.locked():
-        lists = strategy.ranked.lists(run, kind)
-        if lists is None:
-            return None
-        with run.stage("join"):
-            count = _counted(run, lists, weights, looks_up=graph.parallel_counts()[kind] > 1)
+        return _streamed(run, strategy.upward, links.type_id, weights, looks_up=looks_up)
+
+
+def _streamed(
+    run: Run, graph: UpwardGraph, kind: int, weights: int, *, looks_up: bool
+) -> int | None:
+    lists = graph.lists(run, kind)
+    if lists is None:
+        return None
+    with run.stage("join"):
+        found = count_streamed(run, lists, weights, looks_up=looks_up)
+    if found is None:
+        return None
+    report = run.report
+    report.sent_bytes = max(report.sent_bytes, found.sent_bytes)
     report.steps.append(
-        f"triangles counted from their node of fewest relationships: {count:,} rows"
+        f"{_HOW}: {found.rows:,} rows; lists by rank came in {found.segments:,} segments, "
+        f"{found.sent_bytes:,} bytes"
     )
-    return count
+    return found.rows
 
 
-def _counted(run: Run, lists: RankedLists, weights: int, *, looks_up: bool) -> int:
+def triangles_in(
+    run: Run,
+    lists: RankedLists,
+    weights: int,
+    loops: DeviceArray | None = None,
+    *,
+    looks_up: bool,
+) -> int:
+    """The embeddings of triangles, each as often as its nodes have loops if such are given.
+
+    Args:
+        run: Of the query.
+        lists: Of what all relationships match.
+        weights: As of `weights_of`.
+        loops: Of each rank.
+        looks_up: May nodes have parallel relationships?
+    """
     kernels, workspace = RankedTriangleKernels(run.graph.context), run.workspace
-    tasks = CycleTasks.new(workspace, 1, lists.nodes, _WORK_PER_LAUNCH, kernels.groups)
-    for _ in launches(run, tasks.counters, -(-lists.nodes // kernels.task_nodes(lists.nodes))):
-        kernels.count(lists, weights, tasks, looks_up=looks_up)
+    nodes, groups = lists.nodes, kernels.most_groups
+    tasks = CycleTasks.new(workspace, 1, nodes, _WORK_PER_LAUNCH, groups)
+    for _ in launches(run, tasks.counters, -(-nodes // kernels.task_nodes(nodes, groups))):
+        kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
     return tasks.total(workspace)

@@ -1,4 +1,7 @@
-"""Directed cycles of four nodes of any kind that are only counted: on a GPU, without rows."""
+"""Cycles of four nodes of any kind that are only counted: on a GPU, without rows.
+
+All their relationships run around, or none has a direction.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,15 @@ import numpy as np
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ring_squares import RingSquareKernels, Ways
 from gpugda.errors import MemoryLimitError
-from gpugda.match.special.any_nodes import asks_nothing, common_type
+from gpugda.match.special.any_nodes import (
+    Links,
+    asks_nothing,
+    common_links,
+    counted_by_rank,
+    may_rank,
+)
+from gpugda.match.special.ranked_triangles import triangles_in
 from gpugda.match.special.tasks import groups_with_scratch, launches
-from gpugda.match.special.upward_squares import counts_upwards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +37,11 @@ if TYPE_CHECKING:
 
 __all__ = ["count_ring", "find_ring"]
 
-_FEWEST = 1 << 17
-"""Relationships: of fewer, ranks take longer than they save."""
 _WORK_PER_LAUNCH = 1 << 24
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 63
+_AROUND, _UNDIRECTED = 1 << 4 * 0b001 | 1 << 4 * 0b110, 2
+"""Closed walks of three from each node of a triangle, per kind of it (see `weights_of`)."""
 
 _FIRST_NODES = 1 << 16
 """Of these at most all work groups walk together."""
@@ -45,15 +54,15 @@ _BATCHES_TOGETHER = 64
 """So many are launched before anybody looks at the clock."""
 
 
-def find_ring(bound: BoundQuery, graph: DataGraph) -> int | None:
-    """The type of all relationships of the ring that a query is; None where it is none.
+def find_ring(bound: BoundQuery, graph: DataGraph) -> Links | None:
+    """What all relationships of the ring that a query is match; None where it is none.
 
-    Nor where loops can match it, or counts might not fit.
+    Nor where counts might not fit.
     """
-    if not _is_ring(bound) or not asks_nothing(bound):
+    if not asks_nothing(bound) or not (_is_ring(bound) or _is_undirected_ring(bound)):
         return None
-    kind = common_type(bound, graph)
-    return kind if kind is not None and _fits(graph, kind) else None
+    links = common_links(bound, graph)
+    return links if links is not None and _fits(graph, links) else None
 
 
 def _is_ring(bound: BoundQuery) -> bool:
@@ -67,12 +76,23 @@ def _is_ring(bound: BoundQuery) -> bool:
     return len(set(path)) == 4 and after[path[-1]] == 0
 
 
-def _fits(graph: DataGraph, kind: int) -> bool:
-    """Do marks fit 32 bits, and the count 63? All between is taken modulo 2**64."""
-    degrees = [graph.statistics.degrees(kind, outgoing=each).largest for each in (True, False)]
-    longest, parallel = max(degrees), max(graph.parallel_counts(), default=1)
-    ways = graph.relationship_count * longest
-    return longest * parallel < _MOST_MARK and ways * longest * parallel < _MOST_COUNT
+def _is_undirected_ring(bound: BoundQuery) -> bool:
+    ends = {frozenset((each.source, each.target)) for each in bound.relationships}
+    if len(bound.nodes) != 4 or len(bound.relationships) != 4 or len(ends) != 4:
+        return False
+    directed = any(each.directed for each in bound.relationships)
+    return not directed and all(sum(node in pair for pair in ends) == 2 for node in range(4))
+
+
+def _fits(graph: DataGraph, links: Links) -> bool:
+    """Do marks fit 32 bits, and the count 63? All between is taken modulo 2**64.
+
+    Closed walks of four are at most the squared sum of the squared entries of a matrix.
+    """
+    longest, parallel = links.longest(graph), links.most_between(graph)
+    ends = (2 if links.undirected else 1) * graph.relationship_count
+    most = min(ends * longest**2 * parallel, (ends * parallel) ** 2)
+    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
 
 
 def count_ring(
@@ -88,23 +108,30 @@ def count_ring(
 
         bound: The pattern.
     """
-    if graph.relationship_count < _FEWEST or not counts_upwards(strategy.graph):
+    undirected = not any(each.directed for each in bound.relationships)
+    may = may_rank(graph, strategy)
+    links = find_ring(bound, graph) if may else None
+    if links is None:
         return None
-    kind = find_ring(bound, graph)
-    if kind is None or not strategy.placement().is_whole:
-        return None
-    with strategy.running(report, deadline) as run, run.locked():
-        lists = strategy.ranked.lists(run, kind)
-        with run.stage("join"):
-            found = None if lists is None else _counted(run, lists)
-    if found is not None:
-        report.steps.append(
-            f"cycle of 4 nodes counted from the one of most relationships: {found:,} rows"
-        )
-    return found
+    is_simple = links.most_between(graph) == 1
+    said = "cycle of 4 nodes counted from the one of most relationships"
+
+    def count(run: Run, lists: RankedLists) -> int | None:
+        found = _counted(run, lists, corrects=not (undirected and is_simple))
+        if found is not None and lists.loops is not None:
+            # Any of four relationships is the loop, the others are a triangle.
+            weights = _UNDIRECTED if undirected else _AROUND
+            found += 4 * triangles_in(run, lists, weights, lists.loops, looks_up=not is_simple)
+        return None if found is None else found % (1 << 64)
+
+    return counted_by_rank(links, strategy, report, deadline, count, said)
 
 
-def _counted(run: Run, lists: RankedLists) -> int | None:
+def _counted(run: Run, lists: RankedLists, *, corrects: bool) -> int | None:
+    """All but triangles with a loop.
+
+    ``corrects``: Not needed where no two relationships lie between the same nodes in any direction.
+    """
     kernels, workspace, nodes = RingSquareKernels(run.graph.context), run.workspace, lists.nodes
     groups = groups_with_scratch(run, nodes, kernels.most_groups)
     if groups == 0:
@@ -115,7 +142,8 @@ def _counted(run: Run, lists: RankedLists) -> int | None:
     task_count = -(-(nodes - first) // kernels.task_nodes(nodes, groups))
     for _ in launches(run, tasks.counters, task_count):
         kernels.count(lists, first, groups, tasks)
-    kernels.correct(lists, tasks.totals)
+    if corrects:
+        kernels.correct(lists, tasks.totals)
     return tasks.total(workspace)
 
 
@@ -132,7 +160,7 @@ def _from_first_nodes(
     except MemoryLimitError:
         return 0
     workspace.fill(marks, 0)
-    of_nodes = ways[0].of_nodes + ways[1].of_nodes
+    of_nodes = ways[0].of_nodes + ways[-1].of_nodes
     done = 0
     for number, nodes in enumerate(_batches(of_nodes, most_nodes)):
         if number % _BATCHES_TOGETHER == 0:
@@ -144,14 +172,14 @@ def _from_first_nodes(
     return done
 
 
-def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> tuple[Ways, Ways]:
-    """Outgoing and incoming ones from the first nodes."""
+def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[Ways]:
+    """Outgoing and incoming ones from the first nodes; once where they are the same."""
     nodes = min(lists.nodes, _FIRST_NODES)
     found = []
-    for rows in (lists.outgoing, lists.incoming):
+    for rows in lists[:1] if lists.is_undirected else lists[:2]:
         entries = int(run.workspace.download(rows.starts, nodes, 1)[0])
         found.append(kernels.ways(run.workspace, rows, nodes, entries))
-    return found[0], found[1]
+    return found
 
 
 def _batches(ways: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:

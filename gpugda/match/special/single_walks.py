@@ -12,6 +12,7 @@ import numpy as np
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.launch.single_walks import SingleWalkKernels
+from gpugda.device.memory.lent import lent
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
@@ -231,7 +232,8 @@ class SingleWalkCount:
         del item_work  # all items have as much to do
         workspace, nodes = self._run.workspace, self._run.graph.graph.node_count
         words = workspace.upload(np.array(self._words, dtype=np.uint32), "a cycle")
-        *along, pairs = map(self._kernels.lent, (*self._arrays, self._pairs))
+        context = self._run.graph.context
+        *along, pairs = [lent(context, each) for each in (*self._arrays, self._pairs)]
         workspace.fill(totals, 0)
         arrays, matrix = self._candidates.arrays, self._candidates.matrix
         try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["SquareSums", "find_square_at", "square_sums"]
+__all__ = ["SquareSums", "find_square_at", "largest_sum", "square_sums"]
 
 _MOST_MARK = 1 << 32
 _MOST_SUM = 1 << 62
@@ -145,16 +145,22 @@ class SquareSums:
         kernels.correct(arrays, odd_ends)
         workspace.release(words, scratch, odd_ends, counters)
 
+    what = "cycle of 4 nodes counted without rows"
+    """For the report."""
+
     def most(self) -> int:
         """What no sum is above."""
-        run, (node,) = self.run, self.separator
-        most = run.workspace.allocate(2, np.uint32, "largest sum")
-        run.workspace.fill(most, 0)
-        sums, first = self.place
-        GroupKernels(run.graph.context).largest(sums, first, self.candidates.count(node), most)
-        high, low = map(int, run.workspace.download(most))
-        run.workspace.release(most)
-        return (high + 1) << 32 if high else low
+        return largest_sum(self.run, self.place, self.candidates.count(self.separator[0]))
+
+
+def largest_sum(run: Run, place: tuple[DeviceArray, int], count: int) -> int:
+    """What none of so many sums is above; ``place``: their array, and the first word there."""
+    most = run.workspace.allocate(2, np.uint32, "largest sum")
+    run.workspace.fill(most, 0)
+    GroupKernels(run.graph.context).largest(*place, count, most)
+    high, low = map(int, run.workspace.download(most))
+    run.workspace.release(most)
+    return (high + 1) << 32 if high else low
 
 
 def square_sums(

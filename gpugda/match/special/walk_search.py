@@ -64,13 +64,13 @@ class WalkSearches(PathSearches):
         """As `DeviceWalks.back`."""
         workspace = self._run.workspace
         with self._run.locked():
-            rows: PathRows = self._rows(nodes, searches)
-        for longer in self.steps_back(rows, before, words, most):
-            arrays = longer.parents, longer.rows.nodes, longer.taken, longer.rows.searches
+            rows: PathRows = self.reader.rows(nodes, searches)
+        for longer in self.reader.steps_back(rows, before, words, most):
+            arrays = longer.rows.nodes, longer.taken, longer.rows.searches
             with self._run.locked():
-                parents, starts, taken = (workspace.download(each) for each in arrays[:3])
+                starts, taken = (workspace.download(each) for each in arrays[:2])
                 workspace.release(*arrays)
-            yield parents.astype(np.int64), starts.astype(np.int64), taken
+            yield longer.parents, starts.astype(np.int64), taken
         workspace.release(rows.nodes, rows.searches)
 
 

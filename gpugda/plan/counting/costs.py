@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["Costs", "may_have"]
 
 _LONGEST_CYCLE = 4
+_TRIANGLE = 3
+_SHARE_OF_WAYS = 0.25
+"""Of all ways of two relationships, at most a sixth begins at the lowest node and rises; but each
+takes longer than to look at an entry."""
 
 
 def may_have(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> bool:
@@ -137,12 +141,20 @@ class Costs:
 
     def _of_part(self, each: TableMessage) -> float:
         plan, (first, *others), problem = each.plan, each.separator, self._problem
-        if others or plan.messages or not problem.is_square(problem, plan.core, plan.joined, first):
+        if others or plan.messages or not problem.adds_up(problem, plan.core, plan.joined, first):
             return self.of_plan(plan)
-        return self.of_square(plan.joined, first)
+        return self.of_adding_up(plan.joined, first)
 
-    def of_square(self, nodes: frozenset[int], first: int) -> float:
-        """Of adding squares up by one of their nodes: of its ways of two links over both sides."""
+    def of_adding_up(self, nodes: frozenset[int], first: int) -> float:
+        """Of adding cycles up by one of their nodes.
+
+        For squares its ways of two links over both sides are gone through; for triangles, each of
+        which is found once, some of the ways over one side.
+        """
+        if len(nodes) == _TRIANGLE:
+            one, other = sorted(nodes - {first})
+            all_ways = self.join([first, one, other]).of(counts_last=True)
+            return _SHARE_OF_WAYS * all_ways + self.join([first, one]).of()
         ends = [{each.source, each.target} for each in self._problem.bound.relationships]
         sides = frozenset[int]().union(*(pair for pair in ends if first in pair)) & nodes - {first}
         (opposite,) = nodes - sides - {first}

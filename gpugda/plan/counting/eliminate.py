@@ -7,7 +7,7 @@ of the rest, the core, are multiplied with these numbers. The message has one of
 | --- | --- | --- |
 | one node | leaves | degrees of the node |
 | one or two nodes | a part, which has a core and messages of its own | sums over its rows |
-| one node | a square | sums over its ways of two links, without rows |
+| one node | a triangle or square | sums over its ways of two links, without rows |
 | all neighbours | one node | what fits to a row |
 
 Parts that nothing connects (`components`) are eliminated behind an empty separator: their counts
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Elimination", "best_elimination"]
 
-_SQUARE = 4
+_CYCLES = (3, 4)
 _MOST_REORDERED = 8
 """Of more nodes the order is taken to stay the same where some are counted: finding it is dear."""
 
@@ -148,7 +148,7 @@ class Elimination:
         self._thresholds = thresholds
         self._separators = Separators(found, problem.masks.comparisons)
         self._cost = cache(lambda nodes: costs.of_rows(frozenset(each_bit(nodes))))
-        self._is_square = cached_method(self._square_at)
+        self._adds_up = cached_method(self._cycle_at)
         self._cost_of_part = cached_method(self._part_cost)
         core = found.plan.core
         self._degrees = [(each, bits_of(each.separator)) for each in found.plan.degrees]
@@ -165,7 +165,7 @@ class Elimination:
     ) -> Eliminate:
         """The plan of some nodes, the separator among them; ``kept``: not to be eliminated."""
         tables: list[TableMessage] = []
-        if self._is_square(nodes, separator):
+        if self._adds_up(nodes, separator):
             return self._core(nodes, separator, tables)
         while (best := self._cheapest(nodes, kept)) is not None:
             at = best.separator
@@ -199,7 +199,7 @@ class Elimination:
         thresholds, separators = self._thresholds, self._separators
         if 1 in thresholds.separators:
             yield from separators.hanging(nodes, kept)
-            yield from self._squares(nodes, kept)
+            yield from self._cycles(nodes, kept)
         if 2 not in thresholds.separators or self._cost(nodes) < thresholds.pair_pairs:
             return
         if nodes.bit_count() > thresholds.most_paired:
@@ -209,20 +209,20 @@ class Elimination:
             if count(a) * count(b) <= thresholds.most_cells:
                 yield from separators.between(a, b, nodes, kept, lambda e: is_single(e, graph))
 
-    def _squares(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
-        """All that is left, where it is a square of whose nodes only one is needed further."""
-        if nodes.bit_count() != _SQUARE or (kept & nodes).bit_count() > 1:
+    def _cycles(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
+        """All that is left, where it is a cycle of whose nodes only one is needed further."""
+        if nodes.bit_count() not in _CYCLES or (kept & nodes).bit_count() > 1:
             return
         if self._costs.is_cycle and not self._problem.grouped:
             return  # it is counted whole, by one half
         for node in each_bit(kept & nodes or nodes):
             beyond = nodes & ~(1 << node)
-            if self._is_square(nodes, 1 << node) and self._separators.is_apart(1 << node, beyond):
+            if self._adds_up(nodes, 1 << node) and self._separators.is_apart(1 << node, beyond):
                 yield Offer(1 << node, beyond)
 
-    def _square_at(self, nodes: Nodes, separator: Nodes) -> bool:
-        """Are these nodes a square that is added up without rows by the separator?"""
-        if nodes.bit_count() != _SQUARE or separator.bit_count() != 1:
+    def _cycle_at(self, nodes: Nodes, separator: Nodes) -> bool:
+        """Are these nodes a cycle that is added up without rows by the separator?"""
+        if nodes.bit_count() not in _CYCLES or separator.bit_count() != 1:
             return False
         problem, core = self._problem, self._found.plan.core
         beyond = nodes & ~separator
@@ -232,13 +232,13 @@ class Elimination:
         # Of both nodes of a test each is inside, or the test belongs to the rest.
         tests = tuple([test for test, tested in self._tests if tested & beyond])
         pattern = replace(core, tests=tests)
-        return problem.is_square(problem, pattern, frozenset(each_bit(nodes)), first)
+        return problem.adds_up(problem, pattern, frozenset(each_bit(nodes)), first)
 
     def _part_cost(self, nodes: Nodes, separator: Nodes) -> float:
         """Of its join, or of what adds it up without one."""
-        if not self._is_square(nodes, separator):
+        if not self._adds_up(nodes, separator):
             return self._cost(nodes)
-        return self._costs.of_square(frozenset(each_bit(nodes)), separator.bit_length() - 1)
+        return self._costs.of_adding_up(frozenset(each_bit(nodes)), separator.bit_length() - 1)
 
     def _core(self, nodes: Nodes, separator: Nodes, tables: list[TableMessage]) -> Eliminate:
         """What is joined of some nodes, and the messages to it."""

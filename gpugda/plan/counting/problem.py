@@ -24,7 +24,9 @@ def _never(problem: CountProblem) -> bool:
     return False
 
 
-def _no_square(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+def _nothing_adds_up(
+    problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int
+) -> bool:
     return False
 
 
@@ -39,7 +41,7 @@ class CountProblem:
         candidates: Of the query nodes.
         grouped: Query nodes by which embeddings are counted.
         is_cycle: Is a pattern a cycle that is counted without rows?
-        is_square: Are some nodes of a pattern, which has those of its tests that count, a square
+        adds_up: Are some nodes of a pattern, which has those of its tests that count, a cycle
             that is added up without rows by one of them?
         corrections: See `Rates`.
     """
@@ -50,7 +52,7 @@ class CountProblem:
     candidates: CandidateCounts
     grouped: tuple[int, ...] = ()
     is_cycle: Callable[[CountProblem], bool] = _never
-    is_square: Callable[[CountProblem, BoundQuery, Set[int], int], bool] = _no_square
+    adds_up: Callable[[CountProblem, BoundQuery, Set[int], int], bool] = _nothing_adds_up
     corrections: Corrections = field(default_factory=dict)
 
     @property

@@ -20,6 +20,7 @@ from gpugda.plan.counting.count_plan import (
     Sum,
 )
 from gpugda.plan.counting.eliminate import best_elimination
+from gpugda.plan.counting.implied import without_implied
 from gpugda.plan.counting.include_exclude import (
     find_node_terms,
     find_terms,
@@ -132,9 +133,17 @@ class CountSearch:
         """The plan; to join everything where it is not found in so many seconds."""
         self._patience.ends = deadline_after(seconds)
         try:
-            return self._best(self._problem, self._costs, self._nested)[0]
+            return self._best(*self._without_implied(), self._nested)[0]
         except _TooLongError:
             return Join()
+
+    def _without_implied(self) -> tuple[CountProblem, Costs]:
+        problem = self._problem
+        bound = without_implied(problem.bound, problem.graph)
+        if bound is problem.bound:
+            return problem, self._costs
+        problem = replace(problem, bound=bound)
+        return problem, Costs(problem, self._thresholds, self._patience.check, self._order)
 
     def _best(self, problem: CountProblem, costs: Costs, nested: int) -> tuple[CountPlan, float]:
         """A plan, and what it costs, in pairs; ``nested``: levels of parts that it is in."""

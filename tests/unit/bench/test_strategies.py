@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from gpugda.bench.published import PUBLISHED
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
-from gpugda.bench.strategies import StrategiesOptions, run_strategies
+from gpugda.bench.strategies import run_strategies
+from gpugda.bench.strategies_report import StrategiesOptions, Timed, verdicts
 from gpugda.cli.app import app
 from gpugda.errors import ConfigurationError
 from gpugda.match.registry import STRATEGIES
@@ -113,3 +114,45 @@ def test_the_command(tmp_path):
     assert "| count | stwig | 1 of 1 |" in result.stdout
     refused = CliRunner().invoke(app, ["bench", "--strategies", "--graph", "drwho"])
     assert refused.exit_code != 0
+
+
+@pytest.mark.device
+def test_some_strategies_alone(tmp_path):
+    options = StrategiesOptions(
+        "stwig", 0.005, 1, ("count",), ("gsi +PC", "extend"), repetitions=1, folder=str(tmp_path)
+    )
+    table = run_strategies(options, SilentProgress()).table
+    assert [line.split("|")[2].strip() for line in table.splitlines()[2:]] == ["extend", "gsi +PC"]
+    refused = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--strategy", "gis"]
+    assert "'gis'; there are: extend" in CliRunner().invoke(app, refused).output
+
+
+def timed(strategy, milliseconds, query=0, outcome="ok"):
+    return Timed(query, "count", strategy, outcome, milliseconds / 1000, 1)
+
+
+def test_what_is_faster_and_slower_than_published():
+    options = StrategiesOptions("enron", 1.0)
+    runs = [timed("extend", 1), timed("extend", 3, 1), timed("gsi", 56), timed("gpsm", 1)]
+    assert verdicts(options, runs, ["extend", "gsi", "gpsm"]) == [
+        "Faster than the paper's own system: extend (14 times, 0.028 s there).",
+        "Slower than the paper's own system: gsi (0.5 times, 0.028 s there).",
+    ]
+    late = [timed("extend", 1), timed("extend", 2, 1, "too long")]
+    assert verdicts(options, late, ["extend"]) == [
+        "Faster than the paper's own system: none.",
+        "Slower than the paper's own system: extend (not all answered, 0.028 s there).",
+    ]
+    assert verdicts(StrategiesOptions("enron", 0.5), runs, ["extend"]) == []
+
+
+def test_published_figures_of_patterns():
+    options, runs = (
+        StrategiesOptions("friendster", 1.0),
+        [timed("pbe", 17e3, 1), timed("pbe", 1, 3)],
+    )
+    assert verdicts(options, runs, ["pbe"]) == [
+        "Faster than the paper's own system: "
+        "pbe on q2 square with a tail (100 times, 1.7e+03 s there).",
+        "Slower than the paper's own system: none.",
+    ]

@@ -39,6 +39,19 @@ def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_p
 
 
 @pytest.mark.device
+def test_where_programs_are_kept_the_first_query_goes_first(on_cores, context, tmp_path):
+    (tmp_path / "a.program").touch()
+    looked = []
+    on_cores.setattr(apart, "is_everything_built", lambda context: looked.append(1) or True)
+    compiling = CompilingApart(context)
+    compiling.stop()
+    assert not looked
+    on_cores.setattr(apart, "_LATER_SECONDS", 0.01)
+    CompilingApart(context).wait()
+    assert looked
+
+
+@pytest.mark.device
 def test_stopping_ends_the_processes(on_cores, context):
     on_cores.setattr(apart, "_BUILD", SLEEPS)
     begun = []

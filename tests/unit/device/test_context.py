@@ -1,6 +1,7 @@
 """An opened device."""
 
 import logging
+import time
 
 import pytest
 
@@ -82,3 +83,13 @@ def _failure(code):
     error = RuntimeError("clSomething failed")
     error.code = code
     return error
+
+
+def test_the_clock_of_a_device_stands_still_while_kernels_are_compiled(context):
+    launched = get_kernel(context, "prefix_sum.cl", "write_prefix_sums", "bQQIQbIb")
+    launched._kernel = None
+    before, wall = context.clock(), time.perf_counter()
+    launched.compile()
+    taken = time.perf_counter() - wall
+    assert context.compiling_seconds > 0
+    assert context.clock() - before < taken

@@ -25,7 +25,7 @@ from gpugda.execute.steps import turned
 from gpugda.execute.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.special import path_search
+from gpugda.match.special import path_reading, path_search
 from gpugda.query.ast import Direction
 
 pytestmark = [
@@ -95,7 +95,7 @@ def test_shortest_paths(
 ) -> None:
     graph, known = graph_of(edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path_search, "_MOST_LONGER", most)
+        patch.setattr(path_reading, "_MOST_LONGER", most)
         patch.setattr(path_search, "_LOOKS", most)
         asked = {"maximum": maximum}
         every = found_paths(context, graph, direction, pairs, every=True, **asked)

@@ -451,10 +451,3 @@ def test_stacking_keeps_dictionaries_apart():
     table = stacked(pieces)
     found = [[value_at(each, row) for each in table.columns[:2]] for row in range(3)]
     assert found == [["b", [1]], ["a", None], ["aa", ["x"]]]
-
-
-def test_nan_in_a_list_is_that_of_its_node():
-    graph = make_graph([("", {"x": NAN}), ("", {"x": NAN})])
-    listed = ast.ListLiteral(SPAN, (prop("n", "x"), lit(1)))
-    asked = query([("x", listed)], nodes=("n", "m"), distinct=True)
-    assert len(answer(asked, graph, [(0, 0), (0, 1), (1, 0), (1, 1)], 2)) == 2

@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from oriented_runs import SYMMETRIC, extending, loopless_source
 from strategies import multigraphs
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute import oriented_form
 from gpugda.execute.needs import need_of
 from gpugda.execute.oriented_count import groups_oriented
 from gpugda.execute.oriented_form import note_unoriented
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
@@ -33,11 +31,7 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 SHAPES = [
-    [(0, 1), (1, 2), (2, 0)],
-    [(0, 1), (1, 2), (2, 0), (1, 3), (2, 3)],
-    [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
-    [(0, 1), (1, 2), (2, 0), (0, 3)],
-    [(0, 1), (0, 1), (1, 2), (2, 0)],
+    *SYMMETRIC,
     [(0, 1), (1, 2), (2, 0), (3, 4), (4, 0), (0, 3)],
     [(0, 1), (1, 2), (2, 3), (3, 0)],
 ]
@@ -91,20 +85,13 @@ def expected_groups(graph, text):
 @given(specs=multigraphs(), text=grouped())
 def test_groups_are_those_of_the_reference(context, specs, text):
     graph = make_graph(*specs)
-    device_graph = DeviceGraph(context, graph)
-    strategy = ExtendStrategy(device_graph)
-    found = oriented_groups(strategy, graph, text)
-    assert found is None or found == expected_groups(graph, text)
-    strategy.leave_beside()
-    device_graph.close()
+    with extending(context, graph) as strategy:
+        found = oriented_groups(strategy, graph, text)
+        assert found is None or found == expected_groups(graph, text)
 
 
 def test_groups_of_a_multigraph_are_found_once_per_order(monkeypatch):
     monkeypatch.setattr(oriented_form, "_SECONDS_PER_RELATIONSHIP", 0.0)
-    random = np.random.default_rng(5)
-    ends = random.integers(0, 30, (200, 2))
-    ends = ends[ends[:, 0] != ends[:, 1]]  # parallel relationships stay
-    columns = {"source": ends[:, 0], "target": ends[:, 1], "type": ["R"] * len(ends)}
     triangle, path = "MATCH (a)--(b)--(c)--(a)", "MATCH (a)--(b)--(c)--(a), (c)--(d)"
     asked = {
         f"{triangle} RETURN id(a) AS x, count(*) AS n": True,
@@ -117,7 +104,7 @@ def test_groups_of_a_multigraph_are_found_once_per_order(monkeypatch):
         f"{triangle} RETURN DISTINCT id(b) AS x, id(a) AS y, id(c) AS z": True,
         f"{path} RETURN id(c) AS x, id(a) AS y, id(b) AS z, count(*) AS n": True,
     }
-    with gpugda.connect(gpugda.graph({"id": np.arange(30)}, columns)) as accelerator:
+    with gpugda.connect(loopless_source(30, 200)) as accelerator:
         for query, is_oriented in asked.items():
             keys = [each for each in "xyz" if f"AS {each}" in query]
             text = f"{query} ORDER BY {', '.join(keys)}"

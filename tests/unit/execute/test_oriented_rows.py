@@ -11,17 +11,16 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from oriented_runs import SYMMETRIC, extending, loopless_source
 from strategies import multigraphs
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute import oriented_form
 from gpugda.execute.needs import need_of
 from gpugda.execute.oriented_form import note_unoriented
 from gpugda.execute.oriented_rows import rows_oriented
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Rows
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
@@ -34,11 +33,7 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 SHAPES = [
-    [(0, 1), (1, 2), (2, 0)],
-    [(0, 1), (1, 2), (2, 0), (1, 3), (2, 3)],
-    [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
-    [(0, 1), (1, 2), (2, 0), (0, 3)],
-    [(0, 1), (0, 1), (1, 2), (2, 0)],
+    *SYMMETRIC,
     [(0, 1), (1, 2), (2, 0), (0, 3), (1, 4), (2, 5)],
     [(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (4, 0)],
 ]
@@ -83,12 +78,9 @@ def oriented_rows(strategy, graph, text):
 @given(specs=multigraphs(), text=patterns())
 def test_rows_are_those_of_the_reference(context, specs, text):
     graph = make_graph(*specs)
-    device_graph = DeviceGraph(context, graph)
-    strategy = ExtendStrategy(device_graph)
-    found = oriented_rows(strategy, graph, text)
-    assert found is None or found == Counter(run_reference(parse(text), graph, {}).rows)
-    strategy.leave_beside()
-    device_graph.close()
+    with extending(context, graph) as strategy:
+        found = oriented_rows(strategy, graph, text)
+        assert found is None or found == Counter(run_reference(parse(text), graph, {}).rows)
 
 
 def test_every_graph_of_three_nodes(context):
@@ -97,13 +89,10 @@ def test_every_graph_of_three_nodes(context):
     triangles = 0
     for ends in combinations_with_replacement(permutations(range(3), 2), 4):
         graph = make_graph([("", {})] * 3, [(a, "R", b, {}) for a, b in ends] + [(0, "S", 0, {})])
-        device_graph = DeviceGraph(context, graph)
-        strategy = ExtendStrategy(device_graph)
-        found = oriented_rows(strategy, graph, text)
-        assert found == Counter(run_reference(parse(text), graph, {}).rows)
-        triangles += bool(found)
-        strategy.leave_beside()
-        device_graph.close()
+        with extending(context, graph) as strategy:
+            found = oriented_rows(strategy, graph, text)
+            assert found == Counter(run_reference(parse(text), graph, {}).rows)
+            triangles += bool(found)
     assert triangles == 36
 
 
@@ -126,11 +115,7 @@ def test_every_graph_of_three_nodes(context):
 )
 def test_queries_whose_rows_are_made_of_one_order(monkeypatch, text, is_made_so):
     monkeypatch.setattr(oriented_form, "_SECONDS_PER_RELATIONSHIP", 0.0)
-    random = np.random.default_rng(5)
-    ends = random.integers(0, 20, (70, 2))
-    ends = ends[ends[:, 0] != ends[:, 1]]  # parallel relationships stay
-    columns = {"source": ends[:, 0], "target": ends[:, 1], "type": ["R"] * len(ends)}
-    with gpugda.connect(gpugda.graph({"id": np.arange(20)}, columns)) as accelerator:
+    with gpugda.connect(loopless_source(20, 70)) as accelerator:
         expected = Counter(map(tuple, accelerator.run(text, engine="reference").values()))
         assert expected
         for _ in range(3):

@@ -23,7 +23,7 @@ from gpugda.execute.steps import turned
 from gpugda.execute.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.special import path_search, walk_search
+from gpugda.match.special import path_reading, walk_search
 from gpugda.query.ast import Direction
 
 NODES = 5
@@ -131,7 +131,7 @@ def test_few_walks_at_a_time(monkeypatch, edges, by_group):
 def test_few_searches_at_a_time(context, monkeypatch):
     monkeypatch.setattr(device_searches, "_MOST", 2)
     monkeypatch.setattr(device_searches, "SEARCHES_A_WORD", 2)
-    monkeypatch.setattr(path_search, "_MOST_LONGER", 3)
+    monkeypatch.setattr(path_reading, "_MOST_LONGER", 3)
     assert not check(COMPLETE, "->", ((1, 4), 7, False), PAIRS, context)
 
 

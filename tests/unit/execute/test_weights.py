@@ -33,9 +33,10 @@ def test_products_end_at_the_largest_weight(pairs: Any) -> None:
     assert product_of(one, other).tolist() == expected
 
 
-@given(st.lists(WEIGHT, max_size=20))
-def test_sums_are_exact(weights: Any) -> None:
-    assert sum_of(np.array(weights, np.uint64)) == sum(weights)
+@given(st.lists(WEIGHT, max_size=20), st.sampled_from([1, 5]))
+def test_sums_are_exact(weights: Any, times: int) -> None:
+    """Of few and of many."""
+    assert sum_of(np.array(weights * times, np.uint64)) == sum(weights) * times
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from gpugda.expressions.context import Context
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
 from gpugda.expressions.evaluation.fast_calls import fast_call
-from gpugda.expressions.functions import find_function
+from gpugda.expressions.functions import find_function, rounding
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, Evaluated, value_at
@@ -126,3 +126,13 @@ def test_lengths_of_texts_as_for_single_values(name):
     ]
     few = column_of([str(number) for number in range(100)]).take(np.arange(3))
     assert fast_call(name, [Evaluated(few)]) is None
+
+
+def test_many_numbers_are_rounded_in_blocks(monkeypatch):
+    monkeypatch.setattr(rounding, "_BLOCK", 3)
+    values = [0.5, -0.5, 0.49999999999999994, -2.5, 1e300, math.inf, math.nan, -math.inf, 2.0**63]
+    values += [-(2.0**63), 4503599627370497.5, -0.0, 5e-324, -5e-324, 1.5, 2.5]
+    function = find_function("round")
+    found = fast_call("round", [Evaluated(Column(ColumnKind.FLOAT, np.array(values)))])
+    wanted = [function(Context(), [each]) for each in values]
+    assert repr(found.operand.values.tolist()) == repr(wanted)

@@ -163,3 +163,28 @@ def test_comprehensions_keep_their_elements_in_columns():
     assert isinstance(found.dictionary, ColumnLists)
     expected = [None if each is None else [v * 1.5 for v in each if v > 0] for each in given]
     assert shown(found, 50) == [repr(each) for each in expected]
+
+
+@pytest.mark.parametrize("known", [[True] * 4, [True, False, True, True]], ids=["all", "null"])
+@pytest.mark.parametrize("codes", [[0, 1, 2, 3], [2, 3, 4, 5], [1, 1, 2, 3], [3, 2, 1, 0]])
+def test_elements_of_rows_whose_lists_follow_each_other(codes, known):
+    lists = [[1, 2], [], [3, 0, 5], [7], [1, 1], [9]]
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    dictionary = ColumnLists(offsets, column_of([item for each in lists for item in each]))
+    column = Column(ColumnKind.OBJECT, np.array(codes, np.int32), np.array(known), dictionary)
+    if all(known):
+        column = Column(ColumnKind.OBJECT, column.values, None, dictionary)
+    given = [lists[code] if k else None for code, k in zip(codes, known, strict=True)]
+    environment = Environment(4, Parameters({}, ""), "", variables={"l": column})
+
+    def found(text):
+        expression = parse(f"RETURN {text}").parts[0].clauses[0].projection.items[0].expression
+        return shown(evaluate_operand(expression, environment), 4)
+
+    def each(make):
+        return [repr(None if one is None else make(one)) for one in given]
+
+    assert found("[x IN l | x + 1]") == each(lambda one: [item + 1 for item in one])
+    assert found("[x IN l WHERE x > 1]") == each(lambda one: [item for item in one if item > 1])
+    assert found("any(x IN l WHERE x > 5)") == each(lambda one: any(item > 5 for item in one))
+    assert found("single(x IN l WHERE x = 1)") == each(lambda one: one.count(1) == 1)

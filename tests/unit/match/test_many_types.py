@@ -39,16 +39,18 @@ QUERIES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def graph():
-    """Few of the types have relationships: some rare ones, and thirty others that meet at a hub."""
+def made_graph(joined):
+    """Few of the types have relationships: some rare ones, and thirty others that meet at a hub.
+
+    They join the first nodes, so many; the last one of all nodes has all labels.
+    """
     found = random.Random(1)
     codes = [*range(0, NAMES, NAMES // 60), 58_463]
     codes += [code for code in COMMON for _ in range(5)]
-    ends = [(found.randrange(NODES), found.randrange(NODES)) for _ in codes]
+    ends = [(found.randrange(joined), found.randrange(joined)) for _ in codes]
     codes += COMMON * 2
-    ends += [(0, found.randrange(NODES)) for _ in COMMON]
-    ends += [(found.randrange(NODES), 0) for _ in COMMON]
+    ends += [(0, found.randrange(joined)) for _ in COMMON]
+    ends += [(found.randrange(joined), 0) for _ in COMMON]
     labels = [(f"L{found.choice((5, 123_997, 123_998))}",) for _ in range(NODES - 1)]
     labels.append(tuple(f"L{each}" for each in range(NAMES)))
     sources, targets = zip(*ends, strict=True)
@@ -63,7 +65,15 @@ def graph():
     return build_data_graph(ListedBatches([node_batch(nodes)], [relationships]))
 
 
-def test_ids_are_as_wide_as_needed(graph, tmp_path):
+@pytest.fixture(scope="module")
+def graph():
+    """One whose relationships join all nodes: the last one's count for each of its labels."""
+    return made_graph(NODES)
+
+
+@pytest.mark.parametrize("joined", [NODES - 1, pytest.param(NODES, marks=pytest.mark.slow)])
+def test_ids_are_as_wide_as_needed(joined, request, tmp_path):
+    graph = request.getfixturevalue("graph") if joined == NODES else made_graph(joined)
     few = make_graph([("A", {}), ("B", {})], [(0, "R", 1, {}), (0, "S", 1, {})])
     assert (few.outgoing.run_types.dtype, few.label_ids.dtype) == (np.uint16, np.uint16)
     assert (len(graph.types), len(graph.labels)) == (NAMES, NAMES)

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 from graphs import make_graph
+from random_database import RandomDatabase
 
+from gpugda.data.increments.apply import applied
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.node_bitmaps import NodeBitmaps
 from gpugda.device.launch.query_words import Degree
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
@@ -78,3 +81,45 @@ def test_where_memory_is_short_there_are_none(context, graph, monkeypatch):
     budget = MemoryBudget(1000)
     assert device_graph.degree_slots({OUT_TWO: 100.0}, budget) == (None, {})
     assert budget.used == 0
+
+
+def test_bitmaps_of_the_next_state_are_made_of_those_before(context, monkeypatch):
+    """Not where numbers have moved, nor where too much has changed."""
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    made, make = [], NodeBitmaps._make
+    monkeypatch.setattr(NodeBitmaps, "_make", lambda *given: made.extend(given[1]) or make(*given))
+    database = RandomDatabase(4, 200)
+    current, graph, version = None, database.graph(), database.server.version_of()
+    degrees = [OUT_TWO, BOTH, Degree(False, True, (0, 1), 2), Degree(True, True, (1,), 1)]
+    counts = []
+    for what in ("first", "added", "added", "removed", "added", "many"):
+        state = database.server.state
+        nodes, free = sorted(state.nodes), max(state.relationships) + 1
+        ends = {
+            free + n: (nodes[n], nodes[-n], "R", {}) for n in range(80 if what == "many" else 3)
+        }
+        if what == "removed":
+            lost = {n for n, row in state.relationships.items() if nodes[7] in row[:2]}
+            database.server.commit(without=lost)
+            database.server.commit(without={nodes[7]})
+        elif what != "first":
+            database.server.commit(without={min(state.relationships)}, relationships=ends)
+            new = {max(nodes) + 5: (["A"], {})} if what == "added" else {}
+            database.server.commit(nodes=new)
+            tie = {free + 100: (max(nodes) + 5, nodes[0], "S", {})} if new else {}
+            database.server.commit(relationships=tie)
+        changes = database.changes.changes_since(version)
+        graph, version = applied(graph, changes), changes.version
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current, before = following, len(made)
+        looks = dict.fromkeys(degrees, 1e6)
+        matrix, slots = current.degree_slots(looks, MemoryBudget(1 << 30))
+        rows = rows_of(context, current, matrix)
+        for each in degrees:
+            np.testing.assert_array_equal(rows[slots[each]], bits(current, each))
+        counts.append(len(made) - before)
+    assert counts == [4, 0, 0, 4, 0, 4]
+    current.close()
+    assert current.nbytes == 0

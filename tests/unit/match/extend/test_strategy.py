@@ -557,11 +557,11 @@ def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
     plan = make_plan([Node()] * 2, [Relationship(0, 1)])
     for bits in (0b11, 0b11, 0b111, 0b11):
         masks = Masks({0: np.array([bits], dtype=np.uint32)}, {})
-        is_new = not any(each.is_of(masks) for each in strategy._kept._queries)
+        is_new = not any(each.is_of(masks) for each in strategy._kept.all())
         rows, names = launches_of(monkeypatch, lambda masks=masks: count(strategy, plan, masks))
         assert rows == bits.bit_count() * 6
         assert bool({"check_candidates", "filter_all"}.intersection(names)) == is_new
-    assert len(strategy._kept._queries) == 2
+    assert len(strategy._kept.all()) == 2
     other = make_plan([Node()] * 2, [Relationship(0, 1)])
     assert count(strategy, other) == 36
     assert found_by(strategy, plan, NO_MASKS) == all_embeddings(strategy._graph.graph, plan)
@@ -602,7 +602,7 @@ def test_few_queries_are_kept_and_counted(context):
         plan = make_plan([Node()] * size, [Relationship(0, at) for at in range(1, size)])
         count(strategy, plan)
         count(strategy, kept)
-    assert len(strategy._kept._queries) == 3
+    assert len(strategy._kept.all()) == 3
     assert strategy._kept.find(kept.bound, NO_MASKS) is not None
     with strategy._workspace() as workspace:
         assert workspace.budget.used - workspace.outside >= strategy._graph.nbytes
@@ -618,7 +618,7 @@ def test_kept_bytes_are_those_of_all_arrays_when_a_run_ends(context):
     for _ in range(2):
         count(strategy, plan)
         count(strategy, find)
-        kept = strategy._kept._queries
+        kept = strategy._kept.all()
         held = [sum(array.nbytes for array in query.arrays()) for query in kept]
         assert [query.nbytes for query in kept] == held
         assert strategy._kept.nbytes == sum(held) > 0

@@ -13,7 +13,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import ranked_triangles
+from gpugda.match.special import any_nodes
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 
@@ -37,7 +37,7 @@ def accelerator():
 
 
 def found(context, monkeypatch, text, fewest=0, more=(), limit=None):
-    monkeypatch.setattr(ranked_triangles, "_FEWEST", fewest)
+    monkeypatch.setattr(any_nodes, "_FEWEST", fewest)
     graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
     device_graph = DeviceGraph(context, graph)
     plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
@@ -67,7 +67,7 @@ def test_triangles_are_counted_from_their_lowest_nodes(accelerator, monkeypatch,
         (CYCLE.replace("(b)", "(b:A)", 1), ()),
         (CYCLE.replace("(b)", "(b {x: 1})", 1), ()),
         (CYCLE.replace("RETURN", "WHERE a <> c RETURN"), ()),
-        (CYCLE.replace(":R", ":R|S"), [(0, "S", 1, {})]),
+        (CYCLE.replace(":R", ":R|S"), [(0, "S", 1, {}), (0, "T", 1, {})]),
         (CYCLE.replace("]->(c)-", "]->(c) MATCH (c)-"), ()),
         (CYCLE, [(2, "R", 2, {})]),
         ("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(b) RETURN count(*)", ()),
@@ -87,6 +87,9 @@ def test_a_cpu_has_another_way(monkeypatch):
     context.close()
 
 
-def test_lists_that_have_no_room(accelerator, monkeypatch):
+def test_lists_that_have_no_room_come_in_segments(accelerator, monkeypatch):
     monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
-    assert found(accelerator, monkeypatch, CYCLE)[0] is None
+    count, expected, steps, kept = found(accelerator, monkeypatch, CYCLE)
+    assert count == expected > 0
+    assert not kept
+    assert "lists by rank came in 1 segments" in steps[0]

@@ -1,4 +1,4 @@
-"""Directed squares that are counted without rows on a GPU, through a query."""
+"""Squares that are counted without rows on a GPU, through a query."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from graphs import make_graph
 
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute.oriented_count import count_oriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import ring_squares, tasks
+from gpugda.match.special import any_nodes, ring_squares, tasks
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 
@@ -23,6 +22,7 @@ pytestmark = [
 ]
 
 RING = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d)-[:R]->(a) RETURN count(*)"
+UNDIRECTED = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a) RETURN count(*)"
 TURNED = "MATCH (a)<-[:R]-(b)<-[:R]-(c), (a)-[:R]->(d)-[:R]->(c) RETURN count(*)"
 ENDS = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 0), (0, 1), (1, 0), (3, 2), (2, 1), (4, 0), (0, 4)]
 
@@ -36,23 +36,33 @@ def accelerator():
 
 
 def found(context, monkeypatch, text, fewest=0, more=()):
-    monkeypatch.setattr(ring_squares, "_FEWEST", fewest)
+    monkeypatch.setattr(any_nodes, "_FEWEST", fewest)
     graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
     device_graph = DeviceGraph(context, graph)
     plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
     strategy, report = ExtendStrategy(device_graph), StrategyReport()
-    ring = count_oriented(plan, graph, strategy, {}, report, None)
+    ring = ring_squares.count_ring(plan.bound, graph, strategy, report, None)
     expected = strategy.count(plan, NO_MASKS, StrategyReport())
     device_graph.close()
     return ring, expected, list(report.steps)
 
 
-@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
-@pytest.mark.parametrize("text", [RING, TURNED])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        [(0, "S", 1, {}), (2, "S", 2, {})],
+        [(2, "R", 2, {}), (2, "R", 2, {}), (0, "R", 0, {}), (1, "R", 1, {})],
+        [(3, "R", 3, {})] * 4,
+    ],
+)
+@pytest.mark.parametrize(
+    "text", [RING, TURNED, UNDIRECTED, UNDIRECTED.replace(":R", ""), RING.replace(":R", "")]
+)
 def test_a_ring_is_counted_from_its_highest_node(accelerator, monkeypatch, text, more):
     ring, expected, steps = found(accelerator, monkeypatch, text, more=more)
     assert ring == expected > 0
-    assert steps == [f"cycle of 4 nodes counted from the one of most relationships: {ring} rows"]
+    assert steps == [f"cycle of 4 nodes counted from the one of most relationships: {ring:,} rows"]
 
 
 @pytest.mark.parametrize(
@@ -63,10 +73,9 @@ def test_a_ring_is_counted_from_its_highest_node(accelerator, monkeypatch, text,
         (RING.replace("(b)", "(b:A)", 1), ()),
         (RING.replace("(b)", "(b {x: 1})", 1), ()),
         (RING.replace("RETURN", "WHERE a <> c RETURN"), ()),
-        (RING.replace(":R", ":R|S"), [(0, "S", 1, {})]),
+        (RING.replace(":R", ":R|S"), [(0, "S", 1, {}), (0, "T", 1, {})]),
         (RING.replace("]->(c)-", "]->(c) MATCH (c)-"), ()),
-        (RING, [(2, "R", 2, {})]),
-        ("MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)", ()),
+        ("MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d) RETURN count(*)", ()),
     ],
 )
 def test_what_is_no_ring(accelerator, monkeypatch, text, more):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections import Counter
@@ -224,20 +225,28 @@ SUMS = {
 }
 
 
+@functools.cache
+def cases_of(name):
+    """Graphs and the embeddings of the pattern in each; both devices count the same."""
+    plan = plan_of(SUMS[name])
+    graphs = [
+        a_graph(seed, relationships=14, types="R", loops=loops, parallel=parallel)
+        for seed in range(3)
+        for loops, parallel in ((True, True), (False, True), (False, False))
+    ]
+    return plan, [(graph, all_embeddings(graph, plan).total()) for graph in graphs]
+
+
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize("name", SUMS)
 def test_sums(context, name):
-    plan, all_counted = plan_of(SUMS[name]), 0
-    for seed in range(3):
-        for loops, parallel in ((True, True), (False, True), (False, False)):
-            graph = a_graph(seed, relationships=14, types="R", loops=loops, parallel=parallel)
-            expected = all_embeddings(graph, plan).total()
-            counted, terms = count(context, graph, plan)
-            assert counted == expected
-            assert terms > 1 or not expected
-            all_counted += expected
-    assert all_counted
+    plan, cases = cases_of(name)
+    for graph, expected in cases:
+        counted, terms = count(context, graph, plan)
+        assert counted == expected
+        assert terms > 1 or not expected
+    assert any(expected for _, expected in cases)
 
 
 @needs_device

@@ -104,7 +104,9 @@ def test_branches(context, name, loops):
     assert total or "loop" in name
     if roots is not None:
         assert set(found) == set(roots)
-        assert len(found) in (3 * len(roots), 2 * len(roots))  # one may have no candidates
+        # One graph may have no candidates; an undirected triangle may be summed by its node, too.
+        parts = (1, 2) if "undirected" in name else (1,)
+        assert len(found) in {seeds * each * len(roots) for seeds in (2, 3) for each in parts}
 
 
 THETA = path(0, 2, 1, kind=0) + path(0, 3, 1, kind=1) + path(0, 4, 1, kind=2)

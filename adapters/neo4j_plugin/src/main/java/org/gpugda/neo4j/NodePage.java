@@ -50,8 +50,7 @@ final class NodePage {
     }
 
     Row read(GraphDatabaseService database) {
-        begin();
-        if (!scanned(database)) seek();
+        if (!Store.scanned(kernel, database, this::scan)) seek();
         Row row = new Row();
         row.count = ids.count();
         row.ids = ids.done();
@@ -67,27 +66,15 @@ final class NodePage {
         sets.clear();
     }
 
-    /** Reads the store's records, where that can be done. */
-    private boolean scanned(GraphDatabaseService database) {
-        try (StorageReader store = Store.reader(kernel, database)) {
-            return store != null && scan(store);
-        } catch (LinkageError error) { // another version of the server
-            begin();
-            return false;
-        }
-    }
-
     private boolean scan(StorageReader store) {
         AllNodeScan scan = store.allNodeScan();
         if (!Store.isOfRecords(scan)) return false;
+        begin();
         try (StorageNodeCursor cursor = store.allocateNodeCursor(
                 kernel.cursorContext(), kernel.storeCursors(), kernel.memoryTracker())) {
-            if (first > 0) cursor.scanBatch(scan, first); // gives out the ids before, none of which is read
-            for (long id = first; id <= last; id += Store.STEP) {
-                guard.check();
-                if (!cursor.scanBatch(scan, Math.min(Store.STEP, last - id + 1))) break;
+            Store.scan(first, last, guard, count -> cursor.scanBatch(scan, count), () -> {
                 while (cursor.next()) codes.put(ids.add(cursor.entityReference()), codeAt(cursor));
-            }
+            });
         }
         return true;
     }
@@ -104,6 +91,7 @@ final class NodePage {
     }
 
     private void seek() {
+        begin();
         Read read = kernel.dataRead();
         try (NodeCursor cursor = kernel.cursors().allocateNodeCursor(kernel.cursorContext(), kernel.memoryTracker())) {
             for (long id = first; id <= last; id++) {

@@ -42,8 +42,7 @@ final class RelationshipPage {
     }
 
     Row read(GraphDatabaseService database) {
-        begin();
-        if (!scanned(database)) seek();
+        if (!Store.scanned(kernel, database, this::scan)) seek();
         Row row = new Row();
         row.count = ids.count();
         row.ids = ids.done();
@@ -70,33 +69,22 @@ final class RelationshipPage {
         codes.put(place, types.of(type));
     }
 
-    /** Reads the store's records, where that can be done. */
-    private boolean scanned(GraphDatabaseService database) {
-        try (StorageReader store = Store.reader(kernel, database)) {
-            return store != null && scan(store);
-        } catch (LinkageError error) { // another version of the server
-            begin();
-            return false;
-        }
-    }
-
     private boolean scan(StorageReader store) {
         AllRelationshipsScan scan = store.allRelationshipScan();
         if (!Store.isOfRecords(scan)) return false;
+        begin();
         try (StorageRelationshipScanCursor cursor = store.allocateRelationshipScanCursor(
                 kernel.cursorContext(), kernel.storeCursors(), kernel.memoryTracker())) {
-            if (first > 0) cursor.scanBatch(scan, first); // gives out the ids before, none of which is read
-            for (long id = first; id <= last; id += Store.STEP) {
-                guard.check();
-                if (!cursor.scanBatch(scan, Math.min(Store.STEP, last - id + 1))) break;
+            Store.scan(first, last, guard, count -> cursor.scanBatch(scan, count), () -> {
                 while (cursor.next())
                     add(cursor.entityReference(), cursor.sourceNodeReference(), cursor.targetNodeReference(), cursor.type());
-            }
+            });
         }
         return true;
     }
 
     private void seek() {
+        begin();
         Read read = kernel.dataRead();
         try (RelationshipScanCursor cursor =
                 kernel.cursors().allocateRelationshipScanCursor(kernel.cursorContext(), kernel.memoryTracker())) {

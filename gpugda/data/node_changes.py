@@ -1,0 +1,73 @@
+"""Which nodes have other relationships than in an earlier state of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.patches.rising import rising
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NodeChanges", "with_bits"]
+
+_MOST_STATES = 64
+"""Earlier states that are known; who kept something of an older one makes it anew."""
+
+
+class NodeChanges:
+    """Of one state of a graph, since some states before with the same numbers of nodes.
+
+    It knows the states by their own `NodeChanges`, and holds no graph.
+    """
+
+    __slots__ = ("_state", "_steps")
+
+    def __init__(self) -> None:
+        self._state = object()
+        self._steps: tuple[tuple[object, NDArray[np.int64]], ...] = ()  # the newest first
+
+    def followed(self, nodes: NDArray[np.int64]) -> NodeChanges:
+        """Of the next state.
+
+        Args:
+            nodes: New ones, and all that lost or got relationships; old nodes keep their numbers.
+        """
+        found = NodeChanges()
+        found._steps = ((self._state, nodes), *self._steps[: _MOST_STATES - 1])
+        return found
+
+    def knows(self, older: NodeChanges) -> bool:
+        """Whether `since` tells the nodes."""
+        return older is self or any(state is older._state for state, _ in self._steps)
+
+    def since(self, older: NodeChanges) -> NDArray[np.int64] | None:
+        """Nodes that are new or lost or got relationships since, rising; None if that is unknown.
+
+        >>> import numpy as np
+        >>> first = NodeChanges()
+        >>> third = first.followed(np.array([5, 2])).followed(np.array([2]))
+        >>> third.since(first), first.since(third)
+        (array([2, 5]), None)
+        """
+        found = [np.empty(0, dtype=np.int64)]
+        if older is self:
+            return found[0]
+        for state, nodes in self._steps:
+            found.append(nodes)
+            if state is older._state:
+                return rising(*found)
+        return None
+
+
+def with_bits(
+    bits: NDArray[np.uint32], count: int, cleared: NDArray[np.int64], then_set: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    """A bitmap of ``count`` nodes, made of one of as many or fewer, with some bits changed."""
+    found = np.zeros(-(-count // 32), dtype=np.uint32)
+    found[: len(bits)] = bits
+    np.bitwise_and.at(found, cleared >> 5, ~(np.uint32(1) << (cleared & 31).astype(np.uint32)))
+    np.bitwise_or.at(found, then_set >> 5, np.uint32(1) << (then_set & 31).astype(np.uint32))
+    return found

@@ -1,0 +1,101 @@
+"""A device's driver started in a thread of its own, while the host reads a graph.
+
+To start a GPU's driver and make a context takes a fifth of a second, in which pyopencl holds Python
+up. So the driver is asked by the same library without pyopencl, which needs no lock of Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.device.devices import choose_device, note_process
+from gpugda.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gpugda.device.devices import DeviceInfo
+
+__all__ = ["StartedAhead"]
+
+_GPUS: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dri")
+"""What there is on a machine with a GPU. Without one nothing is started: it would gain nothing."""
+_LOGGER = logging.getLogger("gpugda.device")
+_GPU: Final = 4
+"""The type of device, as OpenCL's header numbers it."""
+
+
+class StartedAhead:
+    """Starts the driver of the device that will be opened, from its making on.
+
+    Where that fails, or would gain nothing, there is no context: who opens the device makes it.
+
+    Args:
+        wanted: What `choose_device` is given.
+    """
+
+    def __init__(self, wanted: str | int | None) -> None:
+        self._wanted = wanted
+        self._info: DeviceInfo | None = None
+        self._context: Any = None
+        self._thread = threading.Thread(target=self._run, name="gpugda-start", daemon=True)
+        self._thread.start()
+
+    def take(self, info: DeviceInfo) -> Any:
+        """The context that was made for a device, which is the caller's now; None if none was."""
+        self._thread.join()
+        found, made_for = self._context, self._info
+        self._context = self._info = None
+        return found if made_for == info else None
+
+    def _run(self) -> None:
+        with suppress(OSError, AttributeError, ImportError, DeviceError):
+            library = _opencl() if any(Path(each).exists() for each in _GPUS) else None
+            if library is None:
+                return
+            note_process()
+            _start_drivers(library)
+            info = choose_device(self._wanted)
+            if info.type == "gpu":
+                self._context, self._info = _made_context(library, info), info
+
+
+def _opencl() -> Any:
+    """The library of OpenCL that pyopencl uses; None where nobody knows."""
+    if sys.platform != "linux":
+        return None
+    import pyopencl  # noqa: F401  # loads it
+
+    lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+    paths = (line.split(maxsplit=5)[-1] for line in lines if "libOpenCL" in line)
+    path = next(paths, None)
+    return None if path is None else ctypes.CDLL(path)
+
+
+def _start_drivers(library: Any) -> None:
+    """Asks each driver for its GPUs, which starts it."""
+    count = ctypes.c_uint(0)
+    library.clGetPlatformIDs(0, None, ctypes.byref(count))
+    platforms = (ctypes.c_void_p * count.value)()
+    library.clGetPlatformIDs(count, platforms, None)
+    for each in platforms:
+        library.clGetDeviceIDs(
+            ctypes.c_void_p(each), ctypes.c_ulonglong(_GPU), 0, None, ctypes.byref(count)
+        )
+
+
+def _made_context(library: Any, info: DeviceInfo) -> Any:
+    import pyopencl as cl
+
+    make, failed = library.clCreateContext, ctypes.c_int(0)
+    make.restype = ctypes.c_void_p
+    device = ctypes.c_void_p(info.handle.int_ptr)
+    made = make(None, 1, ctypes.byref(device), None, None, ctypes.byref(failed))
+    if failed.value or not made:
+        _LOGGER.debug("no context was made ahead of time (%d)", failed.value)
+        return None
+    return cl.Context.from_int_ptr(made, False)

@@ -1,0 +1,47 @@
+"""Counting cliques of four or five nodes in ranked lists; launcher of ``cliques.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.cycle_tasks import GroupTasks
+from gpugda.device.launch.ranked_lists import RANKED
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.cycle_tasks import CycleTasks
+    from gpugda.device.launch.ranked_lists import RankedLists
+
+__all__ = ["CliqueKernels"]
+
+_FILE = "cliques.cl"
+
+
+class CliqueKernels(GroupTasks):
+    """Counts them from their lowest nodes."""
+
+    groups_per_unit = 8
+
+    def __init__(self, context: DeviceContext) -> None:
+        super().__init__(context)
+        self._count = get_kernel(context, _FILE, "count_cliques", f"{RANKED}IIQIQbbb")
+
+    @staticmethod
+    def group_words(lists: RankedLists) -> int:
+        """Words of scratch of a work group: a bit for each two neighbours above a node."""
+        return max(1, lists.most_above * -(-lists.most_above // 32))
+
+    def count(self, lists: RankedLists, size: int, groups: int, tasks: CycleTasks) -> None:
+        """Takes tasks; adds the cliques that they find, each once, to ``totals``.
+
+        Args:
+            lists: Undirected ones, without parallel entries.
+            size: Nodes of a clique: 4 or 5.
+            groups: Work groups.
+            tasks: What is done; for each group `group_words` of scratch.
+        """
+        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
+        words = self.group_words(lists)
+        arrays = (tasks.scratch, tasks.counters, tasks.totals)
+        self._count.launch_groups(groups, *lists.arguments, *whom, size, words, *arrays)

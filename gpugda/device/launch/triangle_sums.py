@@ -1,0 +1,165 @@
+"""Undirected triangles by their nodes; launcher of ``triangle_sums.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.launch.cycle_tasks import share_of_nodes
+from gpugda.device.program import GRAPH, get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["Higher", "Members", "TriangleSumKernels"]
+
+_FILE = "triangle_sums.cl"
+_MEMBERS = f"{GRAPH}bbb"
+_TASKS_PER_ITEM = 64
+_MOST_TASK_MEMBERS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """The nodes that triangles are of.
+
+    Args:
+        filter: Of the query.
+        words: From `triangle_words`.
+        bits: ``uint32``, a bit per node of the data graph.
+        ranks: ``uint64``, how many members come before those of a word.
+    """
+
+    filter: FilterArrays
+    words: DeviceArray
+    bits: DeviceArray
+    ranks: DeviceArray
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """Of kernels that read the data graph."""
+        return *self.filter.graph, self.words, self.bits, self.ranks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Higher:
+    """Per member its neighbours that have more relationships.
+
+    Args:
+        members: How many there are.
+        starts: ``uint64``, where each list begins.
+        counts: ``uint32``, how long it is.
+        entries: ``uint32``, numbers of members.
+    """
+
+    members: int
+    starts: DeviceArray
+    counts: DeviceArray
+    entries: DeviceArray
+
+    @property
+    def arrays(self) -> tuple[DeviceArray, ...]:
+        """As kernels take them."""
+        return self.starts, self.counts, self.entries
+
+
+class TriangleSumKernels:
+    """Adds up triangles by their nodes, on a CPU."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._unite = get_kernel(context, _FILE, "unite_candidates", "bIIIIb")
+        self._measure = get_kernel(context, _FILE, "measure_members", f"{_MEMBERS}Ibb")
+        self._list = get_kernel(context, _FILE, "list_higher", f"{_MEMBERS}Ibbbbb")
+        self._sum = get_kernel(context, _FILE, "sum_triangles", "IIQbbbbQb")
+        self._write = get_kernel(context, _FILE, "write_triangle_sums", "bbbIIbQIbQ")
+
+    @property
+    def most_items(self) -> int:
+        """Work items that keep the device busy: their scratch is long, and tasks are few nodes."""
+        return int(self._context.info.compute_units)
+
+    def item_words(self, members: int) -> int:
+        """Words of scratch that an item needs: an even number, as sums have two."""
+        return 3 * members + members % 2
+
+    def task_members(self, members: int, items: int) -> int:
+        """Members of a task."""
+        return share_of_nodes(members, items, _TASKS_PER_ITEM, _MOST_TASK_MEMBERS)
+
+    def unite(
+        self, matrix: DeviceArray, words: int, rows: tuple[int, int, int], bits: DeviceArray
+    ) -> None:
+        """Writes the candidates of any of three rows of the matrix: ``uint32[words]``."""
+        self._unite(words, matrix, words, *rows, bits)
+
+    def measure(self, members: Members, nodes: DeviceArray, lengths: DeviceArray) -> None:
+        """Writes the node of each member, and its relationships: ``uint32`` both."""
+        words = members.filter.words
+        self._measure(words, *members.arguments, words, nodes, lengths)
+
+    def list_higher(
+        self, members: Members, nodes: DeviceArray, lengths: DeviceArray, higher: Higher
+    ) -> None:
+        """Writes the lists and how long they are.
+
+        Args:
+            members: The nodes.
+            nodes: As written by `measure`.
+            lengths: Likewise.
+            higher: Its starts are the prefix sums of the lengths.
+        """
+        count = higher.members
+        self._list(count, *members.arguments, count, nodes, lengths, *higher.arrays)
+
+    def sum(
+        self,
+        higher: Higher,
+        items: int,
+        most_work: int,
+        scratch: DeviceArray,
+        counters: DeviceArray,
+    ) -> None:
+        """Takes tasks, and adds up the triangles of their members.
+
+        Args:
+            higher: The lists.
+            items: Work items.
+            most_work: Entries at which one may look in one launch.
+            scratch: ``uint32[items * item_words(…)]``, zero before the first launch.
+            counters: ``uint32``, the first one counts tasks that were taken.
+        """
+        count = higher.members
+        self._sum.launch_groups(
+            items,
+            count,
+            self.task_members(count, items),
+            most_work,
+            *higher.arrays,
+            scratch,
+            self.item_words(count),
+            counters,
+        )
+
+    def write(
+        self,
+        members: Members,
+        higher: Higher,
+        listed: tuple[DeviceArray, int, int],
+        scratch: tuple[DeviceArray, int],
+        place: tuple[DeviceArray, int],
+    ) -> None:
+        """Writes twice the triangles of some nodes.
+
+        Args:
+            members: The nodes.
+            higher: Their lists.
+            listed: ``uint32`` nodes, the place of the first one, and how many.
+            scratch: As left by `sum`, and of how many items.
+            place: ``uint32``, three words per listed node; place of the first one's.
+        """
+        (kept, items), words = scratch, self.item_words(higher.members)
+        bits = members.bits, members.ranks
+        self._write(listed[2], *bits, *listed, kept, words, items, *place)

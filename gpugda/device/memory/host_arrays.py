@@ -1,0 +1,65 @@
+"""Launches of a CPU's kernels on arrays of the host, where they lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+
+__all__ = ["launch_on_arrays"]
+
+_DOING = "arrays of the host"
+
+
+def launch_on_arrays(
+    context: DeviceContext, file: str, name: str, parameters: str, groups: int, *arguments: Any
+) -> None:
+    """Launches so many work groups and waits for them.
+
+    Args:
+        context: A CPU.
+        file: See `get_kernel`.
+        name: Likewise.
+        parameters: Likewise.
+        groups: Work groups.
+        arguments: Numbers, None, and contiguous arrays; empty ones are sent as None.
+
+    Raises:
+        DeviceError: A launch failed, or the device takes no buffer as long as an array.
+    """
+    with context.lock:
+        kernel = get_kernel(context, file, name, parameters)
+        given = [
+            _buffer(context, each) if isinstance(each, np.ndarray) else each for each in arguments
+        ]
+        try:
+            kernel.launch_groups(groups, *given)
+            for each in given:
+                if isinstance(each, cl.Buffer):
+                    _settle(context, each)
+        finally:
+            # Also where it is interrupted: arrays must not be freed while a kernel writes them.
+            context.finish()
+
+
+def _buffer(context: DeviceContext, array: np.ndarray[Any, Any]) -> Any:
+    if not array.size:
+        return None
+    access = cl.mem_flags.READ_WRITE if array.flags.writeable else cl.mem_flags.READ_ONLY
+    flags = access | cl.mem_flags.USE_HOST_PTR
+    return context.call(_DOING, cl.Buffer, context.context, flags, hostbuf=array)
+
+
+def _settle(context: DeviceContext, buffer: Any) -> None:
+    """Has what is in the buffer in the array; nothing to do where they are one, as they should."""
+    doing, queue, access = _DOING, context.queue, cl.map_flags.READ
+    mapped, _ = context.call(
+        doing, cl.enqueue_map_buffer, queue, buffer, access, 0, (buffer.size,), np.uint8
+    )
+    mapped.base.release(queue)

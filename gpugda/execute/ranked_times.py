@@ -1,0 +1,46 @@
+"""Whether undirected cycles and cliques are counted in lists by rank: where that was faster."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpugda.execute.oriented_form import Times
+
+__all__ = ["RankedTimes"]
+
+_ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 2, 3, 16
+"""So often other forms are timed before: where the graph may be oriented, the latter at most."""
+_RUNS = 2
+"""So often lists by rank are tried: the first time they are made, and kernels compiled."""
+
+
+@dataclass(slots=True)
+class RankedTimes:
+    """How long the counts of one plan took in lists by rank.
+
+    Args:
+        best: Seconds.
+        runs: How many there were.
+    """
+
+    best: float = math.inf
+    runs: int = 0
+
+    def note(self, seconds: float) -> None:
+        """Remembers a run."""
+        self.best, self.runs = min(self.best, seconds), self.runs + 1
+
+    def is_preferred(self, others: Times, *, may_orient: bool) -> bool:
+        """Are lists by rank faster than the other forms, or to be tried now?
+
+        Args:
+            others: In the graph as it is, and in the oriented one.
+            may_orient: Is there a form for the oriented graph?
+        """
+        enough = _MOST_PLAIN_RUNS if may_orient else _PLAIN_RUNS
+        if others.oriented_runs < _ORIENTED_RUNS and others.plain_runs < enough:
+            return False
+        return self.runs < _RUNS or self.best < min(others.oriented, others.plain)

@@ -1,0 +1,123 @@
+"""Functions of texts that differ in most rows, by Arrow's loops over all entries of a dictionary.
+
+Arrow slices, trims, replaces and reverses by code point, as Neo4j does. Its upper and lower case
+agree with the single values' for ASCII alone, so that other texts are converted one by one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import StringDictionary, encode_strings
+from gpugda.expressions.functions import find_function
+from gpugda.expressions.functions.text import BLANKS
+from gpugda.expressions.operands import Constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpugda.expressions.operands import Evaluated
+
+__all__ = ["text_call"]
+
+_FEW = 4
+"""Rows per entry, or entries per row, from which on other ways look at fewer texts."""
+_LARGEST_PLACE = 2**31 - 1
+
+
+def text_call(name: str, arguments: Sequence[Evaluated]) -> Column | None:
+    """The texts that a call gives, its name in lower case; None where there is no such way."""
+    make, function = _WAYS.get(name), find_function(name)
+    column = arguments[0].operand
+    if make is None or function is None or not isinstance(column, Column):
+        return None
+    texts = column.dictionary
+    if not isinstance(texts, StringDictionary) or not len(texts):
+        return None
+    if len(texts) * _FEW <= len(column) or len(texts) > len(column) * _FEW:
+        return None
+    if function.signature.refusal([None] * len(arguments)) is not None:
+        return None
+    if any(each.faults or not isinstance(each.operand, Constant) for each in arguments[1:]):
+        return None
+    further = [each.operand.value for each in arguments[1:] if isinstance(each.operand, Constant)]
+    found = make(texts.array, *further)
+    if found is None:
+        return None
+    codes, dictionary = encode_strings(found)
+    return Column(ColumnKind.STRING, codes[column.values], column.valid, dictionary)
+
+
+# ------------------------------------------------------------------ upper and lower case
+def _cased(texts: Any, of_ascii: str, of_others: Callable[[str], str]) -> Any:
+    is_ascii = pc.string_is_ascii(texts)
+    found = pc.call_function(of_ascii, [texts])
+    if pc.all(is_ascii).as_py():
+        return found
+    others = pc.invert(is_ascii)
+    made = [of_others(text) for text in texts.filter(others).to_pylist()]
+    return pc.replace_with_mask(found, others, pa.array(made, type=texts.type))
+
+
+def _upper(texts: Any) -> Any:
+    return _cased(texts, "ascii_upper", str.upper)
+
+
+def _lower(texts: Any) -> Any:
+    return _cased(texts, "ascii_lower", str.lower)
+
+
+# ------------------------------------------------------------------ pieces
+def _is_place(value: Any) -> bool:
+    """Others are refused, or null, value by value."""
+    return type(value) is int and 0 <= value <= _LARGEST_PLACE
+
+
+def _substring(texts: Any, start: Any, length: Any = _LARGEST_PLACE) -> Any:
+    if not (_is_place(start) and _is_place(length)):
+        return None
+    return pc.utf8_slice_codeunits(texts, start, start + length)
+
+
+def _left(texts: Any, length: Any) -> Any:
+    return _substring(texts, 0, length)
+
+
+def _right(texts: Any, length: Any) -> Any:
+    if not _is_place(length) or not length:
+        return None
+    return pc.utf8_slice_codeunits(texts, -length, _LARGEST_PLACE)
+
+
+def _trimmed(trim: Callable[..., Any], texts: Any, characters: Any = BLANKS) -> Any:
+    return trim(texts, characters=characters) if type(characters) is str and characters else None
+
+
+def _replace(texts: Any, search: Any, replacement: Any) -> Any:
+    if not (type(search) is str and type(replacement) is str and search):
+        return None
+    if len(replacement) > len(search):  # the results may be too long
+        return None
+    return pc.replace_substring(texts, search, replacement)
+
+
+_WAYS: dict[str, Callable[..., Any]] = {
+    "toupper": _upper,
+    "upper": _upper,
+    "tolower": _lower,
+    "lower": _lower,
+    "substring": _substring,
+    "left": _left,
+    "right": _right,
+    "replace": _replace,
+    "reverse": pc.utf8_reverse,
+    "trim": partial(_trimmed, pc.utf8_trim),
+    "btrim": partial(_trimmed, pc.utf8_trim),
+    "ltrim": partial(_trimmed, pc.utf8_ltrim),
+    "rtrim": partial(_trimmed, pc.utf8_rtrim),
+}

@@ -1,0 +1,94 @@
+"""Undirected cliques of four or five nodes of any kind that are only counted: on a GPU, no rows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb, factorial
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.cliques import CliqueKernels
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.match.special.any_nodes import (
+    Links,
+    asks_nothing,
+    common_links,
+    counted_by_rank,
+    may_rank,
+)
+from gpugda.match.special.tasks import groups_with_scratch, launches
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.matcher import Matcher
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["count_cliques"]
+
+_SIZES = (4, 5)
+_WORK_PER_LAUNCH = 1 << 24
+_MOST_CLIQUES, _MOST_COUNT = 1 << 64, 1 << 63
+
+
+def _find(bound: BoundQuery, graph: DataGraph) -> Links | None:
+    """What all relationships of the clique that a query is match; None where it is none.
+
+    Nor where two nodes of the graph have two relationships between them, or one has two loops:
+    without these, two nodes of an embedding are never one, as a third node is joined to both.
+    """
+    size = len(bound.nodes)
+    ends = {frozenset((each.source, each.target)) for each in bound.relationships}
+    pairs = {frozenset(pair) for pair in combinations(range(size), 2)}
+    if size not in _SIZES or ends != pairs or len(bound.relationships) != len(pairs):
+        return None
+    links = common_links(bound, graph) if asks_nothing(bound) else None
+    is_simple = links is not None and links.undirected and links.most_between(graph) == 1
+    return links if is_simple else None
+
+
+def _fits(lists: RankedLists, size: int) -> bool:
+    """Do sums fit 64 bits? The lowest two nodes of a clique are joined, others above the first."""
+    return lists.size * comb(lists.most_above, size - 2) < _MOST_CLIQUES
+
+
+def count_cliques(
+    bound: BoundQuery,
+    graph: DataGraph,
+    strategy: Matcher,
+    report: StrategyReport,
+    deadline: float | None,
+) -> int | None:
+    """The number of embeddings; None where that is not the way, or there is no place for it.
+
+    Args: as of `count_oriented`, and
+
+        bound: The pattern.
+    """
+    links = _find(bound, graph) if may_rank(graph, strategy) else None
+    if links is None:
+        return None
+    size = len(bound.nodes)
+    said = f"cliques of {size} nodes counted from their node of fewest relationships"
+
+    def count(run: Run, lists: RankedLists) -> int | None:
+        cliques = _counted(run, lists, size) if _fits(lists, size) else None
+        found = None if cliques is None else factorial(size) * cliques
+        return None if found is None or found >= _MOST_COUNT else found
+
+    return counted_by_rank(links, strategy, report, deadline, count, said)
+
+
+def _counted(run: Run, lists: RankedLists, size: int) -> int | None:
+    """The cliques of the graph."""
+    kernels, workspace = CliqueKernels(run.graph.context), run.workspace
+    words = kernels.group_words(lists)
+    groups = groups_with_scratch(run, words, kernels.most_groups)
+    if groups == 0:
+        return None
+    tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, groups)
+    task_count = -(-lists.nodes // kernels.task_nodes(lists.nodes, groups))
+    for _ in launches(run, tasks.counters, task_count):
+        kernels.count(lists, size, groups, tasks)
+    return tasks.total(workspace)

@@ -1,0 +1,184 @@
+"""Triangles of any nodes in a graph beyond the device's memory: lists above nodes come in segments.
+
+A triangle's lowest node is in one segment, the node between in the same one or one of higher nodes:
+so pairs of segments are looked at, one of which stays while others go by.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.upward_triangles import NodeLists, UpwardTriangleKernels
+from gpugda.errors import MemoryLimitError
+from gpugda.match.special.tasks import launches
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+    from gpugda.match.upward_lists import UpwardLists
+
+__all__ = ["StreamedCount", "count_streamed"]
+
+_WORK_PER_LAUNCH = 1 << 24
+_PLACES = 3
+"""For two segments that are looked at together, and one that comes meanwhile."""
+_MOST_SEGMENTS = 128
+_SHARE = 0.95
+"""Of the free memory that is left beside where lists begin."""
+
+
+class StreamedCount(NamedTuple):
+    """What was found, and how.
+
+    Args:
+        rows: Embeddings.
+        segments: In which the lists came.
+        sent_bytes: Of the lists.
+    """
+
+    rows: int
+    segments: int
+    sent_bytes: int
+
+
+def count_streamed(
+    run: Run, lists: UpwardLists, weights: int, *, looks_up: bool, most: int | None = None
+) -> StreamedCount | None:
+    """The number of embeddings; None where there is no room for segments.
+
+    Args:
+        run: Holds the device.
+        lists: Of the type of all relationships.
+        weights: Embeddings per kind of triangle, see ``triangles_above.h``.
+        looks_up: May nodes have parallel relationships?
+        most: Entries of a segment, at most; None for as many as fit.
+    """
+    try:
+        with run.workspace.given_up(MemoryLimitError):
+            return _counted(run, lists, weights, looks_up=looks_up, most=most)
+    except MemoryLimitError:
+        return None
+
+
+def _counted(
+    run: Run, lists: UpwardLists, weights: int, *, looks_up: bool, most: int | None
+) -> StreamedCount | None:
+    kernels, workspace = UpwardTriangleKernels(run.graph.context), run.workspace
+    starts = workspace.upload(lists.starts, "lists by rank")
+    tasks = CycleTasks.new(workspace, 1, lists.nodes, _WORK_PER_LAUNCH, kernels.groups)
+    before = workspace.uploads().sent
+    segments = _segments_within(run, lists, most)
+    if segments is None:
+        return None
+    pairs = _pairs(segments.count)
+    for pair, following in zip(pairs, [*pairs[1:], ()], strict=True):
+        segments.acquire(pair, following)
+        lowest, middle = (segments.nodes(each) for each in pair)
+        workspace.fill(tasks.counters, 0)
+        task_count = -(-(lowest.high - lowest.low) // kernels.task_nodes(lowest.high - lowest.low))
+        for _ in launches(run, tasks.counters, task_count):
+            kernels.count(
+                starts, segments.entries, lowest, middle, weights, tasks, looks_up=looks_up
+            )
+    sent = workspace.uploads().sent - before
+    workspace.release(starts, segments.entries)
+    return StreamedCount(tasks.total(workspace), segments.count, sent)
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    """Segments of the lowest node and of the one between; what is there is looked at first."""
+    pairs: list[tuple[int, int]] = []
+    last = 0
+    for low in range(count):
+        others = [each for each in dict.fromkeys([last, low - 1, *range(low)]) if 0 <= each < low]
+        pairs += [(low, low), *((low, each) for each in others)]
+        last = others[-1] if others else 0
+    return pairs
+
+
+def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segments | None:
+    total, workspace = len(lists.neighbours), run.workspace
+    longest = run.graph.context.info.max_allocation_bytes
+    room = min(int(workspace.available * _SHARE), longest) // 4
+    size = total if total <= room else room // _PLACES
+    size = max(1, size if most is None else min(most, size))
+    bounds = _bounds(lists.starts[::2], size)
+    if bounds is None:
+        return None
+    places = min(_PLACES, len(bounds) - 1)
+    entries = workspace.allocate(max(1, places * size), np.uint32, "segments")
+    return _Segments(run, lists, bounds, entries, size, places)
+
+
+def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
+    """The first nodes of segments of so many entries; None where one node has more, or many."""
+    bounds, nodes, total = [0], len(starts) - 1, int(starts[-1])
+    while bounds[-1] < nodes:
+        end = min(int(starts[bounds[-1]]) + size, total)
+        last = int(np.searchsorted(starts, end, side="right")) - 1
+        if last <= bounds[-1] or len(bounds) > _MOST_SEGMENTS:
+            return None
+        bounds.append(last)
+    return bounds
+
+
+class _Segments:
+    """The lists in parts, some of which are on the device."""
+
+    def __init__(
+        self,
+        run: Run,
+        lists: UpwardLists,
+        bounds: Sequence[int],
+        entries: DeviceArray,
+        size: int,
+        places: int,
+    ) -> None:
+        self._lists, self._bounds, self.entries = lists, bounds, entries
+        self._size = size
+        self._uploads = run.workspace.uploads()
+        self._held: list[int | None] = [None] * places
+        self._events: list[list[Any]] = [[] for _ in range(places)]
+
+    @property
+    def count(self) -> int:
+        return len(self._bounds) - 1
+
+    def acquire(self, wanted: Collection[int], following: Collection[int]) -> None:
+        """Lets kernels see some; begins to send what is wanted next."""
+        self._load(wanted, wanted)
+        events = [each for number in set(wanted) for each in self._events[self._place(number)]]
+        self._load(following, {*wanted, *following})
+        self._uploads.wait_on_device(events)
+
+    def nodes(self, segment: int) -> NodeLists:
+        """Those whose lists a segment has, which is on the device."""
+        low, high = self._bounds[segment], self._bounds[segment + 1]
+        return NodeLists(low, high, self._place(segment) * self._size)
+
+    def _place(self, segment: int) -> int:
+        return self._held.index(segment)
+
+    def _load(self, wanted: Collection[int], needed: Collection[int]) -> None:
+        """Begins to send what is not there, to where nothing lies that is needed."""
+        for segment in dict.fromkeys(wanted):
+            if segment in self._held:
+                continue
+            free = [place for place, held in enumerate(self._held) if held not in needed]
+            if not free:
+                continue
+            place, starts = free[0], self._lists.starts
+            first, last = (int(starts[2 * each]) for each in self._bounds[segment : segment + 2])
+            self._held[place] = segment
+            some = self._lists.neighbours[first:last]
+            self._events[place] = []
+            if last > first:
+                begun = self._uploads.begin(self.entries, place * self._size, some)
+                self._events[place] = [begun]

@@ -1,0 +1,228 @@
+"""Lists of the neighbours above each node, on the host, for graphs that a GPU cannot hold.
+
+They have half as many entries as the graph has in both directions. The GPU makes them window by
+window; they come back in segments.
+"""
+
+from __future__ import annotations
+
+import threading
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpugda.config import host_limit, machine_bytes
+from gpugda.data.node_ranges import bits_for
+from gpugda.device.graph.directory import run_starts
+from gpugda.device.launch.radix_sort import RadixSort
+from gpugda.device.launch.ranked_lists import RankedKernels
+from gpugda.device.launch.upward_lists import EntryChunk, UpwardKernels, UpwardSource
+from gpugda.errors import MemoryLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+
+__all__ = ["UpwardGraph", "UpwardLists", "host_ranks"]
+
+_BYTES_EACH = 22
+"""Of an entry while lists are made: two numbers, what is made of them, and a share of counts."""
+_SHARE, _SHARE_OF_CHUNKS = 0.9, 0.1
+"""Of the free memory: for all, and for each of two chunks."""
+_SHARE_OF_HOST = 0.25
+"""Of the host's memory, for lists of one type, where nothing else is asked for."""
+_MOST_CHUNK, _LEAST_CHUNK = 1 << 24, 1 << 10
+_MOST_WINDOWS = 64
+"""Parts in which lists are made: for each one all entries go by."""
+_MOST_NODES = 1 << 30
+"""Two lists each, whose numbers have 32 bits."""
+
+
+class UpwardLists(NamedTuple):
+    """Lists of one type between nodes that are numbered by rank, most relationships first.
+
+    Args:
+        neighbours: ``uint32``, rising in each list; page-locked where that pays.
+        starts: ``uint32[2 * nodes + 1]``: list ``2 v`` holds the ends above ``v`` of relationships
+            that leave it, ``2 v + 1`` the starts above it of those that lead there.
+    """
+
+    neighbours: NDArray[np.uint32]
+    starts: NDArray[np.uint32]
+
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return len(self.starts) // 2
+
+
+class UpwardGraph:
+    """The lists of one graph, by type, shared by its queries."""
+
+    def __init__(self) -> None:
+        self._lists: dict[int, UpwardLists | None] = {}
+        # Page-locked memory goes with the graph: who is out of time leaves it to the next one.
+        self._begun: dict[int, NDArray[np.uint32]] = {}
+        self._lock = threading.Lock()
+
+    def lists(self, run: Run, type_id: int) -> UpwardLists | None:
+        """Those of a type; None where there is no room to make them.
+
+        The run holds the device. No relationship of the type leads from a node to itself.
+        """
+        with self._lock:
+            if type_id not in self._lists:
+                self._lists[type_id] = _made_if_room(run, type_id, self._begun)
+            return self._lists[type_id]
+
+
+def _made_if_room(
+    run: Run, type_id: int, begun: dict[int, NDArray[np.uint32]]
+) -> UpwardLists | None:
+    graph = run.graph.graph
+    asked = host_limit()
+    most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
+    if 4 * graph.relationship_count > most or graph.node_count > _MOST_NODES:
+        return None
+    try:
+        with run.workspace.given_up(MemoryLimitError), run.stage("rank"):
+            return _Maker(run, type_id).made(begun)
+    except MemoryLimitError:
+        return None
+
+
+class _Maker:
+    """Makes lists window by window: for each one the entries come once, in chunks."""
+
+    def __init__(self, run: Run, type_id: int) -> None:
+        self._run, self._workspace = run, run.workspace
+        graph, context = run.graph.graph, run.graph.context
+        self._kernels, self._sort = UpwardKernels(context), RadixSort(context)
+        self._ranked = RankedKernels(context)
+        self._total, self._nodes = graph.relationship_count, graph.node_count
+        directory = run.graph.directory_arguments(run.workspace.budget)
+        ranks = self._ranks(directory, type_id)
+        runs = len(run_starts(graph.outgoing, len(graph.types))) - 1
+        self._source = UpwardSource(directory, type_id, self._nodes, runs, ranks)
+        size = int(self._workspace.available * _SHARE_OF_CHUNKS) // 4
+        self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, size, self._total))
+        self._chunks = self._workspace.allocate(2 * self._chunk, np.uint32, "entries of a chunk")
+
+    def _ranks(self, directory: Sequence[Any], type_id: int) -> DeviceArray:
+        """Of the nodes; made on the host where the device has no room to sort them."""
+        workspace, most = self._workspace, 2 * self._total
+        try:
+            with workspace.given_up(MemoryLimitError):
+                found = self._ranked.ranks(workspace, directory, type_id, self._nodes, most)
+        except MemoryLimitError:
+            return workspace.upload(host_ranks(self._run.graph.graph, type_id), "ranks of nodes")
+        workspace.release(found[0])
+        return found[1]
+
+    def made(self, begun: dict[int, NDArray[np.uint32]]) -> UpwardLists | None:
+        """The lists; None where they would be made in too many parts.
+
+        Args:
+            begun: Places for lists that were not made to the end, by type.
+
+        Raises:
+            MemoryLimitError: There is no room.
+        """
+        starts = self._starts()
+        windows = self._windows(starts)
+        if windows is None:
+            return None
+        kind = self._source.type_id
+        if kind not in begun:
+            begun[kind] = self._place(int(starts[-1]))
+        neighbours = begun[kind]
+        for first, last in windows:
+            self._write(starts, first, last, neighbours)
+        self._workspace.release(self._source.ranks, self._chunks)
+        return UpwardLists(begun.pop(kind), starts)
+
+    def _place(self, count: int) -> NDArray[np.uint32]:
+        """On the host, page-locked if there is room."""
+        found = self._run.graph.page_locked.empty(count, np.uint32)
+        return np.empty(count, dtype=np.uint32) if found is None else found
+
+    def _starts(self) -> NDArray[np.uint32]:
+        workspace = self._workspace
+        counts = workspace.allocate(2 * self._nodes, np.uint32, "lengths of lists")
+        workspace.fill(counts, 0)
+        for chunk in self._entries():
+            self._kernels.count(self._source, chunk, counts)
+        lengths = workspace.download(counts)
+        workspace.release(counts)
+        starts = np.zeros(2 * self._nodes + 1, dtype=np.uint32)
+        np.cumsum(lengths, out=starts[1:])
+        return starts
+
+    def _windows(self, starts: NDArray[np.uint32]) -> list[tuple[int, int]] | None:
+        """Which lists are made together, the first one and the one after the last."""
+        most = max(1, int(self._workspace.available * _SHARE) // _BYTES_EACH)
+        bounds = [0]
+        while bounds[-1] < len(starts) - 1:
+            end = int(starts[bounds[-1]]) + most
+            last = int(np.searchsorted(starts, min(end, int(starts[-1])), side="right")) - 1
+            if last <= bounds[-1] or len(bounds) > _MOST_WINDOWS:
+                return None
+            bounds.append(last)
+        return list(pairwise(bounds))
+
+    def _write(
+        self, starts: NDArray[np.uint32], first: int, last: int, target: NDArray[np.uint32]
+    ) -> None:
+        """The lists from the first to before the last one."""
+        workspace, bits = self._workspace, bits_for(self._nodes)
+        begin, end = int(starts[first]), int(starts[last])
+        if begin == end:
+            return
+        numbers = workspace.allocate(end - begin, np.uint64, "relationships by rank")
+        written = workspace.upload(np.zeros(1, dtype=np.uint32), "counters")
+        for chunk in self._entries():
+            lists = (first, last - first)
+            self._kernels.pack(self._source, chunk, lists, bits, written, numbers)
+        numbers, _ = self._sort.run(workspace, numbers, None, bits_for(last - first) + bits)
+        neighbours = workspace.allocate(end - begin, np.uint32, "lists by rank")
+        self._ranked.unpack(numbers, end - begin, bits, neighbours)
+        workspace.read(neighbours, target[begin:end])
+        workspace.release(numbers, written, neighbours)
+
+    def _entries(self) -> Iterator[EntryChunk]:
+        """The outgoing entries, one chunk on its way while kernels look at the one before."""
+        uploads, events = self._workspace.uploads(), self._sent(0)
+        for number, first in enumerate(range(0, self._total, self._chunk)):
+            self._run.check_deadline()
+            coming = self._sent(number + 1)
+            uploads.wait_on_device(events)
+            count = min(self._chunk, self._total - first)
+            yield EntryChunk(self._chunks, number % 2 * self._chunk, first, count)
+            events = coming
+
+    def _sent(self, number: int) -> list[object]:
+        first = number * self._chunk
+        if first >= self._total:
+            return []
+        entries = self._run.graph.page_locked.of(self._run.graph.graph.outgoing.neighbours)
+        some = entries[first : first + self._chunk]
+        uploads, place = self._workspace.uploads(), number % 2 * self._chunk
+        return [uploads.begin(self._chunks, place, some)]
+
+
+def host_ranks(graph: DataGraph, type_id: int) -> NDArray[np.uint32]:
+    """``uint32[n]``: places of nodes by relationships of a type, most first, then by index."""
+    degrees = np.zeros(graph.node_count, dtype=np.int64)
+    for csr in (graph.outgoing, graph.incoming):
+        runs = np.flatnonzero(csr.run_types == type_id)
+        nodes = np.searchsorted(csr.run_offsets, runs.astype(np.uint32), side="right") - 1
+        degrees[nodes] += csr.run_starts[runs + 1] - csr.run_starts[runs]
+    ranks = np.empty(graph.node_count, dtype=np.uint32)
+    ranks[np.argsort(-degrees, kind="stable")] = np.arange(graph.node_count, dtype=np.uint32)
+    return ranks

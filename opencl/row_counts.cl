@@ -1,0 +1,69 @@
+/* What is counted of compressed sparse rows (see csr.h) on the processor itself.
+
+       add_lengths     per type the longest run, how many there are, the sum of their lengths and that of the squares
+       count_labelled  entries per (label set of the row's node, type, label set of the neighbour)
+       find_parallel   do two entries of a row lead to one neighbour? Looked for in rows of several runs
+
+   Each work item counts in a table of its own, zero before: 4 * type_count numbers, or one per triple. The latter two kernels take
+   TASK_NODES rows at a time; find_parallel has a bit per node, 0 before and after.
+*/
+#include "work_split.h"
+
+#define TASK_NODES 4096
+#define WORD_BITS 32
+
+/* kinds may be null: all are of one type, and may be empty, which does not count. */
+kernel void add_lengths(
+    global const uint *starts, global const ushort *kinds, ulong count, uint type_count, global ulong *tables
+) {
+    global ulong *most = tables + 4ul * type_count * get_global_id(0);
+    global ulong *counts = most + type_count, *totals = counts + type_count, *squares = totals + type_count;
+    FOR_EACH(i, count) {
+        ulong length = starts[i + 1] - starts[i];
+        uint kind = kinds ? kinds[i] : 0;
+        if (length > most[kind]) most[kind] = length;
+        counts[kind] += length > 0;
+        totals[kind] += length;
+        squares[kind] += length * length;
+    }
+}
+
+kernel void count_labelled(
+    global const uint *neighbours, global const uint *run_offsets, global const ushort *run_types, global const uint *run_starts,
+    ulong node_count, global const int *codes, uint type_count, uint set_count, volatile global uint *taken, global ulong *tables
+) {
+    global ulong *table = tables + (ulong)set_count * type_count * set_count * get_global_id(0);
+    for (;;) {
+        ulong begin = (ulong)atomic_inc(taken) * TASK_NODES, end = min(begin + TASK_NODES, node_count);
+        if (begin >= node_count) return;
+        for (ulong node = begin; node < end; ++node) {
+            for (uint run = run_offsets[node]; run < run_offsets[node + 1]; ++run) {
+                global ulong *counts = table + ((ulong)codes[node] * type_count + run_types[run]) * set_count;
+                for (uint i = run_starts[run]; i < run_starts[run + 1]; ++i) ++counts[codes[neighbours[i]]];
+            }
+        }
+    }
+}
+
+kernel void find_parallel(
+    global const uint *neighbours, global const uint *run_offsets, global const uint *run_starts, ulong node_count, ulong words,
+    volatile global uint *taken, global uint *marks, volatile global uint *found
+) {
+    global uint *mine = marks + words * get_global_id(0);
+    for (;;) {
+        ulong begin = (ulong)atomic_inc(taken) * TASK_NODES, end = min(begin + TASK_NODES, node_count);
+        if (begin >= node_count || *found) return;
+        for (ulong node = begin; node < end; ++node) {
+            if (run_offsets[node + 1] < run_offsets[node] + 2) continue;
+            uint first = run_starts[run_offsets[node]], last = run_starts[run_offsets[node + 1]];
+            uint seen = 0;
+            for (uint i = first; i < last; ++i) {
+                uint bit = 1u << neighbours[i] % WORD_BITS;
+                seen |= mine[neighbours[i] / WORD_BITS] & bit;
+                mine[neighbours[i] / WORD_BITS] |= bit;
+            }
+            for (uint i = first; i < last; ++i) mine[neighbours[i] / WORD_BITS] = 0;
+            if (seen) *found = 1;
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/* Counting triangles of one type without loops in lists of upper neighbours of which some are on the device (see
+   upward_lists.cl, triangles_above.h): those of the lowest nodes x, and those of the nodes y between the lowest and the highest.
+
+   neighbours    the lists of x_low … x_high-1 from x_place on, those of y_low … y_high-1 from y_place on
+   starts        where each list begins among all; list 2 v holds the ends of what leads from v upwards, 2 v + 1 the starts of
+                 what leads to v from above
+*/
+#include "triangles_above.h"
+
+kernel void count_upward_triangles(
+    global const uint *starts, global const uint *neighbours, uint x_low, uint x_high, ulong x_place, uint y_low, uint y_high,
+    ulong y_place, uint task_nodes, ulong most_work, uint weights, uint looks_up, volatile global uint *counters,
+    global ulong *totals
+) {
+    local uint ends_filter[WORDS], starts_filter[WORDS], next_task;
+    local ulong of_items[GROUP_SIZE];
+    global const uint *of_x = neighbours + x_place, *of_y = neighbours + y_place;
+    uint first_x = starts[2 * x_low], first_y = starts[2 * y_low];
+    const Search search = {
+        {of_x, starts, starts + 1, 2, first_x}, {of_x, starts + 1, starts + 2, 2, first_x},
+        {of_y, starts, starts + 1, 2, first_y}, {of_y, starts + 1, starts + 2, 2, first_y},
+        y_low, y_high, ends_filter, starts_filter, weights, looks_up, 0
+    };
+    count_triangles_of(&search, x_low, x_high, task_nodes, most_work, counters, totals, of_items, &next_task);
+}

@@ -1,0 +1,29 @@
+"""Rows of label ids against lists."""
+
+import numpy as np
+import pytest
+
+from gpugda.data.labels import label_rows
+
+
+@pytest.mark.parametrize("label_count", [9, 70_000])
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("set_count", [1, 2, 6])
+@pytest.mark.parametrize("nodes", [0, 1, 50])
+def test_the_labels_of_each_node_lie_side_by_side(nodes, set_count, most, label_count):
+    random = np.random.default_rng(most)
+    sets = [
+        random.choice(label_count, int(length), replace=False).tolist()
+        for length in random.integers(0, most + 1, set_count)
+    ]
+    codes = random.integers(0, set_count, nodes).astype(np.int32)
+    offsets, ids = label_rows(codes, sets, label_count)
+    assert ids.tolist() == [label for code in codes for label in sets[code]]
+    assert offsets.tolist() == np.cumsum([0, *[len(sets[code]) for code in codes]]).tolist()
+    assert offsets.dtype == np.uint32
+    assert ids.dtype == (np.uint16 if label_count == 9 else np.uint32)
+
+
+def test_no_nodes_and_no_sets():
+    offsets, ids = label_rows(np.empty(0, dtype=np.int32), [], 0)
+    assert (offsets.tolist(), len(ids)) == ([0], 0)

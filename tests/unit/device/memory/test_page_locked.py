@@ -1,0 +1,43 @@
+"""Page-locked copies, and arrays that are made there."""
+
+import numpy as np
+import pytest
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.memory.uploads import PageLocked
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+
+@pytest.fixture(scope="module")
+def context():
+    opened = DeviceContext(choose_device())
+    yield opened
+    opened.close()
+
+
+def test_a_copy_is_made_once_as_long_as_there_is_room(context):
+    locked = PageLocked(context, 1000)
+    values, more = np.arange(200, dtype=np.uint32), np.arange(51, dtype=np.uint32)
+    copy = locked.of(values)
+    assert copy is not values
+    assert np.array_equal(copy, values)
+    assert locked.of(values) is copy
+    assert locked.of(more) is more  # 200 bytes are left
+    assert locked.of(more[:0]).size == 0
+    locked.close()
+
+
+def test_an_array_of_its_own_takes_of_the_same_room(context):
+    locked = PageLocked(context, 1000)
+    made = locked.empty(100, np.uint64)
+    assert (made.shape, made.dtype) == ((100,), np.uint64)
+    made[:] = 7
+    assert made.sum() == 700
+    assert locked.empty(51, np.uint32) is None
+    assert locked.empty(0, np.uint32) is None
+    assert len(locked.empty(50, np.uint32)) == 50
+    locked.close()

@@ -1,0 +1,71 @@
+"""The driver that is started while the host reads a graph."""
+
+from dataclasses import replace
+
+import pytest
+
+import gpugda
+from gpugda.device import ahead
+from gpugda.device.ahead import StartedAhead
+from gpugda.device.context import DeviceContext, choose_device
+from gpugda.match import session
+
+pytestmark = pytest.mark.device
+
+
+@pytest.fixture
+def as_gpu(monkeypatch):
+    """Any device passes for a GPU of this machine."""
+
+    def chosen(wanted=None):
+        return replace(choose_device(wanted), type="gpu")
+
+    monkeypatch.setattr(ahead, "_GPUS", ("/",))
+    monkeypatch.setattr(ahead, "choose_device", chosen)
+    monkeypatch.setattr(session, "choose_device", chosen)
+
+
+def test_a_context_made_ahead_is_used_once(as_gpu):
+    info = replace(choose_device(), type="gpu")
+    started = StartedAhead(None)
+    made = started.take(info)
+    assert made.devices == [info.handle]
+    assert started.take(info) is None
+    opened = DeviceContext(info, like_cpu=True, made=made)
+    assert opened.context is made
+    opened.close()
+
+
+def test_another_device_gets_no_context(as_gpu):
+    info = replace(choose_device(), type="gpu")
+    assert StartedAhead(None).take(replace(info, index=info.index + 1)) is None
+
+
+def test_where_there_is_no_gpu_nothing_is_started(monkeypatch):
+    monkeypatch.setattr(ahead, "_GPUS", ("/dev/there is none",))
+    monkeypatch.setattr(ahead, "note_process", lambda: pytest.fail("the driver was started"))
+    assert StartedAhead(None).take(choose_device()) is None
+
+
+def test_a_device_that_is_not_there_is_refused_when_it_is_opened(as_gpu):
+    with (
+        gpugda.connect(gpugda.graph({"id": [1]}), device="no such device") as graph,
+        pytest.raises(gpugda.DeviceError, match="no such device"),
+    ):
+        graph.run("MATCH (a) RETURN count(*)", engine="gpu")
+
+
+def test_queries_are_answered_on_what_was_made_ahead(as_gpu, monkeypatch):
+    made = []
+    real = StartedAhead.take
+
+    def take(self, info):
+        made.append(real(self, info))
+        return made[-1]
+
+    monkeypatch.setattr(StartedAhead, "take", take)
+    relationships = {"source": [1, 2], "target": [2, 3], "type": ["R", "R"]}
+    with gpugda.connect(gpugda.graph({"id": [1, 2, 3]}, relationships)) as graph:
+        text = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+        assert graph.run(text, engine="gpu").values() == [[1]]
+    assert made[0] is not None

@@ -1,0 +1,79 @@
+"""Undirected squares and cliques are counted in lists by rank where that was faster."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from graphs import make_graph
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.execute.oriented_form import Times, times_of
+from gpugda.execute.ranked_times import RankedTimes
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.match.special import any_nodes
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+
+SQUARE = "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"
+TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
+LOOPS = [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("others", "may_orient", "is_due"),
+    [
+        (Times(), False, False),
+        (Times(plain=1.0, plain_runs=2), False, False),
+        (Times(plain=1.0, plain_runs=3), False, True),
+        (Times(plain=1.0, plain_runs=3), True, False),
+        (Times(plain=1.0, plain_runs=16), True, True),
+        (Times(oriented=1.0, oriented_runs=2), True, True),
+    ],
+)
+def test_other_forms_are_timed_before(others, may_orient, is_due):
+    assert RankedTimes().is_preferred(others, may_orient=may_orient) is is_due
+
+
+@pytest.mark.parametrize(("seconds", "stays"), [(0.5, True), (2.0, False)])
+def test_two_runs_tell_whether_they_stay(seconds, stays):
+    times, others = RankedTimes(), Times(plain=1.0, plain_runs=3)
+    for _ in range(2):
+        assert times.is_preferred(others, may_orient=False)
+        times.note(seconds)
+    assert times.is_preferred(others, may_orient=False) is stays
+
+
+@pytest.mark.device
+@pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+@pytest.mark.parametrize("other", [60.0, 0.0])
+@pytest.mark.parametrize(
+    ("query", "loops", "before", "counted"),
+    [
+        # 15 cycles of four in eight orders; two loops, six triangles at each, eight ways to put it.
+        (SQUARE, LOOPS, 3, 15 * 8 + 2 * 6 * 8),
+        (TRIANGLE, [], 2, 10 * 6),
+    ],
+)
+def test_all_of_five_nodes(monkeypatch, query, loops, before, counted, other):
+    monkeypatch.setattr(any_nodes, "_FEWEST", 0)
+    context = DeviceContext(choose_device(), like_cpu=False)
+    ends = [*combinations(range(5), 2), *loops]
+    graph = make_graph([("", {})] * 5, [(a, "R", b, {}) for a, b in ends])
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    plan = plan_pattern(bind(prepare(query), graph), graph.statistics, "extend", Count())
+    found = []
+    for _ in range(before + 4):
+        found.append(count_oriented(plan, graph, strategy, {}, StrategyReport(), None))
+        if found[-1] is None:
+            times_of(plan).note(other, is_oriented=not loops)
+    device_graph.close()
+    context.close()
+    assert found[: before + 2] == [None] * before + [counted] * 2
+    assert found[before + 2 :] == [counted if other else None] * 2

@@ -1,0 +1,193 @@
+"""Triangles of a graph beyond the memory limit, through a query and by segments of any size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.launch.ranked_lists import RankedKernels
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.match import upward_lists
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.match.special import any_nodes, ranked_triangles, streamed_triangles
+from gpugda.match.special.streamed_triangles import count_streamed
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+from gpugda.thresholds import GPU, SegmentLimits, Thresholds
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+CYCLE = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
+CHAIN = "MATCH (a)-[:R]->(b)-[:R]->(c)<-[:R]-(a) RETURN count(*)"
+MIXED = "MATCH (a)-[:R]->(b)-[:R]-(c)<-[:R]-(a) RETURN count(*)"
+UNDIRECTED = CYCLE.replace("->", "-")
+IN_SEGMENTS = Thresholds(GPU.count, GPU.join, GPU.filter, GPU.paths, SegmentLimits(most_entries=64))
+
+
+@pytest.fixture(scope="module")
+def accelerator():
+    """Split as a GPU wants it."""
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(autouse=True)
+def small_graphs(monkeypatch):
+    monkeypatch.setattr(any_nodes, "_FEWEST", 0)
+
+
+def skewed(nodes=200, count=1500, more=()):
+    """With parallel relationships, and a hub."""
+    random = np.random.default_rng(3)
+    ends = (random.random((count, 2)) ** 2 * nodes).astype(int)
+    rows = [(a, "R", b, {}) for a, b in ends.tolist() if a != b]
+    return make_graph([("A", {})] * nodes, rows + list(more))
+
+
+def plan_of(text, graph):
+    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+
+
+def found(context, graph, text, **options):
+    """The count, the reference's, and the steps of the former."""
+    device_graph, plan = DeviceGraph(context, graph), plan_of(text, graph)
+    strategy, report = ExtendStrategy(device_graph, **options), StrategyReport()
+    count = count_oriented(plan, graph, strategy, {}, report, None)
+    expected = strategy.count(plan, NO_MASKS, StrategyReport())
+    device_graph.close()
+    return count, expected, report
+
+
+@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
+@pytest.mark.parametrize("text", [CYCLE, CHAIN, MIXED, UNDIRECTED])
+def test_a_graph_in_segments(accelerator, text, more):
+    graph = skewed(more=more)
+    count, expected, report = found(accelerator, graph, text, thresholds=IN_SEGMENTS)
+    assert count == expected > 0
+    assert report.sent_bytes == 4 * graph.statistics.type_counts[0]
+    assert report.steps[0] == (
+        f"triangles counted from their node of fewest relationships: {count:,} rows; "
+        f"lists by rank came in 1 segments, {report.sent_bytes:,} bytes"
+    )
+
+
+def test_a_limit_below_the_lists(accelerator):
+    """Lists are made in several windows then, and counted in several segments."""
+    graph = skewed(nodes=1_000, count=60_000)
+    limit = 12 * graph.relationship_count // 4
+    count, expected, report = found(accelerator, graph, CYCLE, memory_limit=limit)
+    assert count == expected > 0
+    segments = int(report.steps[0].split(" segments")[0].split()[-1])
+    assert segments > 2
+    assert report.sent_bytes > 4 * graph.relationship_count
+
+
+@given(data=st.data())
+def test_segments_of_any_size(accelerator, data):
+    count = data.draw(st.integers(2, 9))
+    node = st.integers(0, count - 1)
+    one = st.tuples(node, st.just("R"), node, st.just({}))
+    some = data.draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=40))
+    graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some])
+    text = data.draw(st.sampled_from([CYCLE, CHAIN, MIXED, UNDIRECTED]))
+    plan = plan_of(text, graph)
+    weights = ranked_triangles.weights_of(plan.bound)
+    device_graph = DeviceGraph(accelerator, graph)
+    strategy = ExtendStrategy(device_graph, thresholds=IN_SEGMENTS)
+    expected = strategy.count(plan, NO_MASKS, StrategyReport())
+    with strategy.running(StrategyReport(), None) as run, run.locked():
+        lists = strategy.upward.lists(run, 0)
+        longest = int(np.diff(lists.starts[::2]).max())
+        most = data.draw(st.integers(longest, max(longest, len(lists.neighbours))))
+        looks_up = graph.parallel_counts()[0] > 1
+        result = count_streamed(run, lists, weights, looks_up=looks_up, most=most)
+        assert result.rows == expected
+        assert result.segments >= len(lists.neighbours) // most
+        if longest > 1:
+            fewer = longest - 1
+            assert count_streamed(run, lists, weights, looks_up=looks_up, most=fewer) is None
+    device_graph.close()
+
+
+def test_pairs_are_each_looked_at_once():
+    for count in range(1, 9):
+        pairs = streamed_triangles._pairs(count)
+        assert sorted(pairs) == [(low, each) for low in range(count) for each in range(low + 1)]
+
+
+def test_lists_that_have_no_room_on_the_host(accelerator, monkeypatch):
+    monkeypatch.setenv("GPUGDA_HOST_LIMIT", "1000")
+    assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
+
+
+def test_lists_that_would_be_made_in_many_parts(accelerator, monkeypatch):
+    monkeypatch.setattr(upward_lists, "_MOST_WINDOWS", 0)
+    assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
+
+
+def test_lists_are_made_once(accelerator):
+    graph = skewed()
+    device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
+    strategy = ExtendStrategy(device_graph, thresholds=IN_SEGMENTS)
+    reports = [StrategyReport(), StrategyReport()]
+    counts = {count_oriented(plan, graph, strategy, {}, each, None) for each in reports}
+    device_graph.close()
+    assert len(counts) == 1
+    assert ["rank" in each.timings for each in reports] == [True, False]
+
+
+def no_room(*_):
+    raise MemoryLimitError("ranks of nodes")
+
+
+@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
+def test_the_host_ranks_nodes_where_the_device_has_no_room(accelerator, monkeypatch, more):
+    graph = skewed(more=more)
+    device_graph = DeviceGraph(accelerator, graph)
+    directory = device_graph.directory_arguments(MemoryBudget(1 << 30))
+    with Workspace(accelerator, MemoryBudget(1 << 30)) as workspace:
+        kernels, most = RankedKernels(accelerator), 2 * graph.relationship_count
+        _, ranks = kernels.ranks(workspace, directory, 0, graph.node_count, most)
+        assert workspace.download(ranks).tolist() == upward_lists.host_ranks(graph, 0).tolist()
+    device_graph.close()
+    monkeypatch.setattr(RankedKernels, "ranks", no_room)
+    count, expected, report = found(accelerator, graph, CYCLE, thresholds=IN_SEGMENTS)
+    assert count == expected > 0
+    assert "lists by rank came in 1 segments" in report.steps[0]
+
+
+def test_who_is_out_of_time_leaves_the_place_to_the_next_one(accelerator, monkeypatch):
+    graph = skewed()
+    device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
+    strategy = ExtendStrategy(device_graph, thresholds=IN_SEGMENTS)
+    places, write = [], upward_lists._Maker._write
+
+    def late(maker, starts, first, last, target):
+        places.append(target)
+        if len(places) == 1:
+            raise QueryTimeoutError("late")
+        write(maker, starts, first, last, target)
+
+    monkeypatch.setattr(upward_lists._Maker, "_write", late)
+    with pytest.raises(QueryTimeoutError):
+        count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
+    found = count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
+    assert found == strategy.count(plan, NO_MASKS, StrategyReport()) > 0
+    assert len({id(each) for each in places}) == 1
+    assert strategy.upward._begun == {}
+    device_graph.close()

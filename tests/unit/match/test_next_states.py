@@ -1,0 +1,186 @@
+"""What was decided for an earlier state of a graph serves the next one, and no answer changes."""
+
+import random
+
+import pytest
+from fake_server import FakeServer, _batches
+from forced_plans import DEGREES, PARTS, ROWS, TABLES, thresholds
+from random_database import VERSION
+
+from gpugda.data.build import build_data_graph
+from gpugda.data.certain_facts import keeps_facts
+from gpugda.data.columns import to_values
+from gpugda.data.increments.apply import applied
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute.pipeline import plan_of
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.earlier_plans import EarlierPlans
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.query.parser import tree_of
+from gpugda.query.prepare import prepare
+from gpugda.reference.run import run_reference
+
+pytestmark = pytest.mark.device
+
+TEXTS = (
+    "MATCH (a:A)-[:R]->(b) WHERE a.x < 2 RETURN count(*)",
+    "MATCH (a)-[:R]->(b)-[:R]->(c) WHERE a.x < 2 RETURN count(*)",
+    # Like leaves, and like nodes, where their masks are the same.
+    "MATCH (a)-[:R]->(b), (a)-[:R]->(c) WHERE b.x < 2 AND c.y < 2 RETURN count(*)",
+    "MATCH (a)-[:R]->(b)<-[:R]-(c), (a)-[:R]->(d)<-[:R]-(c) WHERE b.x = 1 AND d.y = 1 "
+    "RETURN count(*)",
+    "MATCH (a:A)--(b:B)--(c) RETURN count(*)",
+    "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN count(*)",
+    "MATCH (a)-[:R]->(b)-[:S]->(c)-[:R]->(d) RETURN b.x AS x, count(*) AS n",
+    "MATCH (a)-[:R|S]->(b)-[:S]->(c), (b)-[:R]->(d) WHERE d.x > 0 RETURN count(*)",
+    "MATCH (a)-[:R]->(b), (c)-[:R]->(d) WHERE a.x = 0 AND c <> a RETURN count(*)",
+)
+FORMS = {"as it is": {}, "degrees": DEGREES, "rows": ROWS, "tables": TABLES, "parts": PARTS}
+
+
+class SmallDatabase:
+    """Some nodes without loops, parallel relationships or nodes with both labels at first."""
+
+    def __init__(self, seed):
+        self.draw = random.Random(seed)
+        self.server = FakeServer(
+            {n: (["AB"[n % 2]], {"x": n % 3, "y": n % 3}) for n in range(9)}, {}
+        )
+        self.changes = self.server.tell_changes()
+        self.changes.follow(["x", "y"], [])
+        pairs = {(a, (a * step + 1) % 9) for a in range(9) for step in (2, 4)}
+        rows = [(a, b, "RS"[n % 3 == 0], {}) for n, (a, b) in enumerate(sorted(pairs)) if a != b]
+        self.server.commit(relationships=dict(enumerate(rows, 100)))
+
+    def graph(self):
+        graph = build_data_graph(_batches(self.server.state, VERSION, complete=False))
+        keys = ["x", "y"]
+        columns = self.server.read_properties(
+            keys, graph.external_ids.of(True), VERSION, of_nodes=True
+        )
+        graph.add_properties(columns, keys, of_nodes=True)
+        return graph
+
+    def transact(self):
+        draw, state = self.draw, self.server.state
+        nodes = sorted(state.nodes)
+        free, tie = max(nodes) + 1, max(state.relationships, default=99) + 1
+        what = draw.randrange(12)
+        one, other = draw.choice(nodes), draw.choice(nodes)
+        row = state.nodes[one]
+        if what < 4:
+            kind = draw.choice("RS")
+            self.server.commit(relationships={tie: (one, other, kind, {})})
+        elif what < 6 and state.relationships:
+            self.server.commit(without={draw.choice(sorted(state.relationships))})
+        elif what < 8:
+            values = {"x": draw.randrange(3), "y": draw.randrange(3)}
+            self.server.commit(nodes={one: (row[0], values)})
+        elif what < 9:
+            self.server.commit(nodes={one: (draw.choice([["A"], ["B"], ["A", "B"]]), row[1])})
+        elif what < 10 and state.relationships:
+            _, there = draw.choice(sorted(state.relationships.items()))
+            self.server.commit(relationships={tie: there})  # a parallel one
+        else:
+            self.server.commit(
+                nodes={free: (["A"], {"x": 1, "y": 1})},
+                relationships={tie: (one, free, "R", {}), tie + 1: (free, other, "S", {})},
+            )
+
+    def states(self, count):
+        graph, version = self.graph(), self.server.version_of()
+        yield graph
+        for _ in range(count):
+            self.transact()
+            changes = self.changes.changes_since(version)
+            graph, version = applied(graph, changes), changes.version
+            yield graph
+
+
+def rows_by_device(text, graph, strategy):
+    table = plan_of(prepare(text), graph, "extend").runnable.run(
+        graph, strategy, {}, StrategyReport(), None
+    )
+    return sorted(zip(*map(to_values, table.columns), strict=True), key=repr)
+
+
+def expected(text, graph):
+    return sorted(map(tuple, run_reference(tree_of(text), graph, {}).rows), key=repr)
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """Plans that came from an earlier state."""
+    found = []
+    use = EarlierPlans.use
+
+    def spy(self, query):
+        use(self, query)
+        found.extend(query.plans.values())
+
+    monkeypatch.setattr(EarlierPlans, "use", spy)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("form", FORMS)
+def test_every_state_is_answered_as_by_the_reference(context, used, monkeypatch, form, seed):
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._SHARE_OF_NODES", 0.0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEW_CHANGED", 0)
+    decides = thresholds(context, FORMS[form])
+    before, copy = None, None
+    for graph in SmallDatabase(seed).states(8):
+        following = DeviceGraph(context, graph, like=copy)
+        strategy = ExtendStrategy(following, thresholds=decides)
+        if before is not None:
+            strategy.begin_with(before.decided_for(graph))
+            before.leave_beside()
+            copy.close()
+        for text in TEXTS:
+            assert rows_by_device(text, graph, strategy) == expected(text, graph), text
+        before, copy = strategy, following
+    copy.close()
+    assert used  # else nothing was tested
+
+
+def test_masks_that_were_the_same_by_chance(context, used):
+    """Then their nodes were like nodes, which is not so in the next state."""
+    database = SmallDatabase(1)
+    graph = database.graph()
+    text = TEXTS[2]
+    first = ExtendStrategy(DeviceGraph(context, graph), thresholds=thresholds(context, DEGREES))
+    assert rows_by_device(text, graph, first) == expected(text, graph)
+    labels, _ = database.server.state.nodes[3]
+    version = database.server.version_of()
+    database.server.commit(nodes={3: (labels, {"x": 0, "y": 2})})
+    following = applied(graph, database.changes.changes_since(version))
+    second = ExtendStrategy(
+        DeviceGraph(context, following, like=first.graph), thresholds=thresholds(context, DEGREES)
+    )
+    second.begin_with(first.decided_for(following))
+    assert rows_by_device(text, following, second) == expected(text, following)
+    assert not used
+    for each in (first, second):
+        each.graph.close()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "relationships", "keeps"),
+    [
+        ({0: (["A"], {"x": 2, "y": 2})}, {}, True),
+        ({}, {500: (0, 0, "R", {})}, False),  # the first loop
+        ({}, {500: (0, 1, "R", {}), 501: (0, 1, "R", {})}, False),  # the first parallel ones
+        ({0: (["A", "B"], {"x": 0, "y": 0})}, {}, False),  # the first node with both labels
+        ({0: (["C"], {"x": 0, "y": 0})}, {}, False),
+        ({}, {500 + n: (0, n, "S", {}) for n in range(1, 9)}, False),  # the largest degree
+    ],
+)
+def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
+    database = SmallDatabase(1)
+    graph, version = database.graph(), database.server.version_of()
+    assert graph.labels_apart(0, 1)
+    database.server.commit(nodes=nodes, relationships=relationships)
+    following = applied(graph, database.changes.changes_since(version))
+    assert keeps_facts(graph, following) == keeps
+    assert keeps_facts(graph, graph)
