@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary, encode_strings
+from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.functions import find_function
-from gpugda.expressions.functions.text import BLANKS
+from gpugda.expressions.functions.text import BLANKS, lowered
 from gpugda.expressions.operands import Constant
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def _upper(texts: Any) -> Any:
 
 
 def _lower(texts: Any) -> Any:
-    return _cased(texts, "ascii_lower", str.lower)
+    try:
+        return _cased(texts, "ascii_lower", lowered)
+    except UnsupportedQueryError:
+        return None  # perhaps of a text that no row has
 
 
 # ------------------------------------------------------------------ pieces

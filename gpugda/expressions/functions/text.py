@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.context import Context
 
-__all__ = ["BLANKS", "FUNCTIONS", "normal_form", "trimmed"]
+__all__ = ["BLANKS", "FUNCTIONS", "lowered", "normal_form", "trimmed"]
 
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
@@ -25,12 +25,37 @@ BLANKS = (
 )
 """What Java's Character.isWhitespace takes for one: no-break spaces are none."""
 
+_SIGMA = "\u03a3"
+_LETTERS = (
+    r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017f"
+    r"\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03ce\u1f00-\u1fbc"
+)
+_PLAIN_SIGMA = re.compile(
+    rf"(?:\A|(?<=[ \t\n\r{_LETTERS}])){_SIGMA}"
+    rf"(?=\Z|[ \t\n\r{_LETTERS},;!?()/]|[.'](?:\Z|[ \t\n\r{_LETTERS}]))"
+)
+"""Between letters, blanks and such punctuation all agree whether a sigma ends a word."""
+
 
 def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string") -> Function:
     def evaluated(text: Any) -> Any:
         return evaluate(string(f"{name}()", text))
 
     return Function(name, signature(f"string -> {result}"), evaluated)
+
+
+# ------------------------------------------------------------------ upper and lower case
+def lowered(text: str) -> str:
+    """``toLower(text)``.
+
+    Raises:
+        UnsupportedQueryError: Whether a sigma is one at the end of a word hangs on Java's rules for
+            words, which are others than Unicode's for letters: it goes by `Σ-`, `Σ1`, `1Σ`.
+    """
+    if _SIGMA in text and text.count(_SIGMA) > len(_PLAIN_SIGMA.findall(text)):
+        message = "toLower() of Σ beside what is no letter is not answered here"
+        raise UnsupportedQueryError(message, construct="toLower()")
+    return text.lower()
 
 
 # ------------------------------------------------------------------ trimming
@@ -89,6 +114,9 @@ def _right(text: Any, length: Any) -> str:
 def _replace(text: Any, search: Any, replacement: Any) -> str:
     for given in (text, search, replacement):
         string("replace()", given)
+    if not search and replacement and _is_beyond_units(text):
+        message = "replace() of an empty text is not answered here in such a string"
+        raise UnsupportedQueryError(message, construct="replace()")
     more = len(replacement) - len(search)
     check_text(len(text) + (text.count(search) * more if more > 0 else 0))
     return str(text.replace(search, replacement))
@@ -107,9 +135,13 @@ def _split(text: Any, delimiters: Any) -> list[str] | None:
     return re.split("|".join(map(re.escape, pieces)), text)
 
 
+def _is_beyond_units(text: str) -> bool:
+    """Has it characters beyond U+FFFF? Neo4j cuts them in two halves, which are no characters."""
+    return not text.isascii() and max(text) > "\uffff"
+
+
 def _characters(text: str, delimiters: list[str]) -> list[str]:
-    if len(delimiters) > 1 or (not text.isascii() and max(text) > "\uffff"):
-        # Neo4j cuts characters beyond U+FFFF in two halves, which are no characters.
+    if len(delimiters) > 1 or _is_beyond_units(text):
         message = "split() by an empty delimiter is not answered here for such a string"
         raise UnsupportedQueryError(message, construct="split()")
     return list(text)
@@ -150,8 +182,8 @@ def _random_uuid(context: Context) -> str:
 FUNCTIONS: tuple[Function, ...] = (
     _of_string("toUpper", str.upper),
     _of_string("upper", str.upper),
-    _of_string("toLower", str.lower),
-    _of_string("lower", str.lower),
+    _of_string("toLower", lowered),
+    _of_string("lower", lowered),
     _of_string("char_length", len, "integer"),
     _of_string("character_length", len, "integer"),
     _trim("trim", str.strip),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data.columns import Column, to_values
-from gpugda.errors import CypherSyntaxError
+from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.evaluation import fast_calls, text_calls
@@ -59,14 +59,21 @@ def _values(text: str, column: Column) -> list[Any]:
     return to_values(found) if isinstance(found, Column) else [found.value] * len(column)
 
 
+def _values_or_refusal(text: str, column: Column) -> list[Any] | str:
+    try:
+        return _values(text, column)
+    except UnsupportedQueryError as error:
+        return str(error)
+
+
 @pytest.mark.parametrize("call", CALLS)
 @given(texts=st.lists(st.none() | TEXTS | st.text("aAb \t"), min_size=1, max_size=12))
 def test_the_values_are_those_of_single_texts(call: str, texts: list[str | None]) -> None:
     column = column_of(texts)
-    found = _values(call, column)
+    found = _values_or_refusal(call, column)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast_calls, "text_call", lambda *_: None)
-        assert found == _values(call, column)
+        assert found == _values_or_refusal(call, column)
 
 
 @pytest.mark.parametrize("call", ["toUpper(t, 'a')", "left(t)", "replace(t, 'a')"])
@@ -101,3 +108,16 @@ def test_many_texts_go_by_arrow(call: str, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_letters_of_their_own(call: str, text: str, expected: str) -> None:
     assert _values(call, column_of([text, "plain"]))[0] == expected
+
+
+@pytest.mark.parametrize("call", ["toLower(t)", "replace(t, '', 'x')"])
+@pytest.mark.parametrize("text", ["ΠΑΣ-ΓΙΑΝΝΕΝΑ 😀", "Δ1Σ 😀"])
+def test_what_java_does_by_words_or_halves_is_refused(call: str, text: str) -> None:
+    with pytest.raises(UnsupportedQueryError):
+        _values(call, column_of([text, "plain"]))
+
+
+def test_a_text_that_no_row_has_refuses_nothing() -> None:
+    column = column_of(["ΔΣ-Δ", "AB", "CD"])
+    some = Column(column.kind, column.values[1:], None, column.dictionary)
+    assert _values("toLower(t)", some) == ["ab", "cd"]
