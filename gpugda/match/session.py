@@ -214,7 +214,8 @@ class DeviceSession:
             following = DeviceGraph(context, graph, like=self._graph)
             decided = {key: each.decided_for(graph) for key, each in self._strategies.items()}
             self._release_graph()
-            self._decided = self._decided | decided
+            # Not what a strategy left that nobody asked on that state: it says nothing of this one.
+            self._decided = decided
             self._graph, self._host_graph = following, graph
         if name not in self._strategies:
             made = self._strategies[name] = find_matcher(name)(

@@ -16,6 +16,7 @@ from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.earlier_plans import EarlierPlans
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.session import DeviceSession
 from gpugda.query.parser import tree_of
 from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
@@ -184,3 +185,23 @@ def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
     following = applied(graph, database.changes.changes_since(version))
     assert keeps_facts(graph, following) == keeps
     assert keeps_facts(graph, graph)
+
+
+def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():
+    """It was compared with that state alone, and the one after has the first loop."""
+    database, session = SmallDatabase(1), DeviceSession(None, None, "once")
+    graph, version = database.graph(), database.server.version_of()
+    with session.strategy("extend", graph) as strategy:
+        assert [rows_by_device(each, graph, strategy) for each in TEXTS]
+    for changes in (
+        {"nodes": {0: (["A"], {"x": 2, "y": 2})}},
+        {"relationships": {500: (0, 0, "R", {}), 501: (0, 1, "R", {}), 502: (1, 0, "R", {})}},
+    ):
+        with session.strategy("gsi", graph):
+            database.server.commit(**changes)
+        changed = database.changes.changes_since(version)
+        graph, version = applied(graph, changed), changed.version
+    with session.strategy("extend", graph) as strategy:
+        for text in TEXTS:
+            assert rows_by_device(text, graph, strategy) == expected(text, graph), text
+    session.close()
