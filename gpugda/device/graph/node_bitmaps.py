@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import Workspace
 
-__all__ = ["NodeBitmaps"]
+__all__ = ["NodeBitmaps", "degrees_of"]
 
 _FEWEST_LOOKS = 1 << 15
 _SHARE_OF_NODES = 0.5
@@ -151,7 +151,7 @@ class NodeBitmaps:
         nodes = state.since(kept.state)
         if nodes is None or len(nodes) * _FEW_CHANGED > self._node_count:
             return None
-        have = nodes[_degrees(self._graph, degree, nodes) >= degree.at_least]
+        have = nodes[degrees_of(self._graph, degree, nodes) >= degree.at_least]
         bits = with_bits(kept.bits, self._node_count, nodes, have)
         self._on_host[degree] = _HostBits(bits, state)
         return bits
@@ -187,7 +187,7 @@ class NodeBitmaps:
         return known
 
 
-def _degrees(graph: DataGraph, degree: Degree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+def degrees_of(graph: DataGraph, degree: Degree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many relationships of the kind some nodes have."""
     found = np.zeros(len(nodes), dtype=np.int64)
     for csr, wanted in (

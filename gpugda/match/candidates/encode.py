@@ -33,6 +33,7 @@ __all__ = [
     "exploring_looks",
     "label_ids",
     "levels_of",
+    "needed_degrees",
     "reached_nodes",
 ]
 
@@ -113,7 +114,7 @@ def degree_looks(bound: BoundQuery, reached: Sequence[float]) -> dict[Degree, fl
     """
     looks: dict[Degree, float] = {}
     for node in bound.nodes:
-        for need in _degrees(node):
+        for need in needed_degrees(node):
             looks[need] = looks.get(need, 0.0) + reached[node.position]
     return looks
 
@@ -181,7 +182,7 @@ def encode_query(
     node_slots = {position: slot for slot, position in enumerate(node_masks)}
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
     adjacencies = _adjacencies(bound, rows, relationship_slots)
-    degrees = [_degrees(node) for node in bound.nodes]
+    degrees = [needed_degrees(node) for node in bound.nodes]
     query_rows = [
         QueryRow(
             level=number,
@@ -207,7 +208,8 @@ def _joined(bitmaps: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32] | None:
     return np.concatenate(bitmaps) if bitmaps else None
 
 
-def _degrees(node: BoundNode) -> tuple[Degree, ...]:
+def needed_degrees(node: BoundNode) -> tuple[Degree, ...]:
+    """What degrees a query node asks for."""
     return tuple(
         [
             Degree(need.outgoing, need.incoming, need.types, need.at_least)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.earlier_candidates import KnownCandidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
@@ -57,6 +58,7 @@ class KeptQuery:
         nbytes: Bytes on the device when they were last counted, see `count_bytes`.
         earlier: What was decided for it on an earlier state of the graph, see `EarlierPlans`.
         known_leaves: See `leaves`; None while they are not known.
+        on_host: Its candidates, for a later state; None where nobody will ask for them.
     """
 
     bound: BoundQuery
@@ -72,6 +74,7 @@ class KeptQuery:
     nbytes: int = 0
     earlier: Decided | None = None
     known_leaves: frozenset[int] | None = None
+    on_host: KnownCandidates | None = None
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
 
     @property
@@ -190,6 +193,7 @@ class Decided:
         took: Likewise.
         leaves: Likewise.
         made: Judged, or without anything to judge.
+        candidates: Of that state, on the host; None where they are not there.
         counts: Candidates by query node when the plans were found.
     """
 
@@ -197,6 +201,7 @@ class Decided:
     took: float | None
     leaves: frozenset[int] | None
     made: MadeRows[Found]
+    candidates: KnownCandidates | None
     counts: tuple[int, ...]
 
 

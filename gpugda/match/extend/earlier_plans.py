@@ -83,7 +83,7 @@ def _decided(query: KeptQuery) -> Decided | None:
     }
     before = query.earlier
     counts = _counts(query) if before is None else before.counts
-    return Decided(plans, query.took, query.known_leaves, made, counts)
+    return Decided(plans, query.took, query.known_leaves, made, query.on_host, counts)
 
 
 def _counts(query: KeptQuery) -> tuple[int, ...]:

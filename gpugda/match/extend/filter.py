@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.candidate_filter import Batch
+from gpugda.device.launch.candidate_filter import Batch, FilterArrays
 from gpugda.match.candidates.candidates import Candidates
+from gpugda.match.candidates.encode import encode_query, levels_of, needed_degrees
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
 from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
+from gpugda.match.extend.earlier_candidates import (
+    KnownCandidates,
+    allowed_nodes,
+    changed_candidates,
+    may_be_changed,
+)
 
 if TYPE_CHECKING:
-    from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.small_filter import SmallFilter
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.encode import Encoding
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import FilterLimits
 
-__all__ = ["find_candidates"]
+__all__ = ["changed_since", "find_candidates", "noted"]
 
 _LONGEST_ALONE = 1 << 10
 """Entries of a node that one work item of a GPU goes through."""
@@ -63,6 +69,59 @@ def find_candidates(
     explore = run.placement.is_whole and pays_exploring(counted, graph, leaves, limits)
     explores = explore and bool(counted.relationships)
     return _filtered(run, small, counted, masks, rounds, limits, explores=explores)
+
+
+def changed_since(
+    run: Run, query: KeptQuery, earlier: KnownCandidates
+) -> tuple[Candidates, KnownCandidates] | None:
+    """The candidates, made of those of an earlier state; None where they are to be looked for.
+
+    Args:
+        run: Of the query.
+        query: Knows what predicates leave.
+        earlier: Of that state.
+    """
+    graph, bound, masks = run.graph, query.bound, query.masks
+    if not may_be_changed(bound, masks):
+        return None
+    known = changed_candidates(earlier, bound, graph.graph, allowed_nodes(bound, masks, graph))
+    if known is None:
+        return None
+    encoding = encode_query(
+        bound, masks, graph, {}, levels_of(with_counts(bound, masks, graph.graph)), 0.0
+    )
+    rows = [known.bits[position] for position in encoding.rows]
+    counts = [int(np.bitwise_count(each).sum(dtype=np.int64)) for each in rows]
+    if 0 in counts:
+        return None
+    arrays = FilterArrays(
+        graph=run.placement.arguments(run.workspace.budget, needed=bool(bound.relationships)),
+        query=run.workspace.upload(encoding.query.words, "the query graph"),
+        label_bits=None,
+        node_masks=None,
+        relationship_masks=None,
+        words=graph.words,
+        relationship_words=graph.relationship_words,
+        node_count=graph.graph.node_count,
+    )
+    matrix = run.workspace.upload(np.concatenate(rows), "candidates")
+    found = _candidates(arrays, encoding, matrix, counts, {}, explored=known.explored)
+    return None if found is None else (found, known)
+
+
+def noted(run: Run, query: KeptQuery) -> KnownCandidates | None:
+    """What the next state's candidates may be made of; None where they are to be looked for."""
+    candidates, bound, graph = query.candidates, query.bound, run.graph
+    if candidates is None or not may_be_changed(bound, query.masks):
+        return None
+    matrix = run.workspace.download(candidates.matrix).reshape(len(bound.nodes), -1)
+    return KnownCandidates(
+        graph.graph.node_changes(),
+        allowed_nodes(bound, query.masks, graph),
+        {position: matrix[row] for position, row in candidates.rows.items()},
+        tuple(map(needed_degrees, bound.nodes)),
+        candidates.explored,
+    )
 
 
 def _filtered(

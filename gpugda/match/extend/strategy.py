@@ -24,7 +24,7 @@ from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.earlier_plans import EarlierPlans
-from gpugda.match.extend.filter import find_candidates
+from gpugda.match.extend.filter import changed_since, find_candidates, noted
 from gpugda.match.extend.join_setup import JoinKernels
 from gpugda.match.extend.joins import Joins
 from gpugda.match.extend.memory import check_room, said_how_much
@@ -130,6 +130,7 @@ class ExtendStrategy(Matcher):
         self._merges = self._context.profile.intersection == "lists"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=not self._merges)
         self._earlier = EarlierPlans()
+        self._follows = False
 
     def placement(self) -> Placement:
         """See `Matcher.placement`: entries stay on the host where they would not fit."""
@@ -178,6 +179,7 @@ class ExtendStrategy(Matcher):
         if not isinstance(decided, tuple):
             return
         self._earlier, shapes = decided
+        self._follows = True
         graph = self._graph.graph
         self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
@@ -424,10 +426,7 @@ class ExtendStrategy(Matcher):
             query = KeptQuery(bound, masks, MadeRows(count.replan_rows), count)
             if run.placement.is_whole:
                 self._earlier.look_up(query)
-            small, limits = self._small_filter, self._thresholds.filter
-            query.candidates = find_candidates(
-                run, query, small, self._rounds, limits, counting=counting
-            )
+            query.candidates = self._candidates(run, query, counting=counting)
             self._earlier.use(query)
             run.workspace.hand_over(*query.arrays())
             query.count_bytes()
@@ -435,6 +434,21 @@ class ExtendStrategy(Matcher):
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         run.at_end.callback(self._kept.recount, query)
         return query
+
+    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
+        """Those of an earlier state, changed; or all of them are looked for."""
+        before = None if query.earlier is None else query.earlier.candidates
+        changed = None if before is None else changed_since(run, query, before)
+        if changed is not None:
+            found, query.on_host = changed
+            return found
+        small, limits = self._small_filter, self._thresholds.filter
+        query.candidates = find_candidates(
+            run, query, small, self._rounds, limits, counting=counting
+        )
+        if self._follows and run.placement.is_whole:
+            query.on_host = noted(run, query)
+        return query.candidates
 
 
 def _tried(

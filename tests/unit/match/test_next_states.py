@@ -14,6 +14,7 @@ from gpugda.data.increments.apply import applied
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.earlier_candidates import changed_candidates
 from gpugda.match.extend.earlier_plans import EarlierPlans
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.session import DeviceSession
@@ -37,6 +38,7 @@ TEXTS = (
     "MATCH (a)-[:R]->(b), (c)-[:R]->(d) WHERE a.x = 0 AND c <> a RETURN count(*)",
 )
 FORMS = {"as it is": {}, "degrees": DEGREES, "rows": ROWS, "tables": TABLES, "parts": PARTS}
+EXPLORED = "explored"
 
 
 class SmallDatabase:
@@ -123,13 +125,30 @@ def used(monkeypatch):
     return found
 
 
+@pytest.fixture
+def changed(monkeypatch):
+    """Candidates that were made of an earlier state's."""
+    found = []
+
+    def spy(*arguments):
+        known = changed_candidates(*arguments)
+        found.extend([] if known is None else [known])
+        return known
+
+    monkeypatch.setattr("gpugda.match.extend.filter.changed_candidates", spy)
+    return found
+
+
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("form", FORMS)
-def test_every_state_is_answered_as_by_the_reference(context, used, monkeypatch, form, seed):
+@pytest.mark.parametrize("form", [*FORMS, EXPLORED])
+def test_every_state_is_answered_as_by_the_reference(
+    context, used, changed, monkeypatch, form, seed
+):
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._SHARE_OF_NODES", 0.0)
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEW_CHANGED", 0)
-    decides = thresholds(context, FORMS[form])
+    candidates = {"explores": True} if form == EXPLORED else {}
+    decides = thresholds(context, FORMS.get(form, {}), candidates=candidates)
     before, copy = None, None
     for graph in SmallDatabase(seed).states(8):
         following = DeviceGraph(context, graph, like=copy)
@@ -143,6 +162,7 @@ def test_every_state_is_answered_as_by_the_reference(context, used, monkeypatch,
         before, copy = strategy, following
     copy.close()
     assert used  # else nothing was tested
+    assert len(changed) > 5
 
 
 def test_masks_that_were_the_same_by_chance(context, used):

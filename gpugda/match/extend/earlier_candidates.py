@@ -1,0 +1,277 @@
+"""Candidates of an earlier state of the graph, changed where the graph changed.
+
+Looking for all candidates takes as long as there are nodes. What is found here may hold nodes that
+looking for them would leave out, as their neighbours no longer fit: the join finds that out. It
+holds no node without the labels, the degrees and what else is asked of the node alone, and it lacks
+none that is in a row. For a node that was left out, and is as it was, had no fitting neighbour
+among the candidates. It can be in a row only if such a neighbour has come in, and the neighbours of
+all that come in are looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.increments.searching import run_bounds
+from gpugda.data.node_changes import with_bits
+from gpugda.data.patches.rising import rising
+from gpugda.data.runs import places_in_runs
+from gpugda.device.graph.node_bitmaps import degrees_of
+from gpugda.match.candidates.encode import needed_degrees
+from gpugda.match.candidates.label_words import program_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import CsrParts
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.node_changes import NodeChanges
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.launch.query_words import Degree
+    from gpugda.match.embeddings import Masks
+    from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
+
+    Bits = NDArray[np.uint32]
+    Nodes = NDArray[np.int64]
+
+__all__ = ["KnownCandidates", "allowed_nodes", "changed_candidates", "may_be_changed"]
+
+_MOST_TOUCHED = 1 << 13
+"""So many nodes that changed, or came in, are looked at; of more, all candidates are found anew."""
+_MOST_ENTRIES = 1 << 16
+"""So many neighbours of theirs."""
+_SHARE_TOUCHED = 8
+"""One in so many candidates may be touched before they are looked for again: some of those that
+are left would not be found any more."""
+_FEW_TOUCHED = 1 << 9
+"""So many may be in any case."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownCandidates:
+    """The candidates of a query, on the host.
+
+    Args:
+        state: Of the graph.
+        allowed: By position of the query node: ``uint32[words]``, who has its labels and is left by
+            its predicates.
+        bits: Likewise, its candidates.
+        needs: Likewise, the degrees that these have.
+        explored: Were neighbours looked at?
+        touched: Candidates that changed or came in since all of them were looked for.
+    """
+
+    state: NodeChanges
+    allowed: Mapping[int, Bits]
+    bits: Mapping[int, Bits]
+    needs: tuple[tuple[Degree, ...], ...]
+    explored: bool
+    touched: int = 0
+
+
+def may_be_changed(bound: BoundQuery, masks: Masks) -> bool:
+    """Whether candidates of a query may be those of an earlier state, changed.
+
+    What predicates leave of relationships may change anywhere. Of a loop, a join takes for certain
+    that candidates have it.
+    """
+    return not masks.relationships and all(
+        each.source != each.target for each in bound.relationships
+    )
+
+
+def allowed_nodes(bound: BoundQuery, masks: Masks, graph: DeviceGraph) -> dict[int, Bits]:
+    """See `KnownCandidates.allowed`."""
+    return {node.position: _allowed(node, masks, graph) for node in bound.nodes}
+
+
+def _allowed(node: BoundNode, masks: Masks, graph: DeviceGraph) -> Bits:
+    mask, labelled = masks.nodes.get(node.position), None
+    if node.labels:
+        labelled = program_bits(node.labels, graph)
+    if mask is not None:  # without bits past the last node
+        return mask if labelled is None else mask & labelled
+    everything = np.full(graph.words, 0xFFFFFFFF, dtype=np.uint32)
+    everything[-1:] >>= np.uint32(-graph.graph.node_count % 32)
+    return everything if labelled is None else everything & labelled
+
+
+def changed_candidates(
+    earlier: KnownCandidates, bound: BoundQuery, graph: DataGraph, allowed: Mapping[int, Bits]
+) -> KnownCandidates | None:
+    """The candidates of a state; None where they are to be looked for.
+
+    Args:
+        earlier: Of an earlier one.
+        bound: The query, which is the same.
+        graph: The graph as it is now.
+        allowed: As of `allowed_nodes`.
+    """
+    changed = graph.node_changes().since(earlier.state)
+    needs = tuple(map(needed_degrees, bound.nodes))
+    if changed is None or len(changed) > _MOST_TOUCHED or needs != earlier.needs:
+        return None
+    change = _Change(earlier, bound, graph, allowed, changed)
+    try:
+        change.take_away_and_find_new()
+        change.let_in()
+    except _TooManyError:
+        return None
+    count = sum(int(np.bitwise_count(each).sum()) for each in change.bits.values())
+    touched = earlier.touched + change.touched
+    if touched * _SHARE_TOUCHED > count and touched > _FEW_TOUCHED:
+        return None
+    state, explored = graph.node_changes(), earlier.explored
+    return KnownCandidates(state, allowed, change.bits, needs, explored, touched)
+
+
+class _TooManyError(Exception):
+    """Looking for all candidates takes less."""
+
+
+class _Change:
+    """One change of all candidates, step by step.
+
+    Attributes:
+        bits: Candidates by position of the query node.
+        touched: Candidates that changed or came in.
+    """
+
+    def __init__(
+        self,
+        earlier: KnownCandidates,
+        bound: BoundQuery,
+        graph: DataGraph,
+        allowed: Mapping[int, Bits],
+        changed: Nodes,
+    ) -> None:
+        self._earlier, self._bound, self._graph = earlier, bound, graph
+        self._allowed, self._changed = allowed, changed
+        self.bits: dict[int, Bits] = {}
+        self.touched = 0
+        self._entries = 0
+        self._waiting: dict[int, Nodes] = {}
+        self._around: dict[int, list[tuple[int, BoundRelationship]]] = {}
+        for each in bound.relationships:
+            self._around.setdefault(each.source, []).append((each.target, each))
+            self._around.setdefault(each.target, []).append((each.source, each))
+
+    def take_away_and_find_new(self) -> None:
+        """Takes away who does not fit any more; notes who does now, whatever its neighbours are."""
+        for node in self._bound.nodes:
+            position, allowed = node.position, self._allowed[node.position]
+            before = _padded(self._earlier.allowed[position], len(allowed))
+            bits = _padded(self._earlier.bits[position], len(allowed)) & allowed
+            came = allowed & ~before
+            if int(np.bitwise_count(came).sum()) > _MOST_TOUCHED:
+                raise _TooManyError
+            touched = rising(self._changed, _nodes_of(came))
+            self._touch(int(np.count_nonzero(_has(bits, self._changed))))
+            fits = self._fits(node, touched)
+            lost = touched[~fits]
+            self.bits[position] = with_bits(bits, self._graph.node_count, lost, lost[:0])
+            self._wait(position, touched[fits])
+
+    def let_in(self) -> None:
+        """Lets in who waits and may have fitting neighbours, and notes who of these came in."""
+        while self._waiting:
+            position, nodes = self._waiting.popitem()
+            if not self._earlier.explored:
+                self._add(position, nodes)
+                continue
+            found = []
+            for other, each in self._around.get(position, ()):
+                owners, neighbours = self._neighbours(each, position, nodes)
+                fit = _has(self._allowed[other], neighbours)
+                found.append((other, owners[fit], neighbours[fit]))
+            stays = np.ones(len(nodes), dtype=np.bool_)
+            for _, owners, _ in found:
+                stays &= np.bincount(owners, minlength=len(nodes)) > 0
+            self._add(position, nodes[stays])
+            for other, owners, neighbours in found:
+                known = rising(neighbours[stays[owners]])
+                node = self._bound.nodes[other]
+                new = known[~_has(self.bits[other], known)]
+                self._wait(other, new[self._fits(node, new)])
+
+    def _add(self, position: int, nodes: Nodes) -> None:
+        if len(nodes):
+            self._touch(len(nodes))
+            bits = self.bits[position]
+            self.bits[position] = with_bits(bits, self._graph.node_count, nodes[:0], nodes)
+
+    def _wait(self, position: int, nodes: Nodes) -> None:
+        """Nodes that fit, whatever their neighbours are; those that are candidates are passed."""
+        new = nodes[~_has(self.bits[position], nodes)]
+        if len(new):
+            waiting = self._waiting.get(position)
+            self._waiting[position] = new if waiting is None else rising(waiting, new)
+
+    def _fits(self, node: BoundNode, nodes: Nodes) -> NDArray[np.bool_]:
+        fits = _has(self._allowed[node.position], nodes)
+        for degree in needed_degrees(node):
+            fits[fits] = degrees_of(self._graph, degree, nodes[fits]) >= degree.at_least
+        return fits
+
+    def _touch(self, count: int) -> None:
+        self.touched += count
+        if self.touched > _MOST_TOUCHED:
+            raise _TooManyError
+
+    def _neighbours(
+        self, each: BoundRelationship, position: int, nodes: Nodes
+    ) -> tuple[NDArray[np.intp], Nodes]:
+        """Of each neighbour along a query relationship which of the nodes has it, and itself."""
+        found = []
+        for csr, start in (
+            (self._graph.outgoing.parts, each.source),
+            (self._graph.incoming.parts, each.target),
+        ):
+            if not each.directed or start == position:
+                for low, high in _bounds(csr, nodes, each.types):
+                    lengths = high - low
+                    self._entries += int(lengths.sum())
+                    if self._entries > _MOST_ENTRIES:
+                        raise _TooManyError
+                    owners = np.repeat(np.arange(len(nodes)), lengths)
+                    entries = low[owners] + places_in_runs(lengths)
+                    found.append((owners, csr.neighbours[entries].astype(np.int64)))
+        if not found:
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
+        owners, neighbours = (np.concatenate(some) for some in zip(*found, strict=True))
+        return owners, neighbours
+
+
+def _bounds(
+    csr: CsrParts, nodes: Nodes, types: tuple[int, ...] | None
+) -> Iterator[tuple[Nodes, Nodes]]:
+    """First entries and those after the last of the nodes' relationships, type by type."""
+    if types is None:
+        yield csr.row_offsets[nodes].astype(np.int64), csr.row_offsets[nodes + 1].astype(np.int64)
+        return
+    for kind in types:
+        _, low, high = run_bounds(csr, nodes, np.full(len(nodes), kind))
+        yield low, high.astype(np.int64)
+
+
+def _padded(bits: Bits, words: int) -> Bits:
+    return bits if len(bits) == words else np.pad(bits, (0, words - len(bits)))
+
+
+def _has(bits: Bits, nodes: Nodes) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (bits[nodes >> 5] >> (nodes & 31).astype(np.uint32)) & 1 != 0
+    return found
+
+
+def _nodes_of(bits: Bits) -> Nodes:
+    """The nodes whose bits are set, rising."""
+    words = np.flatnonzero(bits)
+    flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").reshape(-1, 32)
+    rows, places = np.nonzero(flags)
+    found: Nodes = words[rows] * 32 + places
+    return found
