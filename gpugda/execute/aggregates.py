@@ -99,7 +99,7 @@ def _with_values(
 
 def _each_once(rows: Rows) -> Rows:
     group: Operand = Column(ColumnKind.INTEGER, rows.group_of)
-    once = [group, rows.values, row_identity(rows.values, 0)]
+    once = [group, rows.values, row_identity(rows.values)]
     first = first_rows(once, len(rows.group_of))
     return Rows(rows.groups, rows.group_of[first], rows.values.take(first), rows.everywhere)
 

@@ -10,7 +10,14 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouping import Groups, group_rows, single_rows
-from gpugda.execute.nan_identity import evaluate_owned, owner_name, refuse_lists, row_identity
+from gpugda.execute.nan_identity import (
+    evaluate_owned,
+    made_apart,
+    owner_name,
+    refuse_lists,
+    row_identity,
+    rows_with_nan,
+)
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
@@ -82,7 +89,7 @@ class Aggregation:
         Raises:
             UnsupportedQueryError: Cypher has no integer as large as a count.
         """
-        keys = self._keyed(self._keys, environment)
+        keys = self._keyed(self._keys, environment, weights)
         counts: list[Operand] = []
         rows = environment.row_count
         groups = single_rows(rows) if apart else group_rows(keys, rows)
@@ -91,7 +98,7 @@ class Aggregation:
             for place in self._once:
                 self._distinct.pop(place, None)
         for place, aggregate in enumerate(self._aggregates):
-            counted, argument = self._counted(aggregate, environment)
+            counted, argument = self._counted(aggregate, environment, weights)
             if place in self._distinct:
                 pairs = RowTable(environment.row_count, keys + argument)
                 if counted is not None:
@@ -124,7 +131,10 @@ class Aggregation:
         return GroupTable(table.row_count, found.columns[::2], tuple(aggregates))
 
     def _keyed(
-        self, expressions: tuple[ast.Expression, ...], environment: Environment
+        self,
+        expressions: tuple[ast.Expression, ...],
+        environment: Environment,
+        weights: NDArray[np.uint64] | None,
     ) -> tuple[Operand, ...]:
         # Each key is followed by what tells its NaNs apart.
         keyed: list[Operand] = []
@@ -132,11 +142,16 @@ class Aggregation:
             operand = evaluate_owned(expression, environment)
             if owner_name(expression) is None:
                 refuse_lists(operand)
-            keyed += [operand, row_identity(operand, self._rows_seen)]
+            if weights is not None and made_apart(expression, operand):
+                raise rows_with_nan()
+            keyed += [operand, row_identity(operand)]
         return tuple(keyed)
 
     def _counted(
-        self, aggregate: ast.Expression, environment: Environment
+        self,
+        aggregate: ast.Expression,
+        environment: Environment,
+        weights: NDArray[np.uint64] | None,
     ) -> tuple[NDArray[np.bool_] | None, tuple[Operand, ...]]:
         """The rows that count (None for all), and the argument as a key."""
         if not isinstance(aggregate, ast.FunctionCall):
@@ -144,7 +159,8 @@ class Aggregation:
         argument = aggregate.arguments[0]
         if isinstance(argument, ast.Variable) and argument.name not in environment.variables:
             return None, ()  # of a pattern, and so never null; nobody asked for its column
-        keyed = self._keyed((argument,), environment)
+        once = weights if aggregate.distinct else None
+        keyed = self._keyed((argument,), environment, once)
         valid = validity(keyed[0])
         if isinstance(valid, bool):
             return (None if valid else np.zeros(environment.row_count, dtype=np.bool_)), keyed

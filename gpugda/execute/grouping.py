@@ -156,10 +156,15 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     used, places = used_codes(column.values, len(dictionary))
     numbers: dict[Any, int] = {}
     codes = [
-        numbers.setdefault(group_key(value), len(numbers))
+        numbers.setdefault(_object_key(value), len(numbers))
         for value in dictionary.values(used.astype(np.int32))
     ]
     return np.array(codes, dtype=np.int64)[places], 0, len(numbers)
+
+
+def _object_key(value: Any) -> Any:
+    """As `group_key`, but with one NaN: what tells NaNs apart stands in a column of its own."""
+    return math.nan if isinstance(value, float) and value != value else group_key(value)
 
 
 def _zeros_alike(values: NDArray[np.float64]) -> NDArray[np.int64]:

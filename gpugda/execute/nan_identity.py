@@ -1,23 +1,33 @@
 """What tells one NaN from another where rows are grouped.
 
-NaN is the same as itself only: a node's property is the same as long as the node is. Who has it is
-written into the digits of the NaN, which no expression reads, when a property is projected.
+NaN is the same as itself only: a node's property is the same as long as the node is, and what a
+row computes is the same in all rows that are made of this row later. Who has it, or the number of
+the row, is written into the digits of the NaN when it is projected.
 """
 
 from __future__ import annotations
 
-import math
-import struct
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.errors import UnsupportedQueryError
+from gpugda.execute.made_values import is_folded, is_made
+from gpugda.execute.nan_digits import (
+    INPUT,
+    INPUTS,
+    OF_RELATIONSHIPS,
+    OF_ROWS,
+    digits_of,
+    is_nan,
+    nan_rows,
+    numbers_of_rows,
+    used_values,
+    with_digits,
+)
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.operands import Constant, Operand, used_codes
+from gpugda.expressions.operands import Constant, Operand, as_column
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -25,35 +35,53 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.environment import Environment
 
-__all__ = ["evaluate_owned", "holds_nan", "owner_name", "refuse_lists", "row_identity"]
-
-_NAN: Final = 0x7FF8 << 48
-_DIGITS: Final = (1 << 51) - 1
-_OF_RELATIONSHIPS: Final = 1 << 50
+__all__ = [
+    "disowned",
+    "evaluate_owned",
+    "made_apart",
+    "owned_by_row",
+    "owner_name",
+    "read_apart",
+    "refuse_lists",
+    "row_identity",
+    "rows_with_nan",
+]
 
 
 def evaluate_owned(expression: ast.Expression, environment: Environment) -> Operand:
-    """As `evaluate_operand`; the NaNs of a property say whose they are, all others nothing.
+    """As `evaluate_operand`; each NaN says whose property it is, or which row has made it.
+
+    One of which neither is known says nothing.
 
     Args:
         expression: What is projected or grouped by.
         environment: Whose rows these are.
     """
     operand = evaluate_operand(expression, environment)
-    if isinstance(expression, ast.Variable) or isinstance(operand, Constant):
+    if isinstance(expression, ast.Variable):
         return operand
     if any(operand is each for each in (*environment.keys, *environment.aggregates)):
         return operand
-    is_nan = _nan_rows(operand)
-    if is_nan is None or not is_nan.any():
+    if isinstance(operand, Constant):
+        if not is_nan(operand.value) or is_folded(expression):
+            return operand
+        operand = as_column(operand, environment.row_count)
+    rows = nan_rows(operand)
+    if rows is None:
         return operand
+    return with_digits(operand, rows, _numbers(expression, environment))
+
+
+def _numbers(expression: ast.Expression, environment: Environment) -> NDArray[np.int64]:
+    """What the NaN of each row says: 0 where it is not known whose it is."""
     name = owner_name(expression)
+    if name is None and is_made(expression, environment):
+        return numbers_of_rows(environment.row_count)
     owner = None if name is None else environment.variables.get(name)
-    numbers = np.zeros(len(operand), dtype=np.int64)
-    if owner is not None and owner.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
-        numbers = owner.values.astype(np.int64) + 1
-        numbers |= _OF_RELATIONSHIPS * (owner.kind is ColumnKind.RELATIONSHIP)
-    return _with_digits(operand, is_nan, numbers)
+    if owner is None or owner.kind not in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
+        return np.zeros(environment.row_count, dtype=np.int64)
+    numbers = owner.values.astype(np.int64) + 1
+    return numbers | OF_RELATIONSHIPS * (owner.kind is ColumnKind.RELATIONSHIP)
 
 
 def owner_name(expression: ast.Expression) -> str | None:
@@ -63,30 +91,73 @@ def owner_name(expression: ast.Expression) -> str | None:
     return None
 
 
-def holds_nan(operand: Operand) -> bool:
-    """Is there a NaN that rows have as a value?"""
-    found = None if isinstance(operand, Constant) else _nan_rows(operand)
-    return found is not None and bool(found.any())
+def made_apart(expression: ast.Expression, operand: Operand) -> bool:
+    """Does each row make a NaN of its own, so that none may stand for several?"""
+    if isinstance(expression, ast.Variable) or owner_name(expression) is not None:
+        return False
+    return nan_rows(operand) is not None
 
 
-def row_identity(operand: Operand, first_row: int) -> Operand:
-    """What tells one NaN from another when rows are grouped by ``operand``.
+def rows_with_nan() -> UnsupportedQueryError:
+    """Where rows that stand for several make a NaN, which is another one in each of these."""
+    message = "groups by a NaN that each of many equal rows computes are not answered here"
+    return UnsupportedQueryError(message, construct="grouping by NaN")
 
-    0 for rows that hold no NaN. A NaN whose owner is not known is another one in each row.
+
+def owned_by_row(operand: Operand, *, known: bool) -> Operand:
+    """The operand with NaNs that are those of their row alone, or of nobody who is known."""
+    rows = nan_rows(operand)
+    if rows is None or isinstance(operand, Constant):
+        return operand
+    numbers = numbers_of_rows(len(rows)) if known else np.zeros(len(rows), dtype=np.int64)
+    return with_digits(operand, rows, numbers)
+
+
+def disowned(operand: Operand) -> Operand:
+    """The operand with NaNs that are nobody's who is known where a row has made them."""
+    rows = nan_rows(operand)
+    if rows is None or isinstance(operand, Constant):
+        return operand
+    digits = digits_of(operand)
+    return with_digits(operand, rows, np.where(digits & OF_ROWS, 0, digits))
+
+
+def read_apart(operand: Operand, row_count: int, place: int, *, known: bool) -> Operand:
+    """The operand as an input of a UNION has read it: its NaNs are no other input's.
 
     Args:
-        operand: What is grouped by.
-        first_row: Number of rows that came before.
+        operand: A column of the input.
+        row_count: Of the input.
+        place: Of the input.
+        known: Whether the input itself has read all properties.
     """
-    is_nan = None if isinstance(operand, Constant) else _nan_rows(operand)
-    if is_nan is None or isinstance(operand, Constant) or not is_nan.any():
+    if isinstance(operand, Constant):
+        return as_column(operand, row_count) if is_nan(operand.value) else operand
+    rows = nan_rows(operand)
+    if rows is None:
+        return operand
+    digits = digits_of(operand)
+    is_owned = (digits > 0) & (digits & OF_ROWS == 0)
+    apart = digits | place << INPUT if known and place < INPUTS else np.zeros_like(digits)
+    return with_digits(operand, rows, np.where(is_owned, apart, digits))
+
+
+def row_identity(operand: Operand) -> Operand:
+    """What tells one NaN from another when rows are grouped by ``operand``: 0 where there is none.
+
+    Raises:
+        UnsupportedQueryError: It is not known whose NaN one is.
+    """
+    rows = nan_rows(operand)
+    if rows is None or isinstance(operand, Constant):
         return Constant(0)
     if operand.valid is not None:
-        is_nan &= operand.valid
-    digits = _digits(operand)
-    rows = np.arange(first_row + 1, first_row + len(operand) + 1, dtype=np.int64)
-    told = np.where(digits > 0, -digits, rows)
-    return Column(ColumnKind.INTEGER, np.where(is_nan, told, 0))
+        rows &= operand.valid
+    digits = digits_of(operand)
+    if (rows & (digits == 0)).any():
+        message = "groups and DISTINCT by a NaN that came through an expression are not answered"
+        raise UnsupportedQueryError(f"{message} here", construct="grouping by NaN")
+    return Column(ColumnKind.INTEGER, np.where(rows, digits, 0))
 
 
 def refuse_lists(operand: Operand) -> None:
@@ -100,7 +171,7 @@ def refuse_lists(operand: Operand) -> None:
     if isinstance(operand, Constant):
         values = [operand.value]
     elif operand.kind is ColumnKind.OBJECT and operand.dictionary:
-        values, _ = _used_values(operand)
+        values, _ = used_values(operand)
     else:
         return
     if any(isinstance(each, list | dict) and _has_nan(each) for each in values):
@@ -111,55 +182,9 @@ def refuse_lists(operand: Operand) -> None:
 def _has_nan(value: Any) -> bool:
     """Is it a NaN, or does it hold one?"""
     if isinstance(value, float):
-        return math.isnan(value)
+        return is_nan(value)
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):
         return False
     return any(map(_has_nan, value))
-
-
-def _nan_rows(column: Column) -> NDArray[np.bool_] | None:
-    """Where a column of numbers, or of mixed values, holds NaN; None where it cannot."""
-    rows: NDArray[np.bool_]
-    if column.kind is ColumnKind.FLOAT:
-        rows = np.isnan(column.values)
-        return rows
-    if column.kind is not ColumnKind.OBJECT or not column.dictionary:
-        return None
-    values, places = _used_values(column)
-    is_nan = [isinstance(value, float) and math.isnan(value) for value in values]
-    rows = np.array(is_nan, dtype=np.bool_)[places]
-    return rows
-
-
-def _used_values(column: Column) -> tuple[list[Any], NDArray[np.int64]]:
-    assert column.dictionary is not None
-    used, places = used_codes(column.values, len(column.dictionary))
-    return column.dictionary.values(used.astype(np.int32)), places
-
-
-def _digits(column: Column) -> NDArray[np.int64]:
-    """What the digits of each NaN say; anything in other rows."""
-    if column.kind is ColumnKind.FLOAT:
-        return np.ascontiguousarray(column.values).view(np.int64) & _DIGITS
-    values, places = _used_values(column)
-    digits = [_digits_of(each) if isinstance(each, float) else 0 for each in values]
-    return np.array(digits, dtype=np.int64)[places]
-
-
-def _digits_of(number: float) -> int:
-    bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
-    return bits & _DIGITS
-
-
-def _with_digits(column: Column, is_nan: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Column:
-    if column.kind is ColumnKind.FLOAT:
-        made = (numbers | _NAN).view(np.float64)
-        return replace(column, values=np.where(is_nan, made, column.values))
-    values, places = _used_values(column)
-    owners, owned = np.unique(numbers[is_nan], return_inverse=True)
-    made = (owners | _NAN).view(np.float64).tolist()
-    codes = places.astype(np.int32)
-    codes[is_nan] = len(values) + owned.reshape(-1)
-    return replace(column, values=codes, dictionary=ObjectDictionary([*values, *made]))

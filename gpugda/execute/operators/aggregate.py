@@ -15,7 +15,8 @@ from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.nan_identity import (
     evaluate_owned,
-    holds_nan,
+    made_apart,
+    owned_by_row,
     owner_name,
     refuse_lists,
     row_identity,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
 
 __all__ = ["Aggregate"]
+
+_MAKERS = frozenset(("sum", "avg", "stdev", "stdevp"))
+"""Aggregates that make a number of their own; others give one of those that they are given."""
 
 
 class Aggregate(Operator):
@@ -133,20 +137,18 @@ class Aggregate(Operator):
         """All rows at once."""
         tables: list[RowTable] = []
         carried = () if context.argument is None else tuple(context.argument.carried)
-        seen = 0
         weights: list[NDArray[np.uint64] | None] = []
         room = ResultRoom(copied=True)
         for batch in self.children[0].batches(context):
             carried = tuple(batch.carried)
             rows = batch if self._take_weights else batch.expanded()
-            table = self._table(rows, carried, seen, context)
+            table = self._table(rows, carried, context)
             if rows.weights is not None and self._tells_rows(table, carried):
                 rows = rows.expanded()
-                table = self._table(rows, carried, seen, context)
+                table = self._table(rows, carried, context)
             room.add(rows)
             tables.append(table)
             weights.append(rows.weights)
-            seen += rows.row_count
         table = stacked(tables) if tables else RowTable(0, (Constant(None),) * self._width(carried))
         keys = len(self.keys) + len(carried)
         if table.row_count == 0:
@@ -168,9 +170,7 @@ class Aggregate(Operator):
         keys = 2 * (len(self.keys) + len(carried))
         return keys + sum(len(arguments_of(each)) for each in self.aggregates)
 
-    def _table(
-        self, batch: Batch, carried: tuple[str, ...], seen: int, context: ExecutionContext
-    ) -> RowTable:
+    def _table(self, batch: Batch, carried: tuple[str, ...], context: ExecutionContext) -> RowTable:
         """Keys, each with what tells its NaNs apart, then the arguments of the aggregates."""
         environment = context.environment(batch)
         columns: list[Operand] = []
@@ -178,7 +178,7 @@ class Aggregate(Operator):
             operand = evaluate_owned(key, environment)
             if owner_name(key) is None:
                 refuse_lists(operand)
-            columns += [operand, row_identity(operand, seen)]
+            columns += [operand, row_identity(operand)]
         for each in self.aggregates:
             arguments = arguments_of(each)
             columns += [evaluate_owned(argument, environment) for argument in arguments]
@@ -188,15 +188,14 @@ class Aggregate(Operator):
         return RowTable(batch.row_count, tuple(columns))
 
     def _tells_rows(self, table: RowTable, carried: tuple[str, ...]) -> bool:
-        """Is there a NaN of no node? Each row's is another, also where a row stands for several."""
-        keys = enumerate(self.keys)
-        made = [table.columns[2 * place] for place, key in keys if owner_name(key) is None]
+        """Does a row make a NaN? Each row's is another, also where a row stands for several."""
+        made = [(key, table.columns[2 * place]) for place, key in enumerate(self.keys)]
         place = 2 * (len(self.keys) + len(carried))
         for each in self.aggregates:
             if isinstance(each, ast.FunctionCall) and each.distinct:
-                made.append(table.columns[place])
+                made.append((each.arguments[0], table.columns[place]))
             place += len(arguments_of(each))
-        return any(map(holds_nan, made))
+        return any(made_apart(expression, operand) for expression, operand in made)
 
     def _made(
         self,
@@ -210,9 +209,10 @@ class Aggregate(Operator):
         if isinstance(call, ast.FunctionCall) and not (counts(call) and not call.distinct):
             first, *further = arguments
             name, once = call.name.lower(), call.distinct
-            return aggregate(
+            made = aggregate(
                 name, first, further, groups, len(rows), distinct=once, weights=weights
             )
+            return owned_by_row(made, known=name in _MAKERS)
         if arguments:
             valid = validity(arguments[0])
             there = np.flatnonzero(np.broadcast_to(valid, len(rows)))

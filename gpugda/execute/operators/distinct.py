@@ -80,7 +80,6 @@ class _Seen:
 
     def __init__(self) -> None:
         self._table: RowTable | None = None
-        self._numbered = 0
         self._room = ResultRoom(copied=True)
 
     @property
@@ -111,6 +110,5 @@ class _Seen:
     def _keys(self, batch: Batch) -> list[Operand]:
         """The columns, and what tells the NaNs of each apart."""
         keys = list(batch.columns.values())
-        keys += [row_identity(each, self._numbered) for each in batch.columns.values()]
-        self._numbered += batch.row_count
+        keys += [row_identity(each) for each in batch.columns.values()]
         return keys

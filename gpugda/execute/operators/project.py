@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
-from gpugda.execute.nan_identity import evaluate_owned
+from gpugda.execute.nan_identity import evaluate_owned, made_apart
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.slice import Slice
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
+    from gpugda.expressions.operands import Operand
     from gpugda.query.query_graph import OutputColumn
 
 __all__ = ["Project"]
@@ -51,14 +52,24 @@ class Project(Operator):
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
-            environment = context.environment(batch)
-            made = {item.name: evaluate_owned(item.expression, environment) for item in self.items}
+            made = self._made(batch, context)
+            if batch.weights is not None and self._tells_rows(made):
+                batch = batch.expanded()
+                made = self._made(batch, context)
             before = {**batch.columns} if self.keeps else batch.carried
             hidden = {name: batch.columns[name] for name in self.hidden if name in batch.columns}
             columns = {**before, **made} if self.keeps else {**made, **before}
             there = self._named.union(before.keys() - made.keys())
             distinct = batch.distinct and there.issuperset(batch.columns)
             yield Batch(batch.row_count, columns, batch.weights, hidden=hidden, distinct=distinct)
+
+    def _made(self, batch: Batch, context: ExecutionContext) -> dict[str, Operand]:
+        environment = context.environment(batch)
+        return {item.name: evaluate_owned(item.expression, environment) for item in self.items}
+
+    def _tells_rows(self, made: dict[str, Operand]) -> bool:
+        """Does a row make a NaN? Each row's is another, also where a row stands for several."""
+        return any(made_apart(each.expression, made[each.name]) for each in self.items)
 
     def expected_rows(self) -> float | None:
         """Of its input."""

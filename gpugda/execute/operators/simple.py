@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch
+from gpugda.execute.nan_identity import read_apart
 from gpugda.execute.operator import Operator
 
 if TYPE_CHECKING:
@@ -72,10 +73,18 @@ class Union(Operator):
         self.columns = children[0].columns
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        for child in self.children:
+        for place, child in enumerate(self.children):
             for batch in child.batches(context):
-                given = batch if self.weighted else batch.expanded()
+                given = batch if self.weighted else self._apart(batch.expanded(), place, context)
                 yield given.only(self.columns)
+
+    def _apart(self, batch: Batch, place: int, context: ExecutionContext) -> Batch:
+        """The rows of an input with the NaNs that it read; what is from outside is everybody's."""
+        known = context.argument is None
+        count = batch.row_count
+        return batch.adding(
+            {n: read_apart(batch.columns[n], count, place, known=known) for n in self.columns}
+        )
 
     def describe(self) -> str:
         """As the class."""

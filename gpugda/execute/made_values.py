@@ -1,0 +1,95 @@
+"""Which expressions make a new number in each row, and which pass on one that was there.
+
+Neo4j groups NaN by the object that holds it. An addition makes a new object; ``coalesce(v, 1)``
+passes on the one in ``v``. Where an expression does either, or neither is known, it is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.data.columns import ColumnKind
+from gpugda.query import ast
+from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.expressions.environment import Environment
+
+__all__ = ["is_folded", "is_made"]
+
+_ARITHMETIC: Final = frozenset(
+    (
+        ast.BinaryOperator.ADD,
+        ast.BinaryOperator.SUBTRACT,
+        ast.BinaryOperator.MULTIPLY,
+        ast.BinaryOperator.DIVIDE,
+        ast.BinaryOperator.MODULO,
+        ast.BinaryOperator.POWER,
+    )
+)
+_MAKERS: Final = frozenset(("sqrt", "exp", "log", "log10", "sin", "cos", "tan"))
+"""Functions that make a number of their own whatever they are given."""
+_PASSING: Final = (
+    ast.Parameter,
+    AggregateReference,
+    ColumnReference,
+    KeyReference,
+    ast.Subquery,
+    ast.PatternComprehension,
+)
+"""What may hold a value that is the same object in several rows."""
+
+
+def is_folded(expression: ast.Expression) -> bool:
+    """Does Neo4j take the value for all rows from the query: a parameter, literals, arithmetic?"""
+    if isinstance(expression, ast.Parameter):
+        return True
+    allowed = (ast.Literal, ast.Unary, ast.Binary)
+    return all(isinstance(each, allowed) for each in walk(expression))
+
+
+def is_made(expression: ast.Expression, environment: Environment) -> bool:
+    """Is a NaN that an expression gives one of its row alone? False where that is not known.
+
+    Args:
+        expression: No variable and no property of one.
+        environment: Whose rows these are.
+    """
+    if _is_arithmetic(expression) and not is_folded(expression):
+        return True
+    if isinstance(expression, ast.FunctionCall) and expression.name.lower() in _MAKERS:
+        return True
+    return all(_is_read(each, environment) for each in _leaves(expression))
+
+
+def _is_arithmetic(node: ast.Node) -> bool:
+    if isinstance(node, ast.Unary):
+        return node.operator is ast.UnaryOperator.MINUS
+    return isinstance(node, ast.Binary) and node.operator in _ARITHMETIC
+
+
+def _leaves(expression: ast.Expression) -> Iterator[ast.Expression]:
+    """What values come from: all but the names that the expression itself gives."""
+    own: set[str] = set()
+    for node in walk(expression):
+        if isinstance(node, ast.ListComprehension | ast.ListPredicate | ast.Reduce):
+            own.add(node.variable.name)
+        if isinstance(node, ast.Reduce):
+            own.add(node.accumulator.name)
+        is_own = isinstance(node, ast.Variable) and node.name in own
+        if isinstance(node, ast.Expression) and not is_own:
+            yield node
+
+
+def _is_read(node: ast.Expression, environment: Environment) -> bool:
+    """Is a value of this one that is made anew whenever it is read?"""
+    if isinstance(node, ast.Variable):
+        column = environment.variables.get(node.name)
+        kinds = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
+        return column is not None and column.kind in kinds
+    if _is_arithmetic(node) and is_folded(node):
+        return isinstance(node, ast.Unary)
+    return not isinstance(node, _PASSING)
