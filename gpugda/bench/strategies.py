@@ -24,6 +24,7 @@ from gpugda.bench.strategies_report import (
 )
 from gpugda.bench.variants import all_matchers
 from gpugda.config import device_wanted, parse_bytes
+from gpugda.device.apart import compiling_apart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StrategiesOptions", "StrategiesOutcome", "run_strategies"]
 
+_COMMON = ("extend", "gpsm")
+"""Strategies whose kernels are compiled for every query."""
 _SLOW_SECONDS = 1.0
 """What takes longer is not run again: its first run counts."""
 
@@ -61,18 +64,23 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     """
     folder = made_folder(options.folder)
     context = DeviceContext(choose_device(device_wanted(options.connect.get("device"))))
+    apart = compiling_apart(context)
     try:
         progress.phase(f"generating {options.graph}")
         graph = make_recipe(options.graph, options.scale, options.seed, _sorter(context))
         patterns = recipe_queries(options.graph, graph, options.count, options.seed)
         progress.phase("compiling kernels")
-        build_everything(context, on_demand=True)
+        if apart is not None:
+            apart.wait()
+        build_everything(context, on_demand=_needs_more(options.only))
         limit = parse_bytes(options.connect.get("memory_limit"))
         everyone = all_matchers(options.graph, DeviceGraph(context, graph), limit)
         matchers = _chosen(everyone, options.only)
         runs = _measure(graph, patterns, matchers, options, progress)
         device = context.info.name
     finally:
+        if apart is not None:
+            apart.stop()
         context.close()
     outcome = StrategiesOutcome(
         table_of(options, runs, list(matchers)) + table_by_query(options, runs, list(matchers)),
@@ -81,6 +89,11 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     )
     _write(folder, options, outcome, runs, (device, patterns))
     return outcome
+
+
+def _needs_more(only: Sequence[str]) -> bool:
+    """Does a strategy run whose kernels no other one shares?"""
+    return not only or any(each not in _COMMON for each in only)
 
 
 def _sorter(context: DeviceContext) -> RowSorter:

@@ -21,7 +21,7 @@ from gpugda.device.program_cache import program_folder
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
 
-__all__ = ["CompilingApart"]
+__all__ = ["CompilingApart", "compiling_apart"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _MOST_PROCESSES: Final = 8
@@ -89,6 +89,13 @@ class CompilingApart:
 
     def _goes_on(self) -> bool:
         return not self._stop.is_set() and threading.main_thread().is_alive()
+
+
+def compiling_apart(context: DeviceContext) -> CompilingApart | None:
+    """Begins to compile for a device whose driver leaves programs to other processes."""
+    if not context.profile.compiles_apart or context.is_pocl:
+        return None
+    return CompilingApart(context)
 
 
 def _are_some_kept() -> bool:

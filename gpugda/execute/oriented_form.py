@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Times",
     "give_up",
+    "is_oriented",
     "kind_of",
     "note_unoriented",
     "noting_chunks",
@@ -203,6 +204,12 @@ def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
     if len(counts) == 1 and counts[0] and graph.either_way_counts() == (1,):
         return (0,)
     return counts
+
+
+def is_oriented(graph: DataGraph) -> bool:
+    """Is its oriented form there?"""
+    form = _FORMS.get(graph)
+    return form is not None and form.graph is not None
 
 
 def upwards_graph(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["RankedTimes"]
 
 _ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 2, 3, 16
-"""So often other forms are timed before: where the graph may be oriented, the latter at most."""
+"""So often the other forms are timed before; the last where the oriented graph finds no place."""
 _RUNS = 2
 """So often lists by rank are tried: the first time they are made, and kernels compiled."""
 
@@ -33,14 +33,14 @@ class RankedTimes:
         """Remembers a run."""
         self.best, self.runs = min(self.best, seconds), self.runs + 1
 
-    def is_preferred(self, others: Times, *, may_orient: bool) -> bool:
+    def is_preferred(self, others: Times, *, is_oriented: bool) -> bool:
         """Are lists by rank faster than the other forms, or to be tried now?
 
         Args:
             others: In the graph as it is, and in the oriented one.
-            may_orient: Is there a form for the oriented graph?
+            is_oriented: Is the oriented graph there, and has it a form of the pattern?
         """
-        enough = _MOST_PLAIN_RUNS if may_orient else _PLAIN_RUNS
+        enough = _MOST_PLAIN_RUNS if is_oriented else _PLAIN_RUNS
         if others.oriented_runs < _ORIENTED_RUNS and others.plain_runs < enough:
             return False
         return self.runs < _RUNS or self.best < min(others.oriented, others.plain)

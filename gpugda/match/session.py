@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpugda.device.ahead import StartedAhead
-from gpugda.device.apart import CompilingApart
+from gpugda.device.apart import CompilingApart, compiling_apart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.linker import check_linker
@@ -232,8 +232,7 @@ class DeviceSession:
             check_linker(info)
             made = None if self._ahead is None else self._ahead.take(info)
             self._context = DeviceContext(info, made=made) if made else DeviceContext(info)
-            if self._context.profile.compiles_apart and not self._context.is_pocl:
-                self._apart = CompilingApart(self._context)
+            self._apart = compiling_apart(self._context)
             remove_abandoned()
         return self._context
 

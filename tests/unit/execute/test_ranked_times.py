@@ -26,7 +26,7 @@ LOOPS = [(1, 1), (2, 2)]
 
 
 @pytest.mark.parametrize(
-    ("others", "may_orient", "is_due"),
+    ("others", "is_oriented", "is_due"),
     [
         (Times(), False, False),
         (Times(plain=1.0, plain_runs=2), False, False),
@@ -36,17 +36,17 @@ LOOPS = [(1, 1), (2, 2)]
         (Times(oriented=1.0, oriented_runs=2), True, True),
     ],
 )
-def test_other_forms_are_timed_before(others, may_orient, is_due):
-    assert RankedTimes().is_preferred(others, may_orient=may_orient) is is_due
+def test_other_forms_are_timed_before(others, is_oriented, is_due):
+    assert RankedTimes().is_preferred(others, is_oriented=is_oriented) is is_due
 
 
 @pytest.mark.parametrize(("seconds", "stays"), [(0.5, True), (2.0, False)])
 def test_two_runs_tell_whether_they_stay(seconds, stays):
     times, others = RankedTimes(), Times(plain=1.0, plain_runs=3)
     for _ in range(2):
-        assert times.is_preferred(others, may_orient=False)
+        assert times.is_preferred(others, is_oriented=False)
         times.note(seconds)
-    assert times.is_preferred(others, may_orient=False) is stays
+    assert times.is_preferred(others, is_oriented=False) is stays
 
 
 @pytest.mark.device
@@ -76,4 +76,6 @@ def test_all_of_five_nodes(monkeypatch, query, loops, before, counted, other):
     device_graph.close()
     context.close()
     assert found[: before + 2] == [None] * before + [counted] * 2
-    assert found[before + 2 :] == [counted if other else None] * 2
+    # Where another form is faster the pattern is left to it; to the oriented graph, which is cheap.
+    assert set(found[before + 2 :]) <= ({counted} if other else {counted, None})
+    assert plan.kept["ranked times"].runs == (4 if other else 2)
