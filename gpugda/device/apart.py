@@ -65,7 +65,7 @@ class CompilingApart:
     def _run(self) -> None:
         if core_count() < _FEWEST_CORES or program_folder() is None or not sys.executable:
             return
-        if _are_some_kept() and self._stop.wait(_LATER_SECONDS):
+        if _are_some_kept() and not self._has_waited(_LATER_SECONDS):
             return
         if is_everything_built(self._context):
             return
@@ -86,6 +86,13 @@ class CompilingApart:
         name, seconds = self._context.info.name, time.monotonic() - started
         said = "%d processes compiled the kernels for %s in %.1f s, %d of them not to the end"
         _LOGGER.info(said, len(processes), name, seconds, failed)
+
+    def _has_waited(self, seconds: float) -> bool:
+        """False as soon as it is stopped, or the process ends, which waits for this thread."""
+        ends = time.monotonic() + seconds
+        while self._goes_on() and time.monotonic() < ends:
+            self._stop.wait(min(_LOOK_SECONDS, seconds))
+        return self._goes_on()
 
     def _goes_on(self) -> bool:
         return not self._stop.is_set() and threading.main_thread().is_alive()

@@ -45,8 +45,12 @@ class CompiledSteps:
         self._cycles: Forms = {}  # whether their sums fit depends on how many relationships are
 
     def kept_forms(self) -> dict[object, Forms]:
-        """What the steps of a later state begin with; both may go on with it."""
-        return self._shapes
+        """What the steps of a later state begin with.
+
+        Copies: queries of this state go on meanwhile, and what they still take for certain was not
+        compared with the later one, nor what is certain there with this one.
+        """
+        return {shape: dict(forms) for shape, forms in tuple(self._shapes.items())}
 
     def steps(
         self,

@@ -1,6 +1,7 @@
 """Kernels compiled by other processes."""
 
 import os
+import subprocess
 import sys
 import time
 
@@ -16,6 +17,13 @@ open(os.path.join(os.environ["HERE"], "-".join(sys.argv[1:])), "w").close()
 """
 SLEEPS = "import time; time.sleep(600)"
 FAILS = "import sys; sys.exit(3)"
+NOT_CLOSED = """
+import pathlib, sys
+from gpugda.device import apart
+apart.core_count, apart.program_folder = lambda: 4, lambda: pathlib.Path(sys.argv[1])
+apart._LATER_SECONDS = 600
+apart.CompilingApart(None)
+"""
 
 
 @pytest.fixture
@@ -49,6 +57,11 @@ def test_where_programs_are_kept_the_first_query_goes_first(on_cores, context, t
     on_cores.setattr(apart, "_LATER_SECONDS", 0.01)
     CompilingApart(context).wait()
     assert looked
+
+
+def test_a_process_that_ends_is_not_held_up(tmp_path):
+    (tmp_path / "a.program").touch()
+    subprocess.run([sys.executable, "-c", NOT_CLOSED, str(tmp_path)], check=True, timeout=120)
 
 
 @pytest.mark.device

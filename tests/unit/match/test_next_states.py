@@ -225,3 +225,23 @@ def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():
         for text in TEXTS:
             assert rows_by_device(text, graph, strategy) == expected(text, graph), text
     session.close()
+
+
+def test_steps_that_an_earlier_state_goes_on_to_compile_stay_there(context):
+    """What they take for certain was not compared with the later state, nor the other way round."""
+    database = SmallDatabase(1)
+    graph, version = database.graph(), database.server.version_of()
+    first, last = TEXTS[1], TEXTS[4]
+    database.server.commit(nodes={0: (["A"], {"x": 2, "y": 2})})
+    following = applied(graph, database.changes.changes_since(version))
+    copies = DeviceGraph(context, graph), DeviceGraph(context, following)
+    before, after = (ExtendStrategy(each, thresholds=thresholds(context, ROWS)) for each in copies)
+    assert rows_by_device(first, graph, before) == expected(first, graph)
+    after.begin_with(before.decided_for(following))
+    begun = after._compiled.kept_forms()
+    assert begun
+    assert rows_by_device(last, graph, before) == expected(last, graph)
+    assert before._compiled.kept_forms().keys() > begun.keys()
+    assert after._compiled.kept_forms() == begun
+    for each in copies:
+        each.close()
