@@ -4,9 +4,10 @@
    run_starts[i] … run_starts[i+1]-1, sorted by neighbour. Entry e of an outgoing row is relationship e; an incoming entry says
    which one it is. Where the graph has one type only, run_offsets and run_types are null, and row v is run v.
 
-   A run is found without a search, in two loads that depend on each other: run_offsets, then run_types and run_starts. In a row
-   of more than FEW_RUNS the place to look at is the exclusive or of three words of run_ranks, which the first load need not be
-   waited for. For a type that the row has not, it is any place: the type that lies there decides.
+   A GPU finds a run without a search, in two loads that depend on each other: run_offsets, then run_types and run_starts. In a
+   row of more than FEW_RUNS the place to look at is the exclusive or of three words of run_ranks, which the first load need not
+   be waited for. For a type that the row has not, it is any place: the type that lies there decides. A CPU searches such a row
+   by halving, whose loads lie in few lines of its cache: run_ranks is null.
 
    run_ranks   [0] slots of a third of the table, [1] bits of a slot, [2] seed; then the slots, lowest bit first
 */
@@ -46,6 +47,7 @@ static inline uint relationship_at(
 #define FEW_RUNS 16
 #define RANKS_AT 3
 
+#ifndef ON_CPU
 static inline ulong mixed(ulong value) {
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ul;
     value = (value ^ (value >> 27)) * 0x94D049BB133111EBul;
@@ -66,13 +68,23 @@ static inline uint rank_of_run(global const uint *ranks, uint node, uint type) {
     uint third_slot = 2 * third + mul_hi((uint)(mixed(hash) >> 32), third);
     return rank_slot(ranks, slot, bits) ^ rank_slot(ranks, second_slot, bits) ^ rank_slot(ranks, third_slot, bits);
 }
+#endif
 
 /* Where to look for a type among the runs of a row, as [x, y). */
 static inline uint2 runs_to_look_at(const Csr *csr, uint node, uint type) {
     uint run = csr->run_offsets[node], last = csr->run_offsets[node + 1];
+#ifdef ON_CPU
+    while (last - run > FEW_RUNS) {
+        uint middle = run + (last - run) / 2;
+        if (csr->run_types[middle] < type) run = middle + 1;
+        else last = middle + 1;
+    }
+    return (uint2)(run, last);
+#else
     if (last - run <= FEW_RUNS) return (uint2)(run, last);
     run += rank_of_run(csr->run_ranks, node, type);
     return (uint2)(run, min(last, run + 1));
+#endif
 }
 
 /* The entries of one type in one row, as [x, y). Types and starts are loaded together. */

@@ -46,6 +46,8 @@ class DeviceProfile:
         compiles_apart: Do other processes compile its kernels side by side, as its driver does not?
         sorted_from: From so many relationships on it sorts them when a data graph is built; None
             for never.
+        ranks_runs: Does it find the run of a type in a long row by the table of ranks in `csr.h`?
+            Else it searches the row.
         staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
             cannot have that memory.
         page_locked_bytes: Of a data graph that is sent in parts, at most: from there it comes at
@@ -72,6 +74,7 @@ class DeviceProfile:
     hub_share: float = 0.125
     compiles_apart: bool = False
     sorted_from: int | None = None
+    ranks_runs: bool = False
     staging_bytes: int = 1 << 22
     page_locked_bytes: int = 0
 
@@ -110,5 +113,6 @@ GPU = DeviceProfile(
     thresholds=thresholds.GPU,
     compiles_apart=True,
     sorted_from=1 << 22,
+    ranks_runs=True,
     page_locked_bytes=1 << 35,
 )

@@ -307,7 +307,7 @@ class DeviceGraph:
         """What the arrays of a direction are made of."""
         csr = self.direction(name)
         if name not in self._made:
-            with_ranks = (name, 0) not in self._shared
+            with_ranks = self.context.profile.ranks_runs and (name, 0) not in self._shared
             self._made[name] = csr_arrays(csr, len(self.graph.types), with_ranks=with_ranks)
         return [*self._made[name].all(), csr.parts.relationship_indexes]
 

@@ -32,7 +32,8 @@ class CsrArrays:
     """What ``csr.h`` names, of one direction; arrays may be patched.
 
     Args:
-        run_ranks: ``uint32``, the table of ranks; None where no row has more than `FEW_RUNS`.
+        run_ranks: ``uint32``, the table of ranks; None where no row has more than `FEW_RUNS`, and
+            where the device searches long rows.
         neighbours: ``uint32[m]``.
         run_offsets: ``uint32[n+1]``; None where there is one type only.
         run_types: ``uint16[runs]`` or ``uint32[runs]``; likewise.
