@@ -20,6 +20,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,12 @@ def values_of(row: dict[str, Any]) -> list[Any]:
     return list(row.values())
 
 
-def rates(ways: dict[str, Read], rows: int, device: str | None) -> dict[str, float]:
+def rates(
+    ways: dict[str, Read],
+    rows: int,
+    device: str | None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
     """Rows per second, the best of some runs; without those that need what is not installed."""
     found = {}
     with gpugda.connect(ring(rows), device=device) as accelerator:
@@ -128,10 +134,10 @@ def rates(ways: dict[str, Read], rows: int, device: str | None) -> dict[str, flo
                 continue
             best = 0.0
             for repeat in range(REPEATS):
-                started = time.perf_counter()
+                started = clock()
                 result = accelerator.run(query, engine="gpu")
                 answer = read(result)
-                best = max(best, result.row_count / (time.perf_counter() - started))
+                best = max(best, result.row_count / (clock() - started))
                 if repeat == 0:
                     nodes = result.row_count // DEGREE**2
                     assert is_right(nodes_of(answer), nodes), f"{name}: a wrong answer"
@@ -143,14 +149,20 @@ def rates(ways: dict[str, Read], rows: int, device: str | None) -> dict[str, flo
 def plain_rate(rows: int) -> float:
     """Of lists made by the shortest loop that Python has, from columns that are there already."""
     columns = [np.arange(rows, dtype=np.int64) for _ in range(3)]
-    started = time.perf_counter()
-    made = list(map(list, zip(*(column.tolist() for column in columns), strict=True)))
-    return len(made) / (time.perf_counter() - started)
+    best = 0.0
+    for _ in range(REPEATS):
+        started = time.process_time()
+        made = list(map(list, zip(*(column.tolist() for column in columns), strict=True)))
+        best = max(best, len(made) / (time.process_time() - started))
+        del made
+    return best
 
 
 @pytest.mark.perf
 def test_rows(capsys):
-    arrow, objects = rates(ARROW, 4_000_000, None), rates(OBJECTS, 400_000, None)
+    # All processors' time: that of a machine that others share can be judged.
+    clock = time.process_time
+    arrow, objects = rates(ARROW, 4_000_000, None, clock), rates(OBJECTS, 400_000, None, clock)
     loop = plain_rate(400_000)
     with capsys.disabled():
         print()

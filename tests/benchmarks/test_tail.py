@@ -1,10 +1,10 @@
-"""Groups, order, distinct rows, lists and expressions over 5 million rows, beside Polars.
+"""Groups, order, distinct rows, lists and expressions over a million rows, beside Polars.
 
-    pytest tests/benchmarks/test_tail.py -m perf -s
+    ROWS=5000000 REPEATS=5 pytest tests/benchmarks/test_tail.py -m perf -s
 
-Times are of a processor, the best of five in turn, as other programs share the machine; Polars has as many threads as
-it takes, whose times are added. ROWS in the environment changes the number of rows, LINES takes those alone whose name
-holds this text.
+Times are of a processor, the best of three in turn, as other programs share the machine; Polars has as many threads as
+it takes, whose times are added. ROWS and REPEATS in the environment change the number of rows and of turns, LINES
+takes those alone whose name holds this text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from benchmarks.tail_cases import cases, make_table
 
-ROWS = int(os.environ.get("ROWS", "5000000"))
+ROWS = int(os.environ.get("ROWS", "1000000"))
 LINES = os.environ.get("LINES", "")
-REPEATS = int(os.environ.get("REPEATS", "5"))
+REPEATS = int(os.environ.get("REPEATS", "3"))
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, float]:
