@@ -9,9 +9,18 @@ from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.numbers import saturated
 from gpugda.values import describe
 
-__all__ = ["list_of", "not_callable", "number", "position", "string", "type_error", "whole"]
+__all__ = [
+    "LARGEST_POSITION",
+    "list_of",
+    "not_callable",
+    "number",
+    "position",
+    "string",
+    "type_error",
+    "whole",
+]
 
-_LARGEST_POSITION = 2**31 - 1
+LARGEST_POSITION = 2**31 - 1
 
 
 def type_error(function: str, wanted: str, given: Any) -> CypherTypeError:
@@ -53,7 +62,7 @@ def position(function: str, given: Any) -> int:
         CypherExecutionError: It is negative or does not fit 32 bits.
     """
     place = whole(function, given)
-    if not 0 <= place <= _LARGEST_POSITION:
+    if not 0 <= place <= LARGEST_POSITION:
         raise CypherExecutionError(f"{function} cannot use {place} as a place or a length")
     return place
 

@@ -11,7 +11,7 @@ from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.expressions.context import Context
 
 FILES = sorted(FOLDER.glob("*.txt"))
-REFUSED = {"regular_expressions": 0.3, "apoc": 0.25}
+REFUSED = {"regular_expressions": 0.3, "apoc": 0.25, "text": 0.1}
 """How much of a file may be refused: many of these are there to show what is."""
 
 SYNTAX_ERROR = "Neo.ClientError.Statement.SyntaxError"

@@ -8,7 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherArgumentError, UnsupportedQueryError
-from gpugda.expressions.checks import position, string, type_error
+from gpugda.expressions.checks import LARGEST_POSITION, position, string, type_error, whole
 from gpugda.expressions.functions.registry import Function, signature
 from gpugda.expressions.lengths import check_text
 
@@ -96,19 +96,29 @@ def trimmed(side: str, characters: Any, text: Any) -> str | None:
 # ------------------------------------------------------------------ pieces
 def _substring(text: Any, start: Any, length: Any = ...) -> str:
     string("substring()", text)
-    first = position("substring()", start)
+    first = _place("substring()", start, is_open=not text)
     if length is ...:
         return str(text[first:])
-    return str(text[first : first + position("substring()", length)])
+    return str(text[first : first + _place("substring()", length, is_open=not text)])
 
 
 def _left(text: Any, length: Any) -> str:
-    return string("left()", text)[: position("left()", length)]
+    is_long = whole("left()", length) > LARGEST_POSITION
+    return string("left()", text)[: _place("left()", length, is_open=is_long or not text)]
 
 
 def _right(text: Any, length: Any) -> str:
-    count = position("right()", length)
+    is_long = whole("right()", length) > LARGEST_POSITION
+    count = _place("right()", length, is_open=is_long)
     return string("right()", text)[-count:] if count else string("right()", text)[:0]
+
+
+def _place(function: str, given: Any, *, is_open: bool) -> int:
+    """See `position`. ``is_open``: What that refuses is taken by Neo4j 5.26, and not later on."""
+    if is_open and not 0 <= whole(function, given) <= LARGEST_POSITION:
+        message = f"{function} of such a length is not answered here: versions of Neo4j differ"
+        raise UnsupportedQueryError(message, construct=function)
+    return position(function, given)
 
 
 def _replace(text: Any, search: Any, replacement: Any) -> str:
