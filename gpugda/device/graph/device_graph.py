@@ -51,6 +51,7 @@ _CSR_ARRAYS = range(6)
 """Of one direction: those of ``csr.h``, and the relationship indexes."""
 _DIRECTORY = (0, 2, 3, 4)
 """Those of them that say where runs begin."""
+_ENTRIES, _NUMBERS = 1, 5
 _DIRECTIONS = ("outgoing", "incoming")
 _PAGE_LOCKED_PART = 4
 """Of the host's memory, one part at most is kept from others."""
@@ -177,8 +178,30 @@ class DeviceGraph:
         """
         if not needed:
             return [None] * 12
-        outgoing, incoming = (self._csr(name, budget, _DIRECTORY) for name in _DIRECTIONS)
-        return [*outgoing[:5], *incoming, None]
+        return self.part_arguments(budget, outgoing=False, incoming=False, numbers=False)
+
+    def part_arguments(
+        self, budget: MemoryBudget, *, outgoing: bool, incoming: bool, numbers: bool
+    ) -> list[Any]:
+        """As `directory_arguments`, with the entries of some rows.
+
+        Args:
+            budget: What new arrays are counted against.
+            outgoing: With those of outgoing rows.
+            incoming: With those of incoming ones.
+            numbers: With the relationship that each of these is.
+
+        Raises:
+            MemoryLimitError: They fit the budget or the device no more.
+        """
+        places = (
+            [*_DIRECTORY, *[_ENTRIES] * outgoing],
+            [*_DIRECTORY, *[_ENTRIES] * incoming, *[_NUMBERS] * numbers],
+        )
+        found = [
+            self._csr(name, budget, some) for name, some in zip(_DIRECTIONS, places, strict=True)
+        ]
+        return [*found[0][:5], *found[1], None]
 
     def free_entries(self) -> bool:
         """Takes the entries from the device, and bitmaps of them; False where others use them."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["Batch", "CandidateFilter", "FilterArrays"]
+__all__ = ["Batch", "CandidateFilter", "FilterArrays", "GraphByPart"]
 
 _FILE = "candidate_filter.cl"
 _WORDS_PER_PIECE = 1 << 14
 _EXPLORE_PARAMETERS = f"{GRAPH}bbIbbIIIIIbbb"
 _EXPLORING = ("explore_candidates",)
 _EXPLORING_BALANCED = ("explore_candidates", "mark_neighbours")
+
+
+class GraphByPart(Protocol):
+    """Arguments for ``GRAPH_PARAMETERS``, all of which are made when somebody goes through them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """All of them."""
+
+    def of(self, *, outgoing: bool, incoming: bool, numbers: bool) -> list[Any]:
+        """Those that a kernel needs: see `FilterArrays.looking_at`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +47,7 @@ class FilterArrays:
         node_count: Number of data nodes.
     """
 
-    graph: list[Any]
+    graph: list[Any] | GraphByPart
     query: DeviceArray
     label_bits: DeviceArray | None
     node_masks: DeviceArray | None
@@ -43,6 +55,13 @@ class FilterArrays:
     words: int
     relationship_words: int
     node_count: int
+
+    def looking_at(self, *, outgoing: bool, incoming: bool, numbers: bool = False) -> FilterArrays:
+        """For a kernel that reads these entries alone, and with ``numbers`` which ones they are."""
+        if isinstance(self.graph, list):
+            return self
+        some = self.graph.of(outgoing=outgoing, incoming=incoming, numbers=numbers)
+        return replace(self, graph=some)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.launch.candidate_filter import Batch, FilterArrays
 from gpugda.match.candidates.candidates import Candidates
 from gpugda.match.candidates.encode import encode_query, levels_of, needed_degrees
@@ -95,7 +96,7 @@ def changed_since(
     if 0 in counts:
         return None
     arrays = FilterArrays(
-        graph=run.placement.arguments(run.workspace.budget, needed=bool(bound.relationships)),
+        graph=_late_arguments(run, bound),
         query=run.workspace.upload(encoding.query.words, "the query graph"),
         label_bits=None,
         node_masks=None,
@@ -107,6 +108,15 @@ def changed_since(
     matrix = run.workspace.upload(np.concatenate(rows), "candidates")
     found = _candidates(arrays, encoding, matrix, counts, {}, explored=known.explored)
     return None if found is None else (found, known)
+
+
+def _late_arguments(run: Run, bound: BoundQuery) -> list[Any] | LateArguments:
+    """Nothing was looked at yet: the join knows what it needs of the graph."""
+    budget = run.workspace.budget
+    # Who intersects lists of a GPU merges those of its own.
+    if bound.relationships and run.graph.context.profile.intersection == "marks":
+        return LateArguments(run.graph, budget)
+    return run.placement.arguments(budget, needed=bool(bound.relationships))
 
 
 def noted(run: Run, query: KeptQuery) -> KnownCandidates | None:

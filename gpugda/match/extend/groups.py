@@ -78,7 +78,8 @@ class _Rows:
     def _no_leaves(self) -> ProductArrays:
         words = self._run.workspace.upload(product_words(()), "no leaves")
         matrix = self._candidates.matrix
-        return ProductArrays(self._candidates.arrays, matrix, words, words, words, words)
+        arrays = self._candidates.arrays.looking_at(outgoing=False, incoming=False)
+        return ProductArrays(arrays, matrix, words, words, words, words)
 
 
 class GroupSums(_Rows):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.graph.segment_views import MOST_PARTS
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
@@ -267,9 +268,28 @@ class Joins:
             words = upload_steps(
                 run, steps, candidates, masks.keys, relationships, self.merged, lists
             )
+            words = self._looking_at_some(steps, words, masks)
             run.workspace.hand_over(*words.uploaded())
             query.steps[key] = steps, words
         return query.steps[key]
+
+    def _looking_at_some(
+        self, steps: Sequence[ExtendStep], words: StepWords, masks: Masks
+    ) -> StepWords:
+        """The same, where the graph's arrays are late: with those that the steps read."""
+        graph = self.candidates.arrays.graph
+        if not isinstance(graph, LateArguments) or any(step.cycle is not None for step in steps):
+            return words
+        from gpugda.match.extend.segments.views import knows_relationships
+
+        links = [link for step in steps for link in step.device_links]
+        return words.looking_at(
+            graph.of(
+                outgoing=any(each.outgoing for each in links),
+                incoming=any(each.incoming for each in links),
+                numbers=knows_relationships(self.run, steps, masked=bool(masks.relationships)),
+            )
+        )
 
     def judge(self, joined: Joined, goal: object, since: float) -> None:
         """What a whole run made of rows may ask for another plan.

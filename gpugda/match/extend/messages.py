@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.segment_views import SegmentViews
+    from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.leaf_products import ProductKernels, Shared
     from gpugda.device.memory.buffers import DeviceArray
@@ -193,10 +194,17 @@ class Messages:
         words = workspace.upload(made, "what is multiplied")
         ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
         arrays = ProductArrays(
-            self._candidates.arrays, self._candidates.matrix, words, degrees, ranks, sums
+            self._looked_at(factors), self._candidates.matrix, words, degrees, ranks, sums
         )
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
         return _OnDevice(arrays, totals)
+
+    def _looked_at(self, factors: Sequence[Factor]) -> FilterArrays:
+        """What multiplying looks into: entries only for what two groups have in common."""
+        arrays = self._candidates.arrays
+        if any(len(each.groups) > 1 for each in factors):
+            return arrays
+        return arrays.looking_at(outgoing=False, incoming=False)
 
     def _tables(self) -> DeviceArray:
         workspace = self._run.workspace
@@ -264,7 +272,14 @@ class Messages:
             by_length=by_length,
         )
         if by_length or self._views is None:
-            count(candidates.arrays)
+            masked = group.relationships[0] in self._masks.relationships
+            count(
+                candidates.arrays.looking_at(
+                    outgoing=group.outgoing and not by_length,
+                    incoming=group.incoming and not by_length,
+                    numbers=masked,
+                )
+            )
         else:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
             count_in_parts(self._run, candidates.arrays, self._views, used, count)

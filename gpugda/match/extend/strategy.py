@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpugda.data.certain_facts import keeps_facts
 from gpugda.deadline import check_deadline
+from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
@@ -432,6 +433,10 @@ class ExtendStrategy(Matcher):
             query.count_bytes()
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
+        if query.candidates is not None:
+            graph = query.candidates.arrays.graph
+            if isinstance(graph, LateArguments):
+                graph.budget = run.workspace.budget
         run.at_end.callback(self._kept.recount, query)
         return query
 

@@ -1,5 +1,6 @@
 """What was decided for an earlier state of a graph serves the next one, and no answer changes."""
 
+import itertools
 import random
 
 import pytest
@@ -12,6 +13,9 @@ from gpugda.data.certain_facts import keeps_facts
 from gpugda.data.columns import to_values
 from gpugda.data.increments.apply import applied
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.late_arguments import LateArguments
+from gpugda.device.launch.candidate_filter import FilterArrays
+from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.earlier_candidates import changed_candidates
@@ -184,6 +188,53 @@ def test_masks_that_were_the_same_by_chance(context, used):
     assert not used
     for each in (first, second):
         each.graph.close()
+
+
+def test_arrays_are_made_for_who_reads_them(context):
+    """And are there for the next query, which reads others, of the same candidates."""
+    database = SmallDatabase(1)
+    graph, version = database.graph(), database.server.version_of()
+    first = ExtendStrategy(DeviceGraph(context, graph))
+    counts = "MATCH (a:A)-[:R]->(b) WHERE a.x < 2 RETURN count(*)"
+    numbers = "MATCH (a:A)-[r:R]->(b) WHERE a.x < 2 RETURN b.x, id(r)"
+    for text in (counts, numbers, TEXTS[1]):
+        assert rows_by_device(text, graph, first) == expected(text, graph)
+    for pair in ((0, 4), (3, 8), (8, 3)):
+        number = max(database.server.state.relationships) + 1
+        database.server.commit(relationships={number: (*pair, "R", {})})
+        changes = database.changes.changes_since(version)
+        graph, version = applied(graph, changes), changes.version
+        copy = DeviceGraph(context, graph, like=first.graph)
+        second = ExtendStrategy(copy)
+        second.begin_with(first.decided_for(graph))
+        first.graph.close()
+        for text in (counts, numbers, TEXTS[1], counts):
+            assert rows_by_device(text, graph, second) == expected(text, graph), text
+        first = second
+    first.graph.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_which_arguments_are_made(context, late):
+    graph = SmallDatabase(1).graph()
+    copy, budget = DeviceGraph(context, graph), MemoryBudget(1 << 40)
+    everything = copy.csr_arguments(budget)
+    if late:
+        copy.close()
+        copy = DeviceGraph(context, graph)
+        everything = LateArguments(copy, budget)
+    arrays = FilterArrays(everything, None, None, None, None, 1, 1, graph.node_count)
+    for outgoing, incoming, numbers in itertools.product((False, True), repeat=3):
+        some = arrays.looking_at(outgoing=outgoing, incoming=incoming, numbers=numbers).graph
+        there = [each is not None for each in some]
+        assert there[1] == (outgoing or not late)
+        assert there[6] == (incoming or not late)
+        assert there[10] == ((incoming and numbers) or not late)
+        assert all(there[each] for each in (2, 3, 4, 7, 8, 9))
+    assert [each is None for each in arrays.graph] == [
+        each is None for each in copy.csr_arguments(budget)
+    ]
+    copy.close()
 
 
 @pytest.mark.parametrize(
