@@ -9,11 +9,11 @@ kernel void count_ranked_triangles(
     RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong most_work, uint weights, uint looks_up,
     volatile global uint *counters, global ulong *totals
 ) {
-    local uint ends[WORDS], starts[WORDS], next_task;
+    local uint filter[WORDS], next_task;
     local ulong of_items[GROUP_SIZE];
     const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0};
     const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
-    const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, ends, starts, weights, looks_up, 0};
+    const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, 0};
     count_triangles_of(&search, 0, node_count, task_nodes, most_work, counters, totals, of_items, &next_task);
 }
 
@@ -21,10 +21,10 @@ kernel void count_loop_triangles(
     RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong most_work, uint weights, uint looks_up, global const uint *loops,
     volatile global uint *counters, global ulong *totals
 ) {
-    local uint ends[WORDS], starts[WORDS], next_task;
+    local uint filter[WORDS], next_task;
     local ulong of_items[GROUP_SIZE];
     const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0};
     const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
-    const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, ends, starts, weights, looks_up, loops};
+    const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, loops};
     count_triangles_of(&search, 0, node_count, task_nodes, most_work, counters, totals, of_items, &next_task);
 }

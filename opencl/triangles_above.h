@@ -7,9 +7,9 @@
    Four bits of `weights` for each of the ways that the three sides may run, 0 for outgoing, 1 for incoming, seen from the lower
    node: x–y is bit 2 of the place, y–z bit 1, x–z bit 0. So many embeddings is such a triangle.
 
-   A work group takes nodes x from a counter of tasks. It keeps a filter in local memory, a bit per rank modulo FILTER, of the
-   neighbours above x, for either direction; teams of LANES items take a y each. Where ranks may share a bit, or nodes have
-   parallel relationships, what passes the filter is looked up in the list.
+   A work group takes nodes x from a counter of tasks. It keeps a filter in local memory of the neighbours above x: two bits per
+   rank modulo FILTER, one for each direction, which are read together; teams of LANES items take a y each. Where ranks may share
+   bits, or nodes have parallel relationships, what passes the filter is looked up in the list.
 */
 #include "work_split.h"
 #include "search.h"
@@ -17,7 +17,9 @@
 #include "ranked_lists.h"
 
 #define FILTER 65536u
-#define WORDS (FILTER / 32)
+#define WORDS (FILTER / 16)
+#define OUTGOING 1u
+#define INCOMING 2u
 
 /* The list of node v lies at starts[stride * v] - first … stops[stride * v] - first - 1 of neighbours, rising. */
 typedef struct {
@@ -42,19 +44,21 @@ static inline List part_of(List list, uint low, uint high) {
     return list;
 }
 
-static inline void set_filter(List list, volatile local uint *filter, bool taken_away) {
+static inline void set_filter(List list, volatile local uint *filter, uint direction) {
     for (uint place = list.place + get_local_id(0); place < list.stop; place += GROUP_SIZE) {
-        uint bit = list.neighbours[place] % FILTER;
-        if (taken_away) filter[bit / 32] = 0;
-        else atomic_or(filter + bit / 32, 1u << (bit % 32));
+        uint rank = list.neighbours[place] % FILTER;
+        atomic_or(filter + rank / 16, direction << 2 * (rank % 16));
+    }
+}
+
+static inline void clear_filter(List list, local uint *filter) {
+    for (uint place = list.place + get_local_id(0); place < list.stop; place += GROUP_SIZE) {
+        filter[list.neighbours[place] % FILTER / 16] = 0;
     }
 }
 
 /* How many relationships of a list lead to z. */
-static inline uint leading_to(List list, uint z, local const uint *filter, bool looks_up) {
-    uint bit = z % FILTER;
-    if (!(filter[bit / 32] >> (bit % 32) & 1)) return 0;
-    if (!looks_up) return 1;
+static inline uint leading_to(List list, uint z) {
     uint first = first_place_from(list.neighbours, list.place, list.stop, z), found = 0;
     while (first + found < list.stop && list.neighbours[first + found] == z) ++found;
     return found;
@@ -65,7 +69,7 @@ static inline uint leading_to(List list, uint z, local const uint *filter, bool 
 typedef struct {
     Above outgoing, incoming, outgoing_second, incoming_second;
     uint y_low, y_high;
-    local uint *ends, *starts;
+    local uint *filter;
     uint weights;
     bool looks_up;
     global const uint *loops;
@@ -77,20 +81,23 @@ static inline ulong triangles_from(const Search *search, uint x, List outgoing, 
     bool looks_up = search->looks_up || x > FILTER;
     for (uint ways = 0; ways < 4; ++ways) {
         uint on = search->weights >> 8 * ways & 15, back = search->weights >> (8 * ways + 4) & 15;
-        if (!on && !back) continue;
+        uint asked = (on ? OUTGOING : 0) | (back ? INCOMING : 0);
+        if (!asked) continue;
         List first = part_of(ways & 2 ? incoming : outgoing, search->y_low, search->y_high);
         Above second = ways & 1 ? search->incoming_second : search->outgoing_second;
         for (uint place = first.place + get_local_id(0) / LANES; place < first.stop; place += TEAMS) {
             uint y = first.neighbours[place];
             List list = list_above(&second, y);
             for (uint entry = list.place + get_local_id(0) % LANES; entry < list.stop; entry += LANES) {
-                uint z = list.neighbours[entry];
+                uint z = list.neighbours[entry], rank = z % FILTER;
+                uint passed = search->filter[rank / 16] >> 2 * (rank % 16) & asked;
+                ++*work;
+                if (!passed) continue;
                 ulong found = 0;
-                if (on) found += on * leading_to(outgoing, z, search->ends, looks_up);
-                if (back) found += back * leading_to(incoming, z, search->starts, looks_up);
+                if (passed & OUTGOING) found += on * (ulong)(looks_up ? leading_to(outgoing, z) : 1);
+                if (passed & INCOMING) found += back * (ulong)(looks_up ? leading_to(incoming, z) : 1);
                 if (search->loops && found) found *= search->loops[x] + search->loops[y] + search->loops[z];
                 sum += found;
-                ++*work;
             }
         }
     }
@@ -109,13 +116,13 @@ static inline ulong triangles_of(const Search *search, uint x, ulong *work) {
     if (search->y_low > 0 || search->y_high != NONE) {
         if (!leads_to_second(search, outgoing) && !leads_to_second(search, incoming)) return 0;
     }
-    set_filter(outgoing, search->ends, false);
-    set_filter(incoming, search->starts, false);
+    set_filter(outgoing, search->filter, OUTGOING);
+    set_filter(incoming, search->filter, INCOMING);
     barrier(CLK_LOCAL_MEM_FENCE);
     ulong sum = triangles_from(search, x, outgoing, incoming, work);
     barrier(CLK_LOCAL_MEM_FENCE);
-    set_filter(outgoing, search->ends, true);
-    set_filter(incoming, search->starts, true);
+    clear_filter(outgoing, search->filter);
+    clear_filter(incoming, search->filter);
     barrier(CLK_LOCAL_MEM_FENCE);
     return sum;
 }
@@ -127,7 +134,7 @@ static inline void count_triangles_of(
     global ulong *totals, local ulong *of_items, local uint *next_task
 ) {
     ulong sum = 0, work = 0;
-    for (uint word = get_local_id(0); word < WORDS; word += GROUP_SIZE) search->ends[word] = search->starts[word] = 0;
+    for (uint word = get_local_id(0); word < WORDS; word += GROUP_SIZE) search->filter[word] = 0;
     for (ulong group_work = 0; group_work < most_work;) {
         if (get_local_id(0) == 0) *next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -12,14 +12,14 @@ kernel void count_upward_triangles(
     ulong y_place, uint task_nodes, ulong most_work, uint weights, uint looks_up, volatile global uint *counters,
     global ulong *totals
 ) {
-    local uint ends_filter[WORDS], starts_filter[WORDS], next_task;
+    local uint filter[WORDS], next_task;
     local ulong of_items[GROUP_SIZE];
     global const uint *of_x = neighbours + x_place, *of_y = neighbours + y_place;
     uint first_x = starts[2 * x_low], first_y = starts[2 * y_low];
     const Search search = {
         {of_x, starts, starts + 1, 2, first_x}, {of_x, starts + 1, starts + 2, 2, first_x},
         {of_y, starts, starts + 1, 2, first_y}, {of_y, starts + 1, starts + 2, 2, first_y},
-        y_low, y_high, ends_filter, starts_filter, weights, looks_up, 0
+        y_low, y_high, filter, weights, looks_up, 0
     };
     count_triangles_of(&search, x_low, x_high, task_nodes, most_work, counters, totals, of_items, &next_task);
 }
