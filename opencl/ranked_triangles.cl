@@ -2,6 +2,7 @@
 
        count_ranked_triangles  all of them
        count_loop_triangles    each as often as its three nodes have loops
+       add_loop_triangles      embeddings of a triangle that put two query nodes, or all, on a node with loops
 */
 #include "triangles_above.h"
 
@@ -27,4 +28,35 @@ kernel void count_loop_triangles(
     const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
     const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, loops};
     count_triangles_of(&search, 0, node_count, task_nodes, most_work, counters, totals, of_items, &next_task);
+}
+
+/* A loop of v stands for one relationship of the query, the others lie between v and u: of p from v to u, and q back, two are taken in
+   out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q ways. */
+kernel void add_loop_triangles(
+    RANKED_PARAMETERS, uint node_count, uint out_out, uint in_in, uint out_in, global const uint *loops, global ulong *totals
+) {
+    local ulong of_items[GROUP_SIZE];
+    ulong total = 0;
+    for (uint v = get_group_id(0); v < node_count; v += get_num_groups(0)) {
+        ulong own = loops[v], ways = 0;
+        if (own == 0) continue;
+        const List on = {outgoing_neighbours, outgoing_starts[v], outgoing_starts[v + 1]};
+        const List back = {incoming_neighbours, incoming_starts[v], incoming_starts[v + 1]};
+        for (uint place = on.place + get_local_id(0); place < on.stop; place += GROUP_SIZE) {
+            uint u = on.neighbours[place];
+            if (place > on.place && on.neighbours[place - 1] == u) continue;
+            ulong p = leading_to(on, u), q = leading_to(back, u);
+            ways += out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q;
+        }
+        for (uint place = back.place + get_local_id(0); place < back.stop && in_in; place += GROUP_SIZE) {
+            uint u = back.neighbours[place];
+            if ((place > back.place && back.neighbours[place - 1] == u) || leading_to(on, u)) continue;
+            ulong q = leading_to(back, u);
+            ways += in_in * q * (q - 1);
+        }
+        total += own * ways;
+        if (get_local_id(0) == 0) total += own * (own - 1) * (own - 2);
+    }
+    total = group_sum(total, of_items);
+    if (get_local_id(0) == 0) totals[get_group_id(0)] += total;
 }

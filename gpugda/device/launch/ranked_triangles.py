@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.device.launch.cycle_tasks import GroupTasks
 from gpugda.device.launch.ranked_lists import RANKED
@@ -14,9 +14,23 @@ if TYPE_CHECKING:
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["RankedTriangleKernels"]
+__all__ = ["LoopWeights", "RankedTriangleKernels"]
 
 _FILE = "ranked_triangles.cl"
+
+
+class LoopWeights(NamedTuple):
+    """In how many ways a loop is one relationship of a triangle, and two others are the rest.
+
+    Args:
+        out_out: Per ordered pair of relationships that leave the node with the loop for another.
+        in_in: Per ordered pair that comes from there.
+        out_in: Per one that leaves and one that comes.
+    """
+
+    out_out: int
+    in_in: int
+    out_in: int
 
 
 class RankedTriangleKernels(GroupTasks):
@@ -28,6 +42,7 @@ class RankedTriangleKernels(GroupTasks):
         super().__init__(context)
         self._count = get_kernel(context, _FILE, "count_ranked_triangles", f"{RANKED}IIQIIbb")
         self._count_loops = get_kernel(context, _FILE, "count_loop_triangles", f"{RANKED}IIQIIbbb")
+        self._add_loops = get_kernel(context, _FILE, "add_loop_triangles", f"{RANKED}IIIIbb")
 
     def count(
         self,
@@ -56,3 +71,21 @@ class RankedTriangleKernels(GroupTasks):
         else:
             how_often = (weights, looks_up, loops)
             self._count_loops.launch_groups(groups, *lists.arguments, *whom, *how_often, *arrays)
+
+    def add_loops(
+        self,
+        lists: RankedLists,
+        weights: LoopWeights,
+        loops: DeviceArray,
+        totals: DeviceArray,
+    ) -> None:
+        """Adds the embeddings that put relationships of the triangle on loops.
+
+        Args:
+            lists: Of the type of all relationships.
+            weights: Of the other two relationships.
+            loops: Of each rank.
+            totals: ``uint64``, one for each work group.
+        """
+        whom = (lists.nodes, *weights, loops)
+        self._add_loops.launch_groups(totals.count, *lists.arguments, *whom, totals)

@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.ranked_triangles import RankedTriangleKernels
+from gpugda.device.launch.ranked_triangles import LoopWeights, RankedTriangleKernels
 from gpugda.match.special.any_nodes import (
     Links,
     asks_nothing,
@@ -63,17 +63,34 @@ def _fits_runs(bound: BoundQuery, at: tuple[int, ...], runs: set[tuple[int, int]
     )
 
 
+def loop_weights_of(bound: BoundQuery) -> LoopWeights:
+    """How embeddings of a triangle come about in which a relationship is a loop."""
+    out_out = in_in = out_in = 0
+    for loop in bound.relationships:
+        one, other = (
+            (not each.directed or outward, not each.directed or not outward)
+            for each in bound.relationships
+            if each is not loop
+            for outward in [each.source in (loop.source, loop.target)]
+        )
+        out_out += one[0] and other[0]
+        in_in += one[1] and other[1]
+        out_in += (one[0] and other[1]) + (one[1] and other[0])
+    return LoopWeights(out_out, in_in, out_in)
+
+
 def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
     """What all relationships match, each in one direction, and the weights."""
     if not asks_nothing(bound):
         return None
     weights = weights_of(bound)
     found = None if weights is None else common_links(bound, graph)
-    if weights is None or found is None or found.has_loops(graph):
+    if weights is None or found is None:
         return None
     links = found._replace(undirected=False)
     longest, parallel = links.longest(graph), links.most_between(graph)
-    fits = 6 * graph.relationship_count * longest * parallel < _MOST_COUNT
+    # Six orders of nodes, and as many with loops, of which no node has more than `parallel`.
+    fits = 16 * graph.relationship_count * longest * parallel < _MOST_COUNT
     return (links, weights) if fits else None
 
 
@@ -104,15 +121,16 @@ def count_triangles(
         return None
     links, weights = found
     looks_up = links.most_between(graph) > 1
+    loop_weights = loop_weights_of(bound)
 
     def count(run: Run, lists: RankedLists) -> int:
-        return triangles_in(run, lists, weights, looks_up=looks_up)
+        return triangles_in(run, lists, weights, loop_weights=loop_weights, looks_up=looks_up)
 
     if is_whole:
         whole = counted_by_rank(links, strategy, report, deadline, count, _HOW)
         if whole is not None:
             return whole
-    if links.type_id is None:
+    if links.type_id is None or links.has_loops(graph):
         return None
     with strategy.running(report, deadline) as run, run.locked():
         return _streamed(run, strategy.upward, links.type_id, weights, looks_up=looks_up)
@@ -142,6 +160,7 @@ def triangles_in(
     lists: RankedLists,
     weights: int,
     loops: DeviceArray | None = None,
+    loop_weights: LoopWeights | None = None,
     *,
     looks_up: bool,
 ) -> int:
@@ -152,6 +171,7 @@ def triangles_in(
         lists: Of what all relationships match.
         weights: As of `weights_of`.
         loops: Of each rank.
+        loop_weights: Of embeddings in which relationships are loops, which are added.
         looks_up: May nodes have parallel relationships?
     """
     kernels, workspace = RankedTriangleKernels(run.graph.context), run.workspace
@@ -159,4 +179,6 @@ def triangles_in(
     tasks = CycleTasks.new(workspace, 1, nodes, _WORK_PER_LAUNCH, groups)
     for _ in launches(run, tasks.counters, -(-nodes // kernels.task_nodes(nodes, groups))):
         kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
+    if loop_weights is not None and lists.loops is not None:
+        kernels.add_loops(lists, loop_weights, lists.loops, tasks.totals)
     return tasks.total(workspace)

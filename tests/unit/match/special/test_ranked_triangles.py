@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
-from bound_queries import NO_MASKS
+from bound_queries import NO_MASKS, all_embeddings
 from graphs import make_graph
+from hypothesis import given
+from kernels.kernel_graphs import any_multigraphs
 
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
@@ -14,6 +18,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import any_nodes
+from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 
@@ -51,7 +56,10 @@ def found(context, monkeypatch, text, fewest=0, more=(), limit=None):
     return count, expected, list(report.steps), kept
 
 
-@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
+LOOPS = [(2, "R", 2, {}), (0, "R", 0, {}), (0, "R", 0, {}), (0, "R", 0, {}), (0, "R", 2, {})]
+
+
+@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})], LOOPS[:1], LOOPS])
 @pytest.mark.parametrize("text", [CYCLE, CHAIN, MIXED])
 def test_triangles_are_counted_from_their_lowest_nodes(accelerator, monkeypatch, text, more):
     count, expected, steps, kept = found(accelerator, monkeypatch, text, more=more)
@@ -69,12 +77,34 @@ def test_triangles_are_counted_from_their_lowest_nodes(accelerator, monkeypatch,
         (CYCLE.replace("RETURN", "WHERE a <> c RETURN"), ()),
         (CYCLE.replace(":R", ":R|S"), [(0, "S", 1, {}), (0, "T", 1, {})]),
         (CYCLE.replace("]->(c)-", "]->(c) MATCH (c)-"), ()),
-        (CYCLE, [(2, "R", 2, {})]),
         ("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(b) RETURN count(*)", ()),
     ],
 )
 def test_what_is_no_triangle_of_any_nodes(accelerator, monkeypatch, text, more):
     assert found(accelerator, monkeypatch, text, more=more)[0] is None
+
+
+@given(graph=any_multigraphs(5, 24, "R", first=((0, "R", 1, {}), (0, "R", 0, {}))))
+def test_loops_of_any_multigraph(accelerator, graph):
+    """Each direction of each relationship, against the join."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(any_nodes, "_FEWEST", 0)
+        device_graph = DeviceGraph(accelerator, graph)
+        strategy = ExtendStrategy(device_graph)
+        for ways in product(("-->", "<--", "--"), repeat=3):
+            text = "MATCH (a){}(b){}(c){}(a) RETURN count(*)".format(*ways)
+            plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+            found = count_triangles(
+                plan.bound, graph, strategy, StrategyReport(), None, beside_oriented=True
+            )
+            assert found == all_embeddings(graph, plan).total(), text
+        strategy.give_up_kept()
+        device_graph.close()
+
+
+def test_triangles_with_loops_do_not_come_in_segments(accelerator, monkeypatch):
+    monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
+    assert found(accelerator, monkeypatch, CYCLE, more=LOOPS)[0] is None
 
 
 def test_a_small_graph_is_joined(accelerator, monkeypatch):
