@@ -42,7 +42,8 @@ class StartedAhead:
         self._wanted = wanted
         self._info: DeviceInfo | None = None
         self._context: Any = None
-        self._thread = threading.Thread(target=self._run, name="gpugda-start", daemon=True)
+        # A process that ends waits for it: a driver must not be taken down while it starts.
+        self._thread = threading.Thread(target=self._run, name="gpugda-start")
         self._thread.start()
 
     def take(self, info: DeviceInfo) -> Any:
