@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpugda.data.patches.patch import Patch, joined
+from gpugda.data.patches.rising import first_of_stretches
 from gpugda.data.patches.shifts import Shifts
 from gpugda.data.patches.stretches import Stretches
 from gpugda.data.runs import places_in_runs
@@ -67,20 +68,31 @@ class Form:
     def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
         """The first entry of this rising array that is not below each number, or its length."""
         assert self.values is None
-        starts, sources = self.stretches.starts, self.stretches.sources
+        starts = self.stretches.starts
         # In or right after the last stretch that begins below the number.
         rows = np.searchsorted(self.at(starts).astype(np.int64), wanted) - 1
-        lengths, base = self.stretches.lengths(), len(self.base)
         found = np.zeros(len(wanted), dtype=np.int64)
-        for place, (row, number) in enumerate(zip(rows.tolist(), wanted.tolist(), strict=True)):
-            if row < 0:
-                continue
-            source, length = int(sources[row]), int(lengths[row])
-            here = self.base if source < base else self.added
-            source -= 0 if source < base else base
-            amount = 0 if self.amounts is None else int(self.amounts[row])
-            key = here.dtype.type(number - amount)
-            found[place] = starts[row] + np.searchsorted(here[source : source + length], key)
+        inside = np.flatnonzero(rows >= 0)
+        rows = rows[inside]
+        amounts = 0 if self.amounts is None else self.amounts[rows]
+        places = self._places_within(rows, wanted[inside] - amounts)
+        found[inside] = starts[rows] + places
+        return found
+
+    def _places_within(
+        self, stretches: NDArray[np.intp], keys: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """In each rising stretch the first entry not below the key, from its start, or its length.
+
+        ``keys``: without the stretches' amounts.
+        """
+        sources, lengths = self.stretches.sources[stretches], self.stretches.lengths()[stretches]
+        base = len(self.base)
+        in_base = sources < base
+        found = np.empty(len(keys), dtype=np.int64)
+        for array, some, first in ((self.base, in_base, 0), (self.added, ~in_base, base)):
+            low = sources[some] - first
+            found[some] = first_of_stretches(array, low, low + lengths[some], keys[some]) - low
         return found
 
     def _moved(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -9,7 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["counted", "is_among", "rising"]
+__all__ = ["counted", "first_of_stretches", "is_among", "rising"]
+
+_ONE_BY_ONE = 1 << 7
+"""So many stretches are looked through one after the other: more, all at once."""
 
 
 def rising(*values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -37,6 +40,27 @@ def is_among(values: NDArray[Any], rising: NDArray[np.int64]) -> NDArray[np.bool
     places[places == len(rising)] = 0
     found: NDArray[np.bool_] = rising[places] == values
     return found
+
+
+def first_of_stretches(
+    values: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64], keys: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """In each rising stretch ``low … high-1`` the first entry that is not below a key, or its end.
+
+    The keys are no more than values can be.
+    """
+    if len(low) <= _ONE_BY_ONE:
+        kind = values.dtype.type
+        some = zip(low.tolist(), high.tolist(), keys.tolist(), strict=True)
+        found = [start + values[start:end].searchsorted(kind(key)) for start, end, key in some]
+        return np.array(found, dtype=np.int64)
+    low, high = low.copy(), high.copy()
+    while (unsure := np.flatnonzero(low < high)).size:
+        middle = (low[unsure] + high[unsure]) // 2
+        below = values[middle] < keys[unsure]
+        low[unsure[below]] = middle[below] + 1
+        high[unsure[~below]] = middle[~below]
+    return low
 
 
 def _differs(values: NDArray[np.int64]) -> NDArray[np.bool_]:
