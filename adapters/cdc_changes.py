@@ -76,10 +76,10 @@ class CapturedChanges:
             try:
                 identifier = self._newest_change()
             except Neo4jError as error:
-                return ChangeGap(f"changes are not captured: {error.message}", lasting=True)
+                return ChangeGap(f"changes are not captured: {error.message}")
         version = self._connection.probe()
         if version is None:
-            return ChangeGap("the server does not tell which state it is in", lasting=True)
+            return ChangeGap("the server does not tell which state it is in")
         # The change was the newest before this state was.
         self._keep(version, identifier)
         return version

@@ -76,7 +76,7 @@ class PluginChanges:
             return found
         row, version = found
         if row["refused"]:
-            return ChangeGap(str(row["refused"]), lasting=True)
+            return ChangeGap(str(row["refused"]))
         with self._lock:
             self._followed = _Followed(str(row["instance"]), version.database_id)
         return _at(version, int(row["since"]))
@@ -104,7 +104,7 @@ class PluginChanges:
         if now.database_id != version.database_id:
             return ChangeGap("the server was started anew")
         if row["gap"]:
-            return ChangeGap(str(row["gap"]), lasting=bool(row["lasting"]))
+            return ChangeGap(str(row["gap"]))
         last = max(int(row["last"]), version.transaction)
         batch = net_changes(_events(row), version.transaction, _at(version, last))
         # An older plugin does not tell; then the state when the answer ended is a later one.
@@ -122,12 +122,12 @@ class PluginChanges:
                 found = self._ask_once(text, parameters)
             except (Neo4jError, DriverError) as error:
                 if getattr(error, "code", None) in _REFUSALS:
-                    return ChangeGap("the plugin is gone, or may not be called", lasting=True)
+                    return ChangeGap("the plugin is gone, or may not be called")
                 # Pooled connections do not survive a restart of the server.
                 if not is_broken_connection(error):
                     raise
                 found = self._ask_once(text, parameters)
-        return found or ChangeGap("the server does not tell which state it is in", lasting=True)
+        return found or ChangeGap("the server does not tell which state it is in")
 
     def _ask_once(
         self, text: str, parameters: Mapping[str, Any]

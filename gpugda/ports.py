@@ -312,11 +312,9 @@ class ChangeGap:
 
     Args:
         reason: For people: a sentence without a full stop.
-        lasting: Asking again is of no use: nothing is recorded there, or it may not be asked for.
     """
 
     reason: str
-    lasting: bool = False
 
 
 class ChangeSource(Protocol):

@@ -153,7 +153,9 @@ def test_what_is_pruned_or_switched_off_is_a_gap():
     found = changes.changes_since(version)
     assert isinstance(found, ChangeGap)
     assert "pruned" in found.reason
-    assert changes.follow().lasting
+    refused = changes.follow()
+    assert isinstance(refused, ChangeGap)
+    assert "not captured" in refused.reason
     assert not captures_changes(connection)
 
 
