@@ -93,13 +93,10 @@ def selected_values(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Co
             masks.append(rows)
     # Of each row one piece: then the last stands where no other does, else 0.
     covered = sum(np.count_nonzero(rows) for rows, _ in pieces) == row_count
-    if covered and len(pieces) == _TWO and not pieces[1][1].ndim:
-        values = np.where(pieces[0][0], pieces[0][1], pieces[1][1]).view(dtype)
-    else:
-        values = (_blended if covered else _sums)(pieces, row_count).view(dtype)
-    if sum(map(np.count_nonzero, masks)) == row_count:
-        return Column(_OF_DTYPES[dtype], values)
-    return Column(_OF_DTYPES[dtype], values, np.logical_or.reduce(masks))
+    nonzero = [(rows, raw) for rows, raw in pieces if raw.ndim or raw != 0]
+    summed = len(nonzero) == 1 or not covered
+    values = (_sums(nonzero, row_count) if summed else _blended(pieces, row_count)).view(dtype)
+    return Column(_OF_DTYPES[dtype], values, _some(masks))
 
 
 def _looked_up(
@@ -107,6 +104,8 @@ def _looked_up(
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Of each row the entry of the mask that has it, and the rows that one has; None for all."""
     row_count = len(masks[0])
+    if table.dtype.kind == "i" and np.abs(table).max() < _SHORT // 2:
+        return _small_numbers(masks, table), _some(masks)
     short: type[np.uint8 | np.int64] = np.uint8 if len(masks) < _SHORT else np.int64
     numbers: NDArray[Any] = np.zeros(row_count, dtype=short)
     for number, rows in enumerate(masks, 1):
@@ -123,10 +122,25 @@ def _looked_up(
     return values, None if valid.all() else valid
 
 
-_TWO = 2
+def _small_numbers(masks: Sequence[NDArray[np.bool_]], table: NDArray[Any]) -> NDArray[Any]:
+    """As `_looked_up`, of numbers that a byte holds: added up, as no row is in two masks."""
+    values = np.zeros(len(masks[0]), dtype=np.int8)
+    for rows, number in zip(masks, table.astype(np.int8), strict=True):
+        values += rows.view(np.int8) * number
+    return values.astype(table.dtype)
+
+
+def _some(masks: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
+    """The rows of any mask, no two of which have one in common; None for all."""
+    if sum(map(np.count_nonzero, masks)) == len(masks[0]):
+        return None
+    rows: NDArray[np.bool_] = np.logical_or.reduce(masks)
+    return rows
+
+
 _SHORT = 1 << 8
 _OF_DTYPES = {np.int64: ColumnKind.INTEGER, np.float64: ColumnKind.FLOAT}
-_BLOCK = 1 << 13
+_BLOCK = 1 << 14
 """Rows whose numbers stay in the processor's cache."""
 
 
@@ -160,14 +174,14 @@ def _blended(
     for start in range(0, row_count, _BLOCK):
         part = slice(start, start + _BLOCK)
         block = values[part]
-        block[:] = last[part] if last.ndim else last
         bits, ones = differing[: len(block)], chosen[: len(block)]
+        before = last[part] if last.ndim else last
         for rows, raw in first:
             np.copyto(ones, rows[part].view(np.int8))
             np.negative(ones, out=ones)
-            np.bitwise_xor(block, raw[part] if raw.ndim else raw, out=bits)
+            np.bitwise_xor(before, raw[part] if raw.ndim else raw, out=bits)
             bits &= ones
-            block ^= bits
+            before = np.bitwise_xor(before, bits, out=block)
     return values
 
 

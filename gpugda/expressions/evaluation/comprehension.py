@@ -13,7 +13,14 @@ from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.chosen import scattered
 from gpugda.expressions.evaluation.applied import faulty
 from gpugda.expressions.evaluation.composed import python_values
-from gpugda.expressions.evaluation.exploded import Exploded, Lists, faults_of_rows, lists_of
+from gpugda.expressions.evaluation.exploded import (
+    Exploded,
+    Lists,
+    faults_of_rows,
+    is_of_element,
+    lists_of,
+    with_elements,
+)
 from gpugda.expressions.evaluation.row_parts import joined_faults, joined_truths, parts_of
 from gpugda.expressions.label_columns import ENTITY_KINDS
 from gpugda.expressions.lists import ColumnLists, EntityLists
@@ -57,6 +64,8 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
     if found is None:
         return Evaluated(Constant(None))
     lists, faults = found
+    if (mapped := _mapped(evaluator, node, lists)) is not None:
+        return Evaluated(mapped, faults)
     parts = parts_of(lists.counts)
     if len(parts) > 1:
         made = [list_comprehension(evaluator.inner(rows, {}), node) for rows in parts]
@@ -79,6 +88,23 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
         faults += faults_of_rows(result.faults, True, rows, row_count)
     column = _lists(inner, node.projection, result, counts, exploded.valid)
     return Evaluated(column, faults)
+
+
+def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> Column | None:
+    """Where elements alone tell what stands in their place: made once of each list; else None."""
+    name = node.variable.name
+    if node.where is not None or node.projection is None or not lists.is_spare():
+        return None
+    if not is_of_element(name, node.projection):
+        return None
+    inner = with_elements(evaluator, name, lists.column)
+    found = inner.value(node.projection)
+    if found.faults:
+        return None
+    made = _lists(inner, node.projection, found, np.diff(lists.firsts), True)
+    codes = lists.places.astype(np.int32, copy=False)
+    valid = None if lists.valid is True else np.array(np.broadcast_to(lists.valid, len(codes)))
+    return Column(ColumnKind.OBJECT, codes, valid, made.dictionary)
 
 
 def _lists(
@@ -120,6 +146,9 @@ def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
     if found is None:
         return logic.UNKNOWN
     lists, faults = found
+    if (known := _decided(evaluator, node, lists)) is not None:
+        sound = both(lists.valid, inverted(faulty(faults)))
+        return Truth(both(known.holds, sound), both(known.fails, sound), faults)
     parts = parts_of(lists.counts)
     if len(parts) > 1:
         made = [list_predicate(evaluator.inner(rows, {}), node) for rows in parts]
@@ -138,6 +167,29 @@ def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
     outcome = _outcome(node.quantifier, decided, unknown)
     sound = both(exploded.valid, inverted(faulty(faults)))
     return Truth(both(outcome.holds, sound), both(outcome.fails, sound), faults)
+
+
+def _decided(evaluator: Evaluator, node: ast.ListPredicate, lists: Lists) -> Truth | None:
+    """Where elements alone tell whether they hold: decided once of each list; else None."""
+    if not lists.is_spare() or not is_of_element(node.variable.name, node.where):
+        return None
+    count = len(lists.column)
+    truth = with_elements(evaluator, node.variable.name, lists.column).truth(node.where)
+    if truth.faults:
+        return None
+    holds, fails = (np.broadcast_to(each, count) for each in (truth.holds, truth.fails))
+    decided = _per_list(fails if node.quantifier is ListQuantifier.ALL else holds, lists)
+    unknown = _per_list(~(holds | fails), lists) > 0
+    return _outcome(node.quantifier, decided[lists.places], unknown[lists.places])
+
+
+def _per_list(chosen: NDArray[np.bool_], lists: Lists) -> NDArray[Any]:
+    """How many elements of each list are chosen."""
+    if not chosen.any():
+        return np.zeros(len(lists.firsts) - 1, dtype=np.int64)
+    total = np.zeros(len(chosen) + 1, dtype=np.int32 if len(chosen) < 2**31 else np.int64)
+    np.cumsum(chosen, out=total[1:])
+    return np.diff(total[lists.firsts])
 
 
 def _before(deciding: NDArray[np.bool_], exploded: Exploded) -> NDArray[np.int64]:

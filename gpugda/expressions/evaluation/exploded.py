@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from gpugda.expressions.operands import (
     distinct_values,
     validity,
 )
+from gpugda.query import ast
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +28,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.errors import QueryError
+    from gpugda.expressions.evaluation.evaluator import Evaluator
 
-__all__ = ["Exploded", "Lists", "faults_of_rows", "lists_of"]
+__all__ = ["Exploded", "Lists", "faults_of_rows", "is_of_element", "lists_of", "with_elements"]
+
+_OF_ELEMENTS: Final = (
+    ast.Binary,
+    ast.Comparison,
+    ast.Literal,
+    ast.Parameter,
+    ast.Property,
+    ast.Unary,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +93,10 @@ class Lists:
         valid = None if column.valid is None else column.valid[part]
         return Column(column.kind, column.values[part], valid, column.dictionary)
 
+    def is_spare(self) -> bool:
+        """Are there elements, and not many that no row has, so that all may be computed with?"""
+        return 0 < len(self.column) <= 2 * int(self.counts.sum())
+
     def at(self, rows: NDArray[np.int64], position: int) -> Column:
         """The elements at one position of the lists of rows that have one there."""
         return self.column.take(self.firsts[self.places[rows]] + position)
@@ -123,6 +139,23 @@ def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
         return Lists(column, np.zeros(2, np.int64), np.zeros(row_count, np.int64), counts, valid)
     counts = np.where(valid, np.diff(firsts)[places], 0)
     return Lists(column, firsts, places, counts, valid)
+
+
+def is_of_element(name: str, expression: ast.Expression) -> bool:
+    """Does nothing but the element, under this name, tell what an expression gives?"""
+    for each in walk(expression):
+        if isinstance(each, ast.Variable):
+            if each.name != name:
+                return False
+        elif not isinstance(each, _OF_ELEMENTS):
+            return False
+    return True
+
+
+def with_elements(evaluator: Evaluator, name: str, elements: Column) -> Evaluator:
+    """The evaluator of expressions that `is_of_element`."""
+    rows = np.broadcast_to(np.int64(0), len(elements))  # no variable of a row is asked for
+    return evaluator.inner(rows, {name: elements})
 
 
 def _elements(value: Any) -> list[Any]:

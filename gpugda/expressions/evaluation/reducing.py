@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.chosen import Piece, scattered
+from gpugda.expressions.evaluation.adding import added_up
 from gpugda.expressions.evaluation.applied import faulty
 from gpugda.expressions.evaluation.exploded import Lists, lists_of
 from gpugda.expressions.operands import (
@@ -41,6 +42,7 @@ class _Walk:
     evaluator: Evaluator
     node: ast.Reduce | ast.AllReduce
     lists: Lists
+    initial: Operand
     rows: NDArray[np.int64]
     accumulated: Operand
     faults: list[Fault] = field(default_factory=list)
@@ -106,12 +108,17 @@ def _walk(evaluator: Evaluator, node: ast.Reduce | ast.AllReduce) -> _Walk:
     faults = found.faults + counting_in(initial.faults, lists.valid)
     begun = both(lists.valid, inverted(faulty(faults)))
     rows = np.flatnonzero(np.broadcast_to(begun, evaluator.row_count))
-    return _Walk(evaluator, node, lists, rows, take(initial.operand, rows), list(faults))
+    begin = initial.operand
+    return _Walk(evaluator, node, lists, begin, rows, take(begin, rows), list(faults))
 
 
 def reduce_list(evaluator: Evaluator, node: ast.Reduce) -> Evaluated:
     """``reduce(accumulator = initial, variable IN elements | step)``."""
     walk = _walk(evaluator, node)
+    if not walk.faults and len(walk.rows):
+        sums = added_up(evaluator, node, walk.lists, walk.initial)
+        if sums is not None:
+            return Evaluated(sums)
     pieces: list[Piece] = [piece for piece in walk.steps() if len(piece[0])]
     faults = tuple(walk.faults)
     if len(pieces) == 1 and isinstance(pieces[0][1], Constant):

@@ -1,0 +1,141 @@
+"""``reduce(sum = initial, v IN list | sum + term)``: of each list once, without going through rows.
+
+The terms of all elements are computed together. Integers are added up from the first element of the
+first list on, where no sum can leave 64 bits; floats element by element, as the language has it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.evaluation.exploded import is_of_element, with_elements
+from gpugda.expressions.operands import Constant, Operand, as_column
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.expressions.evaluation.evaluator import Evaluator
+    from gpugda.expressions.evaluation.exploded import Lists
+
+__all__ = ["added_up"]
+
+_LARGEST: Final = 2**63 - 1
+_LONG: Final = 64
+"""A list of more elements is added up by itself."""
+
+
+def added_up(
+    evaluator: Evaluator, node: ast.Reduce, lists: Lists, initial: Operand
+) -> Column | None:
+    """The sum of each row; None where it is not such a sum of numbers.
+
+    Args:
+        evaluator: Of the rows.
+        node: The whole expression.
+        lists: Of the rows.
+        initial: What each row begins with.
+    """
+    term = _term(node)
+    if term is None or not lists.is_spare():
+        return None
+    numbers = _terms(evaluator, node, term, lists.column)
+    if numbers is None or _kind_of(initial) is None:
+        return None
+    first = as_column(initial, len(lists.counts)).values
+    if numbers.dtype == np.int64:
+        sums = _sums_of_integers(numbers, first, lists)
+    else:
+        sums = _sums_of_floats(numbers, first, lists)
+    if sums is None:
+        return None
+    valid = None if lists.valid is True else np.array(np.broadcast_to(lists.valid, len(sums)))
+    kind = ColumnKind.INTEGER if sums.dtype == np.int64 else ColumnKind.FLOAT
+    return Column(kind, sums, valid)
+
+
+def _term(node: ast.Reduce) -> ast.Expression | None:
+    """What a step adds to the sum, if nothing but the element tells what that is."""
+    step = node.step
+    if not isinstance(step, ast.Binary) or step.operator is not ast.BinaryOperator.ADD:
+        return None
+    if not isinstance(step.left, ast.Variable) or step.left.name != node.accumulator.name:
+        return None
+    name = node.variable.name
+    return step.right if name != node.accumulator.name and is_of_element(name, step.right) else None
+
+
+def _terms(
+    evaluator: Evaluator, node: ast.Reduce, term: ast.Expression, elements: Column
+) -> NDArray[Any] | None:
+    """The term of each element; None where one is no number or fails."""
+    found = with_elements(evaluator, node.variable.name, elements).value(term)
+    if found.faults or _kind_of(found.operand) is None:
+        return None
+    return as_column(found.operand, len(elements)).values
+
+
+def _kind_of(operand: Operand) -> ColumnKind | None:
+    """INTEGER or FLOAT where all rows have such a number."""
+    if isinstance(operand, Constant):
+        kinds = {int: ColumnKind.INTEGER, float: ColumnKind.FLOAT}
+        return kinds.get(type(operand.value))
+    is_number = operand.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT)
+    return operand.kind if is_number and operand.valid is None else None
+
+
+def _sums_of_integers(
+    numbers: NDArray[np.int64], first: NDArray[Any], lists: Lists
+) -> NDArray[Any] | None:
+    if first.dtype != np.int64:
+        return None  # each is rounded as it is added
+    if _largest(numbers) * int(lists.counts.max()) + _largest(first) > _LARGEST:
+        return None
+    # What leaves 64 bits on the way from list to list comes back in the difference.
+    total = np.empty(len(numbers) + 1, dtype=np.int64)
+    total[0] = 0
+    np.cumsum(numbers, out=total[1:])
+    at_ends = total[lists.firsts]
+    sums: NDArray[np.int64] = first + (at_ends[1:] - at_ends[:-1])[lists.places]
+    return sums
+
+
+def _largest(numbers: NDArray[np.int64]) -> int:
+    """The greatest distance from 0."""
+    return max(int(numbers.max()), -int(numbers.min())) if len(numbers) else 0
+
+
+def _sums_of_floats(
+    numbers: NDArray[np.float64], first: NDArray[Any], lists: Lists
+) -> NDArray[np.float64] | None:
+    """One addition after the other; None where a row without elements keeps its integer."""
+    counts = lists.counts
+    if first.dtype != np.float64 and ((counts == 0) & lists.valid).any():
+        return None
+    sums = first.astype(np.float64)
+    firsts = lists.firsts[lists.places]
+    _add_long(sums, numbers, firsts, counts)
+    rows = np.flatnonzero((counts > 0) & (counts <= _LONG))
+    rows = rows[np.argsort(-counts[rows].astype(np.int8), kind="stable")]
+    found, places, left = sums[rows], firsts[rows], counts[rows]
+    # The longest lists come first: those that have another element stand side by side.
+    for position in range(int(left[0]) if len(left) else 0):
+        there = int(np.searchsorted(-left, -position, side="left"))
+        found[:there] += numbers[places[:there] + position]
+    sums[rows] = found
+    return sums
+
+
+def _add_long(
+    sums: NDArray[np.float64],
+    numbers: NDArray[np.float64],
+    firsts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
+    for row in np.flatnonzero(counts > _LONG).tolist():
+        begin = firsts[row]
+        part = np.concatenate([sums[row : row + 1], numbers[begin : begin + counts[row]]])
+        sums[row] = np.add.accumulate(part)[-1]

@@ -1,0 +1,116 @@
+"""What is computed once of each list is what goes row by row, to the last digit."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_value
+from gpugda.expressions.evaluation import adding, comprehension
+from gpugda.expressions.evaluation.exploded import Lists
+from gpugda.expressions.lists import ColumnLists
+from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.operands import distinct_values
+from gpugda.expressions.parameters import Parameters
+from gpugda.query.parser import parse
+
+ELEMENTS = {
+    "integers": [1, 2, 3, 7, -4, 2**40],
+    "large": [2**62, -(2**62), 2**61],
+    "decimals": [0.0, -0.0, 1.5, 0.1, 1e300, -7.25e-12, float("inf")],
+    "nan": [1.0, float("nan")],
+    "texts": ["", "a", "b"],
+    "mixed": [1, 0.5, "x", [1], {"a": 1}, {"a": 2.5}],
+}
+EXPRESSIONS = [
+    "reduce(s = 0, v IN l | s + v)",
+    "reduce(s = 0.0, v IN l | s + v)",
+    "reduce(s = k, v IN l | s + v)",
+    "reduce(s = 0.5, v IN l | s + v * 2)",
+    "reduce(s = 0, v IN l | s + v * k)",
+    "reduce(s = 0, v IN l | s + v * v)",
+    "reduce(s = 0, v IN l | s + 1)",
+    "reduce(s = 0, v IN l | v + s)",
+    "reduce(s = 0, v IN l | s + s)",
+    "reduce(s = null, v IN l | s + v)",
+    "reduce(s = '', v IN l | s + v)",
+    "reduce(s = 0, v IN l | s + $p)",
+    "reduce(s = 0, v IN l | s + v.a)",
+    "reduce(s = true, v IN l | s + v)",
+    "[v IN l | v + 1]",
+    "[v IN l | v]",
+    "[v IN l | -v]",
+    "[v IN l | v > 2]",
+    "[v IN l | 7]",
+    "[v IN l | null]",
+    "[v IN l | k]",
+    "[v IN l | v / 0]",
+    "[v IN l | v.a]",
+    *(f"{name}(v IN l WHERE v > 2)" for name in ("all", "any", "none", "single")),
+    *(f"{name}(v IN l WHERE v / 0 = 1)" for name in ("all", "any", "none", "single")),
+    *(f"{name}(v IN l WHERE v.a = 1)" for name in ("all", "any", "none", "single")),
+    "any(v IN l WHERE v = k)",
+]
+
+
+def shown(text, variables, count):
+    """Values in a form in which 1, 1.0 and the two zeros differ, and the rows that fail."""
+    body = parse(f"RETURN {text} AS r").parts[0].clauses[0].projection.items[0].expression
+    environment = Environment(count, Parameters({"p": 3}, text), text, variables=variables)
+    found = evaluate_value(body, environment)
+    failing = np.zeros(count, dtype=np.bool_)
+    for fault in found.faults:
+        failing |= fault.rows
+    places, values = distinct_values(found.operand, count)
+    rows = enumerate(places.tolist())
+    return ["fails" if failing[row] else repr(values[place]) for row, place in rows]
+
+
+def lists_of_rows(rng, kind, rows, lengths):
+    lists = [rng.choices(ELEMENTS[kind], k=length) for length in lengths]
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    elements = column_of([item for each in lists for item in each])
+    codes = np.array([rng.randrange(len(lists)) for _ in range(rows)], dtype=np.int32)
+    known = np.array([rng.random() < 0.8 for _ in range(rows)])
+    return Column(ColumnKind.OBJECT, codes, known, ColumnLists(offsets, elements))
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("kind", ELEMENTS)
+@pytest.mark.parametrize("lengths", [(0, 1, 5, 2), (100, 65, 64, 3, 1), (2, 2)])
+def test_as_row_by_row(monkeypatch, kind, lengths, text):
+    rng = random.Random(f"{kind}{lengths}")
+    variables = {
+        "l": lists_of_rows(rng, kind, 30, lengths),
+        "k": Column(ColumnKind.INTEGER, np.arange(30) - 10),
+    }
+    at_once = shown(text, variables, 30)
+    monkeypatch.setattr(Lists, "is_spare", lambda _: False)
+    assert at_once == shown(text, variables, 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "name"),
+    [
+        ("reduce(s = 0, v IN l | s + v)", adding, "_sums_of_integers"),
+        ("reduce(s = 0, v IN l | s + v * 0.5)", adding, "_sums_of_floats"),
+        ("[v IN l | v + 1]", comprehension, "with_elements"),
+        ("single(v IN l WHERE v > 2)", comprehension, "with_elements"),
+    ],
+)
+def test_lists_are_gone_through_once(monkeypatch, text, room, name):
+    variables = {"l": lists_of_rows(random.Random(1), "integers", 30, (3, 1))}
+    met = []
+    known = getattr(room, name)
+
+    def noted(*given):
+        met.append(name)
+        return known(*given)
+
+    monkeypatch.setattr(room, name, noted)
+    shown(text, variables, 30)
+    assert met == [name]
