@@ -38,7 +38,10 @@ def element_at(lists: Operand, index: Operand) -> Column | None:
     firsts, counts, elements = parts
     if not len(elements):
         return constant_null(len(lists))
-    place = np.where(whole < 0, whole + counts, whole)
+    if isinstance(index, Constant):
+        place = whole + counts if whole < 0 else whole
+    else:
+        place = np.where(whole < 0, whole + counts, whole)
     known = both(validity(lists), validity(index))
     there = np.broadcast_to(both((place >= 0) & (place < counts), known), len(lists))
     found = elements.take(np.where(there, firsts + place, 0))
@@ -59,8 +62,9 @@ def part_of(lists: Operand, start: Operand, end: Operand) -> Column | None:
     firsts, counts = (offsets[:-1], np.diff(offsets)) if once else per_row[:2]
     low = _clipped(start, counts, 0)
     kept = np.maximum(_clipped(end, counts, counts) - low, 0)
-    places = np.repeat(firsts + low, kept) + places_in_runs(kept)
     made = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
+    places = np.arange(made[-1], dtype=np.int64)
+    places += np.repeat(firsts + low - made[:-1], kept)
     codes = lists.values if once else np.arange(len(lists), dtype=np.int32)
     return Column(lists.kind, codes, lists.valid, _of_elements(lists, made, elements.take(places)))
 
