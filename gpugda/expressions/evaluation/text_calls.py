@@ -16,7 +16,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary, encode_strings
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.functions import find_function
-from gpugda.expressions.functions.text import BLANKS, lowered
+from gpugda.expressions.functions.text import BLANKS, lowered, raised
 from gpugda.expressions.operands import Constant
 
 if TYPE_CHECKING:
@@ -61,19 +61,19 @@ def _cased(texts: Any, of_ascii: str, of_others: Callable[[str], str]) -> Any:
     if pc.all(is_ascii).as_py():
         return found
     others = pc.invert(is_ascii)
-    made = [of_others(text) for text in texts.filter(others).to_pylist()]
+    try:
+        made = [of_others(text) for text in texts.filter(others).to_pylist()]
+    except UnsupportedQueryError:
+        return None  # perhaps of a text that no row has
     return pc.replace_with_mask(found, others, pa.array(made, type=texts.type))
 
 
 def _upper(texts: Any) -> Any:
-    return _cased(texts, "ascii_upper", str.upper)
+    return _cased(texts, "ascii_upper", raised)
 
 
 def _lower(texts: Any) -> Any:
-    try:
-        return _cased(texts, "ascii_lower", lowered)
-    except UnsupportedQueryError:
-        return None  # perhaps of a text that no row has
+    return _cased(texts, "ascii_lower", lowered)
 
 
 # ------------------------------------------------------------------ pieces

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.context import Context
 
-__all__ = ["BLANKS", "FUNCTIONS", "lowered", "normal_form", "trimmed"]
+__all__ = ["BLANKS", "FUNCTIONS", "lowered", "normal_form", "raised", "trimmed"]
 
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
@@ -35,6 +35,11 @@ _PLAIN_SIGMA = re.compile(
     rf"(?=\Z|[ \t\n\r{_LETTERS},;!?()/]|[.'](?:\Z|[ \t\n\r{_LETTERS}]))"
 )
 """Between letters, blanks and such punctuation all agree whether a sigma ends a word."""
+_NEW_LETTERS = re.compile(
+    "[\u019b\u0264\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7dc"
+    "\U00010570-\U000105bc\U00010d50-\U00010d85]"
+)
+"""Whose other case came with Unicode 14 to 16: each version of Java, and of Python, knows some."""
 
 
 def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string") -> Function:
@@ -45,17 +50,35 @@ def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string"
 
 
 # ------------------------------------------------------------------ upper and lower case
+def raised(text: str) -> str:
+    """``toUpper(text)``.
+
+    Raises:
+        UnsupportedQueryError: It has letters whose cases not every version of Java knows.
+    """
+    _check_letters("toUpper()", text)
+    return text.upper()
+
+
 def lowered(text: str) -> str:
     """``toLower(text)``.
 
     Raises:
-        UnsupportedQueryError: Whether a sigma is one at the end of a word hangs on Java's rules for
-            words, which are others than Unicode's for letters: it goes by `Σ-`, `Σ1`, `1Σ`.
+        UnsupportedQueryError: As `raised`. Or whether a sigma is one at the end of a word hangs on
+            Java's rules for words, which are others than Unicode's for letters: they differ for a
+            sigma before a hyphen, and behind a digit.
     """
+    _check_letters("toLower()", text)
     if _SIGMA in text and text.count(_SIGMA) > len(_PLAIN_SIGMA.findall(text)):
-        message = "toLower() of Σ beside what is no letter is not answered here"
+        message = "toLower() of a sigma beside what is no letter is not answered here"
         raise UnsupportedQueryError(message, construct="toLower()")
     return text.lower()
+
+
+def _check_letters(function: str, text: str) -> None:
+    if not text.isascii() and _NEW_LETTERS.search(text):
+        message = f"{function} of letters newer than Unicode 13 is not answered here"
+        raise UnsupportedQueryError(message, construct=function)
 
 
 # ------------------------------------------------------------------ trimming
@@ -190,8 +213,8 @@ def _random_uuid(context: Context) -> str:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _of_string("toUpper", str.upper),
-    _of_string("upper", str.upper),
+    _of_string("toUpper", raised),
+    _of_string("upper", raised),
     _of_string("toLower", lowered),
     _of_string("lower", lowered),
     _of_string("char_length", len, "integer"),

@@ -117,6 +117,12 @@ def test_what_java_does_by_words_or_halves_is_refused(call: str, text: str) -> N
         _values(call, column_of([text, "plain"]))
 
 
+@pytest.mark.parametrize(("call", "text"), [("toUpper(t)", "a\u2c5f"), ("lower(t)", "\U00010570")])
+def test_letters_that_not_every_java_knows_are_refused(call: str, text: str) -> None:
+    with pytest.raises(UnsupportedQueryError):
+        _values(call, column_of([text, "plain"]))
+
+
 def test_a_text_that_no_row_has_refuses_nothing() -> None:
     column = column_of(["ΔΣ-Δ", "AB", "CD"])
     some = Column(column.kind, column.values[1:], None, column.dictionary)
