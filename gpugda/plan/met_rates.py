@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["met_anew", "met_rates"]
 
 _MOST_KEPT: Final = 1024
+_OF_LOOPS: Final = Met()
+"""Nobody asks for it."""
 _kept: Final[WeakKeyDictionary[DataGraph, LruCache[object, dict[Kind, Met]]]] = WeakKeyDictionary()
 """Of each graph what nodes with a label have of the kinds around them: new texts ask again."""
 
@@ -57,9 +59,8 @@ def met_rates(
     if kept is None:
         kept = _kept.setdefault(graph, LruCache(_MOST_KEPT))
     found = [_met_at(there, end, graph, kept) for there, end in zip(around, ends, strict=True)]
-    # Of loops nobody asks.
     return [
-        (found[each.source].get(out, Met()), found[each.target].get(into, Met()))
+        (found[each.source].get(out, _OF_LOOPS), found[each.target].get(into, _OF_LOOPS))
         for each, (out, into) in zip(relationships, kinds, strict=True)
     ]
 
