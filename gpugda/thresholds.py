@@ -187,6 +187,8 @@ class SegmentLimits:
 
     Args:
         most_entries: Of a part; None for as many as fit. A number segments every graph.
+        share_for_directory: Of the memory limit: what says where runs of relationships begin is on
+            the device all the time where it takes no more, else it comes with the parts.
         share_for_parts: Of the free memory when a join begins, for parts.
         share_for_messages: Of the same, for what rows are multiplied with, where it is needed.
         most_segments: Smaller parts than this makes are not cut.
@@ -203,6 +205,7 @@ class SegmentLimits:
     """
 
     most_entries: int | None = None
+    share_for_directory: float = 0.5
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
     share_for_messages: float = 0.5

@@ -7,7 +7,7 @@
    A GPU finds a run without a search, in two loads that depend on each other: run_offsets, then run_types and run_starts. In a
    row of more than FEW_RUNS the place to look at is the exclusive or of three words of run_ranks, which the first load need not
    be waited for. For a type that the row has not, it is any place: the type that lies there decides. A CPU searches such a row
-   by halving, whose loads lie in few lines of its cache: run_ranks is null.
+   by halving, whose loads lie in few lines of its cache: run_ranks is null. It is on a GPU, too, where runs are there in parts.
 
    run_ranks   [0] slots of a third of the table, [1] bits of a slot, [2] seed; then the slots, lowest bit first
 */
@@ -68,6 +68,16 @@ static inline uint rank_of_run(global const uint *ranks, uint node, uint type) {
     uint third_slot = 2 * third + mul_hi((uint)(mixed(hash) >> 32), third);
     return rank_slot(ranks, slot, bits) ^ rank_slot(ranks, second_slot, bits) ^ rank_slot(ranks, third_slot, bits);
 }
+
+/* The first run of a row, from `run` to before `last`, whose type is no lower. */
+static inline uint searched_run(global const TypeId *run_types, uint run, uint last, uint type) {
+    while (run < last) {
+        uint middle = run + (last - run) / 2;
+        if (run_types[middle] < type) run = middle + 1;
+        else last = middle;
+    }
+    return run;
+}
 #endif
 
 /* Where to look for a type among the runs of a row, as [x, y). */
@@ -82,7 +92,8 @@ static inline uint2 runs_to_look_at(const Csr *csr, uint node, uint type) {
     return (uint2)(run, last);
 #else
     if (last - run <= FEW_RUNS) return (uint2)(run, last);
-    run += rank_of_run(csr->run_ranks, node, type);
+    if (csr->run_ranks) run += rank_of_run(csr->run_ranks, node, type);
+    else run = searched_run(csr->run_types, run, last, type);
     return (uint2)(run, min(last, run + 1));
 #endif
 }

@@ -1,6 +1,7 @@
 /* A data graph whose entries are on the device in parts (see gpugda/device/graph/segment_views.py).
 
-       shift_starts     one item per run: where its entries are among those that are on the device
+       shift_starts     one item per run: where its entries are among those that are on the device; or per node: where its runs are
+       shift_runs       one item per run of a part, and one more: the same where the part has its own starts of runs
        number_entries   one item per entry: the relationships of an outgoing part, counted up from the first
        count_rows       one item per row: how many rows have each key, a segment for each of the columns asked for
        place_rows       one item per row: copies it behind those of lower keys, in any order among those of its own
@@ -31,6 +32,14 @@ kernel void shift_starts(
             place = entry - range[2] + range[4];
         }
         shifted[run] = place;
+    }
+}
+
+/* `starts` has between the first run and the last one what the data graph has, less than which is `first_entry`. */
+kernel void shift_runs(global uint *starts, ulong first, ulong count, uint first_entry, uint begin, uint end) {
+    FOR_EACH(i, count + 1) {
+        uint start = i == 0 ? begin : starts[first + i] - first_entry + begin;
+        starts[first + i] = i == count ? end : start;
     }
 }
 

@@ -33,6 +33,8 @@ QUERIES = [
     "MATCH (a)-->(b)-->(c) RETURN a.id, c.id ORDER BY a.id, c.id LIMIT 3",
     "MATCH (a)--(b)--(c) RETURN a.id AS x, count(*) ORDER BY x",
 ]
+# Runs of relationships come with their parts.
+IN_PARTS = {"share_for_directory": 0.0}
 # Count plans that look at a row's own relationships again, or count nodes per row.
 PLANS = [
     "MATCH (a)-->(b)-->(c) WHERE a.id < 20 RETURN count(*)",
@@ -60,10 +62,16 @@ def graph_with_a_hub(seed):
     )
 
 
-def rows(context, graph, text, entries=None, rows_bytes=None, limit=None, *, reduces=False):
+def rows(
+    context, graph, text, entries=None, rows_bytes=None, limit=None, *, reduces=False, **segments
+):
     """What comes of a query, and its report; ``entries``: of a part, None for the whole graph."""
     segments = SegmentLimits(
-        reduces=reduces, reduces_leaves=reduces, most_entries=entries, rows_bytes=rows_bytes
+        reduces=reduces,
+        reduces_leaves=reduces,
+        most_entries=entries,
+        rows_bytes=rows_bytes,
+        **segments,
     )
     decides = replace(context.profile.thresholds, segments=segments)
     return run(context, graph, text, decides, limit, whole=entries is None and limit is None)
@@ -83,7 +91,9 @@ def run(context, graph, text, decides, limit, *, whole):
         strategy.graph.close()
 
 
-def followed(context, graph, text, entries, rows_bytes=None, limit=None, *, reduces=False):
+def followed(
+    context, graph, text, entries, rows_bytes=None, limit=None, *, reduces=False, **segments
+):
     """As `rows`, by the count plan that is found where nothing is joined first."""
     decides = context.profile.thresholds
     counts = replace(
@@ -105,6 +115,7 @@ def followed(context, graph, text, entries, rows_bytes=None, limit=None, *, redu
         most_entries=entries,
         rows_bytes=rows_bytes,
         disk_cost=0,
+        **segments,
     )
     decides = replace(decides, segments=segments, count=counts)
     return run(context, graph, text, decides, limit, whole=entries is None and limit is None)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from gpugda.data.patches.patched import Array
@@ -82,9 +84,16 @@ class Csr:
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self.parts if array is not None)
 
-    def degrees(self) -> NDArray[np.uint32]:
-        """``uint32[n]``: relationships of each node in this direction."""
-        return np.diff(self.row_offsets)
+    def degrees(self, types: Collection[int] | None = None) -> NDArray[np.uint32]:
+        """``uint32[n]``: relationships of each node in this direction; of some types, None: any."""
+        if types is None:
+            return np.diff(self.row_offsets)
+        found = np.zeros(self.node_count, dtype=np.uint32)
+        for each in frozenset(types):
+            runs = np.flatnonzero(self.run_types == each)
+            nodes = np.searchsorted(self.run_offsets, runs.astype(np.uint32), side="right") - 1
+            found[nodes] += self.run_starts[runs + 1] - self.run_starts[runs]
+        return found
 
     def run(self, node: int, type_id: int) -> tuple[int, int]:
         """First entry, and the one after the last, of a node's relationships of one type."""

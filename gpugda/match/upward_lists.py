@@ -86,6 +86,8 @@ def _made_if_room(
     run: Run, type_id: int, begun: dict[int, NDArray[np.uint32]]
 ) -> UpwardLists | None:
     graph = run.graph.graph
+    if not run.placement.has_directory:
+        return None
     asked = host_limit()
     most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
     if 4 * graph.relationship_count > most or graph.node_count > _MOST_NODES:
@@ -218,11 +220,8 @@ class _Maker:
 
 def host_ranks(graph: DataGraph, type_id: int) -> NDArray[np.uint32]:
     """``uint32[n]``: places of nodes by relationships of a type, most first, then by index."""
-    degrees = np.zeros(graph.node_count, dtype=np.int64)
-    for csr in (graph.outgoing, graph.incoming):
-        runs = np.flatnonzero(csr.run_types == type_id)
-        nodes = np.searchsorted(csr.run_offsets, runs.astype(np.uint32), side="right") - 1
-        degrees[nodes] += csr.run_starts[runs + 1] - csr.run_starts[runs]
+    degrees = graph.outgoing.degrees([type_id]).astype(np.int64)
+    degrees += graph.incoming.degrees([type_id])
     ranks = np.empty(graph.node_count, dtype=np.uint32)
     ranks[np.argsort(-degrees, kind="stable")] = np.arange(graph.node_count, dtype=np.uint32)
     return ranks

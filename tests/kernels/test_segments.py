@@ -71,3 +71,18 @@ def test_entries_are_numbered_from_the_first(context, workspace):
     np.testing.assert_array_equal(found[5:262], np.arange(1000, 1257))
     assert not found[:5].any()
     assert not found[262:].any()
+
+
+@pytest.mark.parametrize("runs", [0, 1, 2, 33, 5000])
+def test_runs_of_a_part_begin_where_its_entries_are(context, workspace, runs):
+    random = np.random.default_rng(runs)
+    lengths, first_entry, begin, place = random.integers(1, 5, runs), 1000, 70, 3
+    inner = first_entry + np.cumsum(lengths)[:-1]
+    starts = np.full(runs + 9, 7, dtype=np.uint32)
+    starts[place + 1 : place + 1 + len(inner)] = inner
+    array, end = workspace.upload(starts), begin + int(lengths.sum())
+    SegmentKernels(context).shift_runs(array, (place, runs), first_entry, (begin, end))
+    found = workspace.download(array)
+    expected = begin + np.concatenate([[0], np.cumsum(lengths)])
+    np.testing.assert_array_equal(found[place : place + runs + 1], expected)
+    assert set(found[:place]) | set(found[place + runs + 1 :]) == {7}

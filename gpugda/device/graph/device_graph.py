@@ -30,7 +30,7 @@ from gpugda.device.memory.uploads import PageLocked
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +52,8 @@ _CSR_ARRAYS = range(6)
 _DIRECTORY = (0, 2, 3, 4)
 """Those of them that say where runs begin."""
 _ENTRIES, _NUMBERS = 1, 5
+_OFFSETS = (2,)
+"""Those of them that say which runs a node has."""
 _DIRECTIONS = ("outgoing", "incoming")
 _PAGE_LOCKED_PART = 4
 """Of the host's memory, one part at most is kept from others."""
@@ -165,10 +167,7 @@ class DeviceGraph:
         Raises:
             MemoryLimitError: They fit the budget or the device no more.
         """
-        if not needed:
-            return [None] * 12
-        outgoing, incoming = (self._csr(name, budget, _CSR_ARRAYS) for name in _DIRECTIONS)
-        return [*outgoing[:5], *incoming, None]
+        return self._arguments(budget, _CSR_ARRAYS, needed=needed)
 
     def directory_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """As `csr_arguments`, without the entries: kernels may ask for lengths alone.
@@ -176,9 +175,21 @@ class DeviceGraph:
         Raises:
             MemoryLimitError: It fits the budget or the device no more.
         """
+        return self._arguments(budget, _DIRECTORY, needed=needed)
+
+    def offset_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
+        """As `csr_arguments`, of which runs nodes have alone, in a graph of several types.
+
+        Raises:
+            MemoryLimitError: It fits the budget or the device no more.
+        """
+        return self._arguments(budget, _OFFSETS, needed=needed)
+
+    def _arguments(self, budget: MemoryBudget, places: Sequence[int], *, needed: bool) -> list[Any]:
         if not needed:
             return [None] * 12
-        return self.part_arguments(budget, outgoing=False, incoming=False, numbers=False)
+        outgoing, incoming = (self._csr(name, budget, places) for name in _DIRECTIONS)
+        return [*outgoing[:5], *incoming, None]
 
     def part_arguments(
         self, budget: MemoryBudget, *, outgoing: bool, incoming: bool, numbers: bool
@@ -203,13 +214,17 @@ class DeviceGraph:
         ]
         return [*found[0][:5], *found[1], None]
 
-    def free_entries(self) -> bool:
-        """Takes the entries from the device, and bitmaps of them; False where others use them."""
+    def free_entries(self, *, directory: bool = False) -> bool:
+        """Takes the entries from the device, and bitmaps of them; False where others use them.
+
+        ``directory``: also what says where runs begin.
+        """
+        kept = _OFFSETS if directory else _DIRECTORY
         with self._late_lock, self._users_lock:
             if self._users > 1:
                 return False
             here = self._arrays()
-            entries = [key for key in here if key[1] not in _DIRECTORY]
+            entries = [key for key in here if key[1] not in kept]
             dropped = [here[key] for key in entries]
             for key in entries:  # also those that came from an earlier state
                 self._csrs.pop(key, None)
@@ -269,6 +284,13 @@ class DeviceGraph:
             self._bitmaps.add_degrees(looks, self.directory_arguments(budget), budget)
         return self._bitmaps.matrix, self._bitmaps.slots
 
+    def host_degree_slots(
+        self, looks: Collection[Degree], budget: MemoryBudget
+    ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
+        """As `degree_slots`, counted on the host, of all degrees that have room."""
+        self._bitmaps.add_host_degrees(looks, budget)
+        return self._bitmaps.matrix, self._bitmaps.slots
+
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
         """Takes the arrays of rows that are the other graph's, too, or can be made of its own."""
@@ -307,7 +329,7 @@ class DeviceGraph:
         """Those arrays of a direction, None for the others."""
         missing = [place for place in places if (name, place) not in self._csrs]
         if missing:
-            host, what = self._host(name), f"{name} relationships"
+            host, what = self._host(name, missing), f"{name} relationships"
             uploaded: dict[tuple[str, int], DeviceArray | None] = {}
             try:
                 for place in missing:
@@ -326,13 +348,17 @@ class DeviceGraph:
                 self._made.pop(name, None)
         return [self._csrs[name, each] if each in places else None for each in _CSR_ARRAYS]
 
-    def _host(self, name: str) -> list[Any]:
-        """What the arrays of a direction are made of."""
-        csr = self.direction(name)
-        if name not in self._made:
-            with_ranks = self.context.profile.ranks_runs and (name, 0) not in self._shared
-            self._made[name] = csr_arrays(csr, len(self.graph.types), with_ranks=with_ranks)
-        return [*self._made[name].all(), csr.parts.relationship_indexes]
+    def _host(self, name: str, places: Sequence[int]) -> list[Any]:
+        """What the arrays of a direction are made of; of others than those asked for, perhaps."""
+        csr, types = self.direction(name), len(self.graph.types)
+        made = self._made.get(name)
+        if made is None:
+            with_ranks = 0 in places and (name, 0) not in self._shared
+            with_ranks = with_ranks and self.context.profile.ranks_runs
+            made = csr_arrays(csr, types, with_ranks=with_ranks)
+            if 0 in places:
+                self._made[name] = made
+        return [*made.all(), csr.parts.relationship_indexes]
 
     def direction(self, name: str) -> Csr:
         """The rows ``outgoing`` or ``incoming`` on the host."""

@@ -13,7 +13,7 @@ from gpugda.device.launch.query_words import Degree, QueryRow, write_query
 from gpugda.device.memory.buffers import SMALLEST_BYTES, DeviceArray, MemoryBudget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +27,7 @@ __all__ = ["NodeBitmaps", "degrees_of"]
 _FEWEST_LOOKS = 1 << 15
 _SHARE_OF_NODES = 0.5
 _SHARE_OF_MEMORY = 1 / 256
+_SHARE_FOR_HOST_DEGREES = 1 / 16
 _MOST_DEGREES = 256
 _FEW_CHANGED = 16
 """A bitmap of an earlier state is changed where at most one in so many nodes has changed since."""
@@ -119,6 +120,31 @@ class NodeBitmaps:
             self._make([each for each in new if changed[each] is None], graph, budget)
             there = {each: bits for each, bits in changed.items() if bits is not None}
             self._write(there, 2 * len(self.slots), budget)
+
+    def add_host_degrees(self, degrees: Collection[Degree], budget: MemoryBudget) -> None:
+        """Adds those that have room, counted on the host: the device does not know all runs."""
+        new = [each for each in degrees if each not in self.slots]
+        room = int(budget.remaining * _SHARE_FOR_HOST_DEGREES) // (4 * self._words)
+        known = sum(isinstance(each, Degree) for each in self.slots)
+        for degree in new[: max(0, min(room - 2 * len(self.slots), _MOST_DEGREES - known))]:
+            bits = self._changed_bits(degree)
+            if bits is None:
+                bits = self._counted_bits(degree)
+            self._write({degree: bits}, 2 * len(self.slots), budget)
+
+    def _counted_bits(self, degree: Degree) -> NDArray[np.uint32]:
+        counts = np.zeros(self._node_count, dtype=np.int64)
+        for csr, wanted in (
+            (self._graph.outgoing, degree.outgoing),
+            (self._graph.incoming, degree.incoming),
+        ):
+            if wanted:
+                counts += csr.degrees(degree.types)
+        packed = np.packbits(counts >= degree.at_least, bitorder="little")
+        bits = np.zeros(4 * self._words, dtype=np.uint8)
+        bits[: len(packed)] = packed
+        found: NDArray[np.uint32] = bits.view(np.uint32)
+        return found
 
     def _pays(self, degree: Degree) -> bool:
         return self._looks[degree] >= max(_FEWEST_LOOKS, self._node_count * _SHARE_OF_NODES)

@@ -18,10 +18,15 @@ class Placement(Protocol):
     def is_whole(self) -> bool:
         """Are all entries on the device? Else they come in parts, see `SegmentViews`."""
 
+    @property
+    def has_directory(self) -> bool:
+        """Does the device know where all runs begin? Else that comes with the parts, too."""
+
     def arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """What is there all the time, for ``GRAPH_PARAMETERS``: all rows, or their lengths alone.
 
-        All None unless relationships are ``needed``.
+        Without a directory: how many runs nodes have, which says nothing of lengths. All None
+        unless relationships are ``needed``.
 
         Raises:
             MemoryLimitError: It fits the budget or the device no more.
@@ -35,7 +40,7 @@ class WholePlacement:
         graph: On its device.
     """
 
-    is_whole = True
+    is_whole = has_directory = True
 
     def __init__(self, graph: DeviceGraph) -> None:
         self._graph = graph
@@ -46,17 +51,21 @@ class WholePlacement:
 
 
 class SegmentedPlacement:
-    """The device knows where rows begin; entries stay on the host and are sent when needed.
+    """Entries stay on the host and are sent when needed.
 
     Args:
         graph: On its device.
+        has_directory: Does the device know where all runs begin?
     """
 
     is_whole = False
 
-    def __init__(self, graph: DeviceGraph) -> None:
+    def __init__(self, graph: DeviceGraph, *, has_directory: bool = True) -> None:
         self._graph = graph
+        self.has_directory = has_directory
 
     def arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """See `Placement.arguments`."""
-        return self._graph.directory_arguments(budget, needed=needed)
+        if self.has_directory:
+            return self._graph.directory_arguments(budget, needed=needed)
+        return self._graph.offset_arguments(budget, needed=needed)

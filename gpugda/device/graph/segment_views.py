@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugda.device.graph.directory import run_starts
-from gpugda.device.graph.segments import Part, ranges_of
+from gpugda.device.graph.part_directories import PartDirectory, Region, WholeDirectory
+from gpugda.device.graph.segments import Part, most_runs, ranges_of
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
@@ -17,11 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.graph.part_directories import Directory
+    from gpugda.device.graph.placement import Placement
     from gpugda.device.graph.segments import Ranges, Segments
-    from gpugda.device.memory.buffers import DeviceArray, MemoryBudget, Workspace
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted", "starts_bytes"]
+__all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted", "directory_bytes"]
 
 MOST_PARTS = 2
 """Of one direction at one time."""
@@ -29,6 +30,8 @@ MOST_PLACES = MOST_PARTS + 1
 """For these, and one for what comes next."""
 _NAMES = ("outgoing", "incoming")
 _FIRST, _MIDDLE = range(MOST_PARTS)
+_MOST_UPLOADS = 8
+"""Of the entries of a part; of a row in more pieces than that, the host makes one of all."""
 
 
 class Wanted(NamedTuple):
@@ -36,24 +39,6 @@ class Wanted(NamedTuple):
 
     outgoing: tuple[Part, ...] = ()
     incoming: tuple[Part, ...] = ()
-
-
-@dataclass(slots=True, eq=False)
-class _Region:
-    """A place for a part. ``events``: what its upload is waited for by."""
-
-    part: Part | None = None
-    ranges: Ranges | None = None
-    place: int = 0
-    events: list[Any] = field(default_factory=list)
-
-    @property
-    def end(self) -> int:
-        return self.place + (0 if self.ranges is None else self.ranges.count)
-
-
-_NOTHING = np.zeros(5, dtype=np.uint32)
-"""A range without runs and entries."""
 
 
 class _Direction:
@@ -69,7 +54,7 @@ class _Direction:
         graph: DeviceGraph,
         name: str,
         segments: Segments,
-        starts: DeviceArray,
+        directory: Sequence[DeviceArray | None],
         *,
         knows_relationships: bool,
         places: int,
@@ -80,14 +65,20 @@ class _Direction:
         self._one_type = len(graph.graph.types) <= 1
         self._segments = segments
         self._kernels = SegmentKernels(graph.context)
-        self._starts = starts
         size = places * segments.longest
         self.neighbours = workspace.allocate(max(1, size), np.uint32, "segments")
         self.relationships: DeviceArray | None = None
         if knows_relationships:
             self.relationships = workspace.allocate(max(1, size), np.uint32, "segments")
-        self.starts = workspace.allocate(starts.count, np.uint32, "starts of runs")
-        self._regions = [_Region() for _ in range(places)]
+        self.directory: Directory
+        starts, offsets = directory[4], directory[2]
+        if starts is not None:
+            self.directory = WholeDirectory(workspace, self._kernels, starts)
+        else:
+            assert offsets is not None
+            runs = most_runs(self._csr, segments)
+            self.directory = PartDirectory(workspace, graph, self._csr, offsets, places, runs)
+        self._regions = [Region(number) for number in range(places)]
         self._shown: tuple[Part, ...] | None = None
 
     @property
@@ -95,13 +86,13 @@ class _Direction:
         """Of all parts; relationships that only need counting up are not sent."""
         numbers = self._csr.relationship_indexes
         known = 0 if self.relationships is None or numbers is None else numbers.nbytes
-        return self._csr.neighbours.nbytes + known
+        return self._csr.neighbours.nbytes + known + self.directory.sent_bytes
 
     def load(self, parts: Sequence[Part], uploads: Uploads, kept: Collection[Part] = ()) -> None:
         """Begins to send those of the parts that are not there; ``kept`` are still needed."""
         if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
             lower, upper = sorted(parts)
-            if self._places_of(lower, upper) is None:
+            if (self._region_of(lower), self._region_of(upper)) != (_FIRST, _MIDDLE):
                 self._fill(_FIRST, lower, uploads)
                 self._fill(_MIDDLE, upper, uploads)
             return
@@ -125,13 +116,7 @@ class _Direction:
         regions = [self._found(each) for each in sorted(parts)]
         for region in regions:
             uploads.wait_on_device(region.events)
-        words = np.concatenate([_range_words(each) for each in regions])
-        if not len(words):
-            words = _NOTHING
-        ranges = self._workspace.upload(words, "ranges of entries")
-        count = len(words) // len(_NOTHING)
-        self._kernels.shift_starts(self._starts, ranges, count, self.starts)
-        self._workspace.release(ranges)
+        self.directory.show(regions)
         self._shown = parts
 
     def parts(self) -> list[Part]:
@@ -140,7 +125,8 @@ class _Direction:
 
     def release(self) -> None:
         """Gives the places back."""
-        self._workspace.release(self.neighbours, self.relationships, self.starts)
+        shifted = self.directory.arguments.values()
+        self._workspace.release(self.neighbours, self.relationships, *shifted)
 
     def _must_join(self, lower: Part, upper: Part) -> bool:
         """Does the last run of the one end where the first run of the other begins?"""
@@ -150,20 +136,13 @@ class _Direction:
             return bool(last == first)
         return bool(self._csr.run_offsets[last] == self._csr.run_offsets[first])
 
-    def _places_of(self, lower: Part, upper: Part) -> tuple[int, int] | None:
-        """Where two parts lie one behind the other."""
-        one, two = self._region_of(lower), self._region_of(upper)
-        if one is None or two is None:
-            return None
-        return (one, two) if self._regions[one].end == self._regions[two].place else None
-
     def _region_of(self, part: Part) -> int | None:
         for number, region in enumerate(self._regions):
             if region.part == part:
                 return number
         return None
 
-    def _found(self, part: Part) -> _Region:
+    def _found(self, part: Part) -> Region:
         number = self._region_of(part)
         assert number is not None
         return self._regions[number]
@@ -174,14 +153,19 @@ class _Direction:
                 other.part = None
         longest, region = self._segments.longest, self._regions[number]
         ranges = ranges_of(self._csr, self._segments, part, one_type=self._one_type)
+        bounds = self._segments.bounds[part.segment : part.segment + 2]
         region.part, region.ranges = part, ranges
+        region.nodes = int(bounds[0]), int(bounds[1])
         region.place = number * longest
         if number == _FIRST:
             region.place = longest - ranges.count
         region.events = self._sent(region, ranges, uploads)
+        region.events += self.directory.fill(region, uploads)
         self._shown = None
 
-    def _sent(self, region: _Region, ranges: Ranges, uploads: Uploads) -> list[Any]:
+    def _sent(self, region: Region, ranges: Ranges, uploads: Uploads) -> list[Any]:
+        if len(ranges.entries) > _MOST_UPLOADS:
+            return self._sent_together(region.place, ranges.numbers(), uploads)
         events, place, page_locked = [], region.place, self._graph.page_locked
         for first, last in ranges.entries.tolist():
             if last == first:
@@ -198,15 +182,16 @@ class _Direction:
             place += last - first
         return events
 
-
-def _range_words(region: _Region) -> NDArray[np.uint32]:
-    """As ``segments.cl`` reads them."""
-    ranges = region.ranges
-    assert ranges is not None
-    lengths = ranges.entries[:, 1] - ranges.entries[:, 0]
-    places = region.place + np.cumsum(lengths) - lengths
-    words = np.column_stack([ranges.runs, ranges.entries, places])
-    return words.astype(np.uint32).ravel()
+    def _sent_together(self, place: int, entries: NDArray[np.int64], uploads: Uploads) -> list[Any]:
+        """Entries that lie apart from each other."""
+        if not len(entries):
+            return []
+        events = [uploads.begin(self.neighbours, place, self._csr.neighbours[entries])]
+        if self.relationships is not None:
+            indexes = self._csr.relationship_indexes
+            numbers = entries.astype(np.uint32) if indexes is None else indexes[entries]
+            events.append(uploads.begin(self.relationships, place, numbers))
+        return events
 
 
 class SegmentViews:
@@ -215,12 +200,12 @@ class SegmentViews:
     Args:
         workspace: Where the parts have their places.
         graph: On its device, without entries.
+        placement: Of the graph: what of its directory is there.
         segments: How its rows are cut.
         directions: Which are looked at.
         knows_relationships: Must it be known which relationship an entry is?
         places: For parts of each direction: those that are looked at together, and one more where
             others come meanwhile; None for `MOST_PLACES`.
-        budget: What the directory is counted against.
 
     Attributes:
         arguments: For ``GRAPH_PARAMETERS``, the same list all the time.
@@ -232,16 +217,16 @@ class SegmentViews:
         self,
         workspace: Workspace,
         graph: DeviceGraph,
+        placement: Placement,
         segments: Segments,
         directions: Collection[str],
-        budget: MemoryBudget,
         *,
         knows_relationships: bool,
         places: Mapping[str, int] | None = None,
     ) -> None:
         self.segments = segments
         self.uploads = workspace.uploads()
-        self.arguments = graph.directory_arguments(budget)
+        self.arguments = placement.arguments(workspace.budget)
         self._directions: dict[str, _Direction] = {}
         for name in directions:
             first = 5 * _NAMES.index(name)
@@ -250,12 +235,13 @@ class SegmentViews:
                 graph,
                 name,
                 segments,
-                self.arguments[first + 4],
+                self.arguments[first : first + 5],
                 knows_relationships=knows_relationships,
                 places=MOST_PLACES if places is None else places[name],
             )
             self.arguments[first + 1] = made.neighbours
-            self.arguments[first + 4] = made.starts
+            for place, array in made.directory.arguments.items():
+                self.arguments[first + place] = array
             self.arguments[11 - _NAMES.index(name)] = made.relationships
             self._directions[name] = made
         self._now: Wanted | None = None
@@ -287,7 +273,21 @@ class SegmentViews:
             direction.release()
 
 
-def starts_bytes(graph: DeviceGraph, directions: Collection[str]) -> int:
-    """What views take beside the parts."""
-    types = len(graph.graph.types)
-    return sum(4 * len(run_starts(graph.direction(name), types)) for name in directions)
+def directory_bytes(
+    graph: DeviceGraph, places: Mapping[str, int], segments: Segments | None
+) -> int:
+    """What views take beside the entries of parts.
+
+    Args:
+        graph: The data graph.
+        places: For parts of each direction.
+        segments: Where runs come with parts; None where all are on the device.
+    """
+    total = 0
+    for name, regions in places.items():
+        if segments is None:
+            total += WholeDirectory.nbytes(len(graph.starts_of(name)))
+        else:
+            csr = graph.direction(name)
+            total += PartDirectory.nbytes(csr, regions, most_runs(csr, segments))
+    return total

@@ -16,7 +16,20 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.patches.patched import Array
 
-__all__ = ["Part", "Ranges", "Segments", "cut_segments", "ranges_of", "whole_bytes"]
+__all__ = [
+    "Part",
+    "Ranges",
+    "Segments",
+    "cut_segments",
+    "directory_bytes",
+    "most_runs",
+    "ranges_of",
+    "whole_bytes",
+]
+
+
+_RANK_BYTES = 1
+"""Of a run in the table of ranks, about; of long rows with very many types it is more."""
 
 
 class Part(NamedTuple):
@@ -110,6 +123,14 @@ def _row(csr: Csr, node: int) -> tuple[int, int]:
     return int(csr.row_offsets[node]), int(csr.row_offsets[node + 1])
 
 
+def most_runs(csr: Csr, segments: Segments) -> int:
+    """So many runs of a direction has a part at most: each has an entry there."""
+    counts = np.diff(csr.run_offsets[segments.bounds].astype(np.int64))
+    for segment in segments.pieces:
+        counts[segment] = min(counts[segment], segments.longest)
+    return int(counts.max(initial=0))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
     """Which entries a part has in one direction.
@@ -117,15 +138,23 @@ class Ranges:
     Args:
         runs: ``int64[ranges, 2]``, the first run of each and the one after its last, rising.
         entries: ``int64[ranges, 2]``, likewise.
+        is_piece: Is it a piece of a row? Then each range is of one run, some without entries.
     """
 
     runs: NDArray[np.int64]
     entries: NDArray[np.int64]
+    is_piece: bool = False
 
     @property
     def count(self) -> int:
         """How many entries these are."""
         return int((self.entries[:, 1] - self.entries[:, 0]).sum())
+
+    def numbers(self) -> NDArray[np.int64]:
+        """``int64[count]``: the entries one by one."""
+        lengths = self.entries[:, 1] - self.entries[:, 0]
+        before = np.cumsum(lengths) - lengths
+        return np.repeat(self.entries[:, 0] - before, lengths) + np.arange(lengths.sum())
 
 
 def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ranges:
@@ -138,15 +167,31 @@ def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ra
         entries = (int(csr.row_offsets[first]), int(csr.row_offsets[last]))
         return Ranges(np.array([runs]), np.array([entries]))
     starts = csr.row_offsets if one_type else csr.run_starts
-    found = []
-    for run in range(*runs):
-        begin, end = int(starts[run]), int(starts[run + 1])
-        list_ = csr.neighbours[begin:end]
-        found.append([begin + int(np.searchsorted(list_, each)) for each in neighbours])
+    begins = starts[runs[0] : runs[1] + 1].astype(np.int64)
+    row = csr.neighbours[begins[0] : begins[-1]]
+    found = [begins[:-1] + _below(row, begins - begins[0], each) for each in neighbours]
     numbers = np.arange(*runs, dtype=np.int64)
-    return Ranges(
-        np.stack([numbers, numbers + 1], axis=1), np.array(found, dtype=np.int64).reshape(-1, 2)
-    )
+    return Ranges(np.stack([numbers, numbers + 1], axis=1), np.stack(found, axis=1), is_piece=True)
+
+
+def _below(row: NDArray[np.uint32], begins: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
+    """How many neighbours of each run of a row are below a bound."""
+    before = np.zeros(len(row) + 1, dtype=np.int64)
+    np.cumsum(row < bound, out=before[1:])
+    found: NDArray[np.int64] = before[begins[1:]] - before[begins[:-1]]
+    return found
+
+
+def directory_bytes(graph: DataGraph) -> int:
+    """What says where runs begin takes on a device, as a whole, and once more for parts of them."""
+    if len(graph.types) <= 1:
+        return 0
+    total = 0
+    for csr in (graph.outgoing, graph.incoming):
+        parts = csr.parts
+        runs, kind = len(parts.run_types), parts.run_types.dtype.itemsize
+        total += 4 * len(parts.run_offsets) + (kind + 2 * 4 + _RANK_BYTES) * runs
+    return total
 
 
 def whole_bytes(graph: DataGraph) -> int:

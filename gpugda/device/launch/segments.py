@@ -40,6 +40,7 @@ class SegmentKernels:
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
         self._shift = get_kernel(context, _FILE, "shift_starts", "bQbIb")
+        self._shift_runs = get_kernel(context, _FILE, "shift_runs", "bQQIII")
         self._number = get_kernel(context, _FILE, "number_entries", "IQQb")
         self._count = get_kernel(context, _FILE, "count_rows", "bQQbbIIb")
         self._place = get_kernel(context, _FILE, "place_rows", "bQQbbIIbIbQ")
@@ -56,6 +57,20 @@ class SegmentKernels:
             shifted: ``uint32[runs+1]``.
         """
         self._shift(starts.count, starts, starts.count, ranges, range_count, shifted)
+
+    def shift_runs(
+        self, starts: DeviceArray, runs: tuple[int, int], first_entry: int, entries: tuple[int, int]
+    ) -> None:
+        """Writes where the entries of each run of a part are on the device.
+
+        Args:
+            starts: ``uint32``: of runs behind the part's first one, their first entries in the data
+                graph; afterwards those on the device, also of the first run and behind the last.
+            runs: Where the first one is in ``starts``, and how many there are.
+            first_entry: Of the part in the data graph.
+            entries: The part's first one on the device, and the one after the last.
+        """
+        self._shift_runs(runs[1] + 1, starts, *runs, first_entry, *entries)
 
     def number_entries(self, first: int, count: int, place: int, numbers: DeviceArray) -> None:
         """Writes ``first``, ``first + 1`` … from a place on."""

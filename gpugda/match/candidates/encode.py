@@ -165,6 +165,8 @@ def encode_query(
     slots: Mapping[int | Degree, int],
     levels: Sequence[Sequence[int]],
     looks: float,
+    *,
+    counts_degrees: bool = True,
 ) -> Encoding:
     """The arrays of a query.
 
@@ -175,6 +177,7 @@ def encode_query(
         slots: Row of each label's bitmap, and of those of some degrees.
         levels: What `levels_of` gives.
         looks: As `Encoding` has it.
+        counts_degrees: Can degrees without a slot be counted? Else they are not asked for.
     """
     order = [position for level in levels for position in level]
     rows = {position: row for row, position in enumerate(order)}
@@ -182,7 +185,10 @@ def encode_query(
     node_slots = {position: slot for slot, position in enumerate(node_masks)}
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
     adjacencies = _adjacencies(bound, rows, relationship_slots)
-    degrees = [needed_degrees(node) for node in bound.nodes]
+    degrees = [
+        [each for each in needed_degrees(node) if counts_degrees or each in slots]
+        for node in bound.nodes
+    ]
     query_rows = [
         QueryRow(
             level=number,

@@ -55,11 +55,15 @@ def encode_filter(
     levels = levels_of(bound)
     asked = reached_nodes(bound, levels) if explores else [each.cardinality for each in bound.nodes]
     degrees = degree_looks(bound, asked)
-    label_bits, slots = run.graph.degree_slots(degrees, budget)
+    has_directory = run.placement.has_directory
+    look_up = run.graph.degree_slots if has_directory else run.graph.host_degree_slots
+    label_bits, slots = look_up(degrees, budget)
     looks = sum(count for degree, count in degrees.items() if degree not in slots)
     if explores:
         looks += exploring_looks(bound, asked)
-    encoding = encode_query(bound, masks, run.graph, slots, levels, looks)
+    encoding = encode_query(
+        bound, masks, run.graph, slots, levels, looks, counts_degrees=has_directory
+    )
     arrays = FilterArrays(
         graph=run.placement.arguments(budget, needed=bool(bound.relationships)),
         query=run.workspace.upload(encoding.query.words, "the query graph"),

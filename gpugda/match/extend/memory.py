@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.placement import Placement
     from gpugda.device.memory.buffers import Workspace
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["ENOUGH_FOR_JOIN", "check_room", "least_bytes", "rows_within", "said_how_much"]
+__all__ = ["PartsError", "check_room", "least_bytes", "rows_within", "said_how_much"]
 
 _BYTES_TO_EXTEND = 4 + 8 + 1 + 1
 """Per row of a table that is extended: length, prefix sum, base; and of its blocks."""
@@ -27,12 +28,26 @@ _ARRAYS = 6
 _SMALL_ARRAYS = 1 << 20
 _STEP_BYTES = 1 << 10
 """Limits are named in whole steps."""
-ENOUGH_FOR_JOIN = ": a memory_limit of "
-"""In an error, before a limit that suffices for what comes after the candidates."""
+_MORE_KEPT = 1 / 8
+"""Of a limit: with a higher one, more is kept between queries."""
 _SHARE_OF_PARTS = 1
 """Bytes a relationship, of parts that are small."""
 _FOR_REUSE = 2
 """An array that is used again may be twice as long as asked for."""
+
+
+class PartsError(MemoryLimitError):
+    """No part of the graph fits beside what the query needs.
+
+    Args:
+        reason: Why, without a full stop.
+        enough: Bytes with which this query could go on.
+    """
+
+    def __init__(self, reason: str, enough: int) -> None:
+        enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
+        super().__init__(f"{reason}: a memory_limit of {enough:,} bytes is enough")
+        self.reason, self.enough = reason, enough
 
 
 def rows_within(size: int, width: int, *, is_last: bool = False) -> int:
@@ -77,30 +92,34 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
 
 @contextmanager
 def said_how_much(
-    limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks, *, whole: bool = True
+    limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement
 ) -> Iterator[None]:
     """Where candidates are filtered: an error of the memory limit says how much is enough.
 
-    ``whole``: must all of the graph be there?
+    ``placement``: what of the graph must be there.
     """
     try:
         yield
     except MemoryLimitError as error:
-        enough = _enough_bytes(graph, bound, masks, whole=whole)
+        enough, reason = _enough_bytes(graph, bound, masks, placement), str(error)
+        if isinstance(error, PartsError):
+            reason, own = error.reason, int(error.enough * (1 + _MORE_KEPT))
+            enough = min(enough, -(-own // _STEP_BYTES) * _STEP_BYTES)
         if limit >= enough:
             raise  # it is the device that has no more
-        reason = str(error).partition(ENOUGH_FOR_JOIN)[0]
         raise MemoryLimitError(f"{reason}. A memory_limit of {enough:,} bytes is enough") from error
 
 
-def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, *, whole: bool) -> int:
+def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement) -> int:
     """Were all nodes candidates of all query nodes."""
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
     words, rows = -(-graph.node_count // 32), len(bound.nodes)
     directory = 8 * runs + 8 * graph.node_count
     # Parts have places for three of each direction, and their own starts of runs.
     relationships = directory + 12 * graph.relationship_count
-    if not whole:
+    if not placement.has_directory:
+        relationships = 16 * graph.node_count + _SHARE_OF_PARTS * graph.relationship_count
+    elif not placement.is_whole:
         relationships = 2 * directory + _SHARE_OF_PARTS * graph.relationship_count
     labels = 2 * 4 * words * (len(graph.labels) + 1)
     bitmaps = sum(

@@ -263,6 +263,9 @@ class Messages:
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
         by_length = counts_lengths(group, self.plan, self._masks, self._run.graph.graph)
+        if by_length and not self._run.placement.has_directory:
+            self._write_lengths(group, leaves, degrees)
+            return
         count = partial(
             self._kernels.count_ways,
             matrix=candidates.matrix,
@@ -283,6 +286,16 @@ class Messages:
         else:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
             count_in_parts(self._run, candidates.arrays, self._views, used, count)
+
+    def _write_lengths(self, group: LikeLeaves, leaves: Leaves, degrees: DeviceArray) -> None:
+        """The lengths of rows, which the host knows."""
+        graph = self._run.graph.graph
+        types = self.plan.core.relationships[group.relationships[0]].types
+        found = np.zeros(graph.node_count, dtype=np.uint32)
+        for csr, is_used in ((graph.outgoing, group.outgoing), (graph.incoming, group.incoming)):
+            if is_used:
+                found += csr.degrees(types)
+        self._run.workspace.write(degrees, found, leaves.slot * graph.node_count)
 
 
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:

@@ -15,7 +15,7 @@ from gpugda.data.certain_facts import keeps_facts
 from gpugda.deadline import check_deadline
 from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.graph.placement import SegmentedPlacement
-from gpugda.device.graph.segments import whole_bytes
+from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.beside import Beside
@@ -124,6 +124,7 @@ class ExtendStrategy(Matcher):
         self._beside = Beside(self, again)
         self._thresholds = thresholds or self._context.profile.thresholds
         self._is_segmented, self._may_segment = False, True
+        self._has_directory: bool | None = None  # where it is segmented
         self._join_kernels = JoinKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
@@ -137,12 +138,21 @@ class ExtendStrategy(Matcher):
         """See `Matcher.placement`: entries stay on the host where they would not fit."""
         if self._may_segment and not self._is_segmented:
             self._is_segmented = self._outgrows_limit
-        return SegmentedPlacement(self._graph) if self._is_segmented else super().placement()
+        if not self._is_segmented:
+            return super().placement()
+        if self._has_directory is None:
+            self._has_directory = self._fits_directory
+        return SegmentedPlacement(self._graph, has_directory=self._has_directory)
 
     @cached_property
     def _outgrows_limit(self) -> bool:
         too_large = whole_bytes(self._graph.graph) > self.limit
         return too_large or self._thresholds.segments.most_entries is not None
+
+    @property
+    def _fits_directory(self) -> bool:
+        share = self._thresholds.segments.share_for_directory
+        return directory_bytes(self._graph.graph) <= self.limit * share
 
     @contextmanager
     def on(self, graph: DataGraph) -> Generator[Matcher | None]:
@@ -159,15 +169,24 @@ class ExtendStrategy(Matcher):
     def _segment(self, error: MemoryLimitError) -> None:
         """Takes the graph's entries from the device for good: from now on they come in parts.
 
+        At the second time also what says where runs begin, in a graph of several types.
+
         Raises:
             MemoryLimitError: As given, where that is not possible.
         """
-        if self._is_segmented or not self._may_segment:
+        again = self._is_segmented
+        if not self._may_segment or (again and not self._may_cut_directory):
             raise error
         self.give_up_kept()
-        if not self._graph.free_entries():
+        if not self._graph.free_entries(directory=again):
             raise error
         self._is_segmented = True
+        if again:
+            self._has_directory = False
+
+    @property
+    def _may_cut_directory(self) -> bool:
+        return bool(self._has_directory) and len(self._graph.graph.types) > 1
 
     def decided_for(self, graph: DataGraph) -> object:
         """See `Matcher.decided_for`: count plans, and steps."""
@@ -253,8 +272,8 @@ class ExtendStrategy(Matcher):
     ) -> Generator[Embeddings]:
         """See `Matcher.embeddings`: in parts where the graph leaves no room for the rows."""
         find = partial(super().embeddings, plan, masks, need, report, deadline)
-        if not (yield from _tried(find(), self._segment)):
-            yield from find()
+        while not (yield from _tried(find(), self._segment)):
+            pass
 
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
@@ -365,8 +384,7 @@ class ExtendStrategy(Matcher):
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
         started = run.graph.context.clock()
-        whole = run.placement.is_whole
-        with said_how_much(self.limit, self._graph.graph, bound, masks, whole=whole):
+        with said_how_much(self.limit, self._graph.graph, bound, masks, run.placement):
             if self._merges and run.placement.is_whole:
                 self._merged.make_due(run)
             with run.stage("filter"):

@@ -37,3 +37,10 @@ def test_degrees_count_relationships():
     assert graph.outgoing.degrees().tolist() == [4, 1]
     assert graph.incoming.degrees().tolist() == [2, 3]
     assert graph.outgoing.nbytes == 3 * 4 + 5 * 4 + 3 * 4 + 3 * 2 + 4 * 4
+
+
+def test_degrees_of_some_types():
+    rows = design_graph().outgoing
+    for types in ((), (0,), (1,), (0, 1, 1), (7,)):
+        expected = [sum(np.diff(rows.run(node, each))[0] for each in set(types)) for node in (0, 1)]
+        assert rows.degrees(types).tolist() == expected

@@ -53,6 +53,8 @@ def reduced_for(
     """
     candidates, masks = query.candidates, query.masks
     assert candidates is not None
+    if not run.placement.has_directory:  # of which no second one would fit
+        return None
     leaves = limits.reduces_leaves
     if not limits.reduces or not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
         return None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews, starts_bytes
+from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews, directory_bytes
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
-from gpugda.errors import MemoryLimitError
-from gpugda.match.extend.memory import ENOUGH_FOR_JOIN
+from gpugda.match.extend.memory import PartsError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -26,8 +26,7 @@ __all__ = ["knows_relationships", "make_views", "views_of_steps"]
 _BYTES = 4
 _SMALL_ARRAYS = 48
 """Those of which some are shorter than any is, or are used again where they are too long."""
-_STEP_BYTES = 1 << 10
-"""Limits are named in whole steps."""
+_SMALLER = 0.8
 
 
 def views_of_steps(
@@ -124,38 +123,91 @@ def make_views(
     """
     graph, workspace = run.graph, run.workspace
     places = dict.fromkeys(directions, MOST_PLACES) if places is None else places
-    per_entry = max(1, sum(places.values())) * _BYTES * (2 if knows_relationships else 1)
-    fixed = starts_bytes(graph, directions) + messages
-    small = SMALLEST_BYTES * _SMALL_ARRAYS
-    keys = _BYTES * (2 * sorted_by + 1) * limits.most_segments
+    run.placement.arguments(workspace.budget)  # which nothing else may have needed
     workspace.make_room(int(workspace.available * limits.share_for_parts))
-    free = workspace.available
-    # Where two parts are needed together, many rows at once send the second ones less often.
-    share = limits.share_for_pairs if sorted_by > 1 else limits.share_for_parts
-    room = int(min((free - fixed) * share, free - fixed - keys - small - least))
-    most = room // per_entry
-    if limits.most_entries is not None:
-        most = min(most, limits.most_entries)
-    fewest = max(1, -(-graph.graph.relationship_count // limits.most_segments))
-    segments = _cut(run, directions, max(most, fewest))
-
-    def needed(cut: Segments) -> int:
-        keys: int = _BYTES * cut.count * (2 * sorted_by + 1)
-        return fixed + per_entry * cut.longest + keys + small + least
-
-    if needed(segments) > free:
-        segments = _cut(run, directions, fewest)
-        if needed(segments) > free:
-            raise _too_small(run, needed(segments), segments.longest)
+    per_entry = _BYTES * (2 if knows_relationships else 1)
+    room = _Room(run, places, limits, per_entry, sorted_by, least, messages)
+    segments = room.cut()
+    if room.needed(segments) > workspace.available:
+        raise _too_small(run, room.needed(segments), segments.longest)
     return SegmentViews(
         workspace,
         graph,
+        run.placement,
         segments,
         directions,
-        workspace.budget,
         knows_relationships=knows_relationships,
         places=places,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Room:
+    """Says how large parts are.
+
+    Args: as of `make_views`, and
+
+        per_entry: Bytes of an entry in one place.
+    """
+
+    run: Run
+    places: Mapping[str, int]
+    limits: SegmentLimits
+    per_entry: int
+    sorted_by: int
+    least: int
+    messages: int
+
+    def cut(self) -> Segments:
+        """Into parts as large as has room; where none has, into the smallest ones."""
+        free, limits = self.run.workspace.available, self.limits
+        # Where two parts are needed together, many rows at once send the second ones less often.
+        share = limits.share_for_pairs if self.sorted_by > 1 else limits.share_for_parts
+        fewest = max(1, -(-self.run.graph.graph.relationship_count // limits.most_segments))
+        beside = self._beside(None) if self.run.placement.has_directory else self.messages
+        keys = self._keys(limits.most_segments)
+        size = min((free - beside) * share, free - beside - keys - self._small - self.least)
+        most = int(size) // max(1, sum(self.places.values()) * self.per_entry)
+        if limits.most_entries is not None:
+            most = min(most, limits.most_entries)
+        while most > fewest:
+            segments = self._segments(most)
+            if self._parts(segments) <= size and self.needed(segments) <= free:
+                return segments
+            # Runs come with entries: how many is not known before.
+            most = int(most * _SMALLER)
+        return self._segments(fewest)
+
+    def needed(self, segments: Segments) -> int:
+        """Bytes for parts, and for what else must be there."""
+        beside = self._beside(segments) + self._keys(segments.count)
+        return beside + self._entries(segments) + self._small + self.least
+
+    @property
+    def _small(self) -> int:
+        return SMALLEST_BYTES * _SMALL_ARRAYS
+
+    def _keys(self, segments: int) -> int:
+        return _BYTES * segments * (2 * self.sorted_by + 1)
+
+    def _entries(self, segments: Segments) -> int:
+        return max(1, sum(self.places.values())) * self.per_entry * segments.longest
+
+    def _beside(self, segments: Segments | None) -> int:
+        """Beside entries."""
+        with_parts = None if self.run.placement.has_directory else segments
+        return directory_bytes(self.run.graph, self.places, with_parts) + self.messages
+
+    def _parts(self, segments: Segments) -> int:
+        """What comes and goes."""
+        if self.run.placement.has_directory:
+            return self._entries(segments)
+        return self._entries(segments) + self._beside(segments) - self.messages
+
+    def _segments(self, most: int) -> Segments:
+        # Nobody looks at entries where there is no direction, but there are segments all the same.
+        names = tuple(self.places) or ("outgoing",)
+        return cut_segments([self.run.graph.direction(name) for name in names], most)
 
 
 def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[LikeLeaves]) -> int:
@@ -171,18 +223,11 @@ def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[LikeLeaves]
     return most
 
 
-def _cut(run: Run, directions: Collection[str], most: int) -> Segments:
-    # Nobody looks at entries where there is no direction, but there are segments all the same.
-    names = directions or ("outgoing",)
-    return cut_segments([run.graph.direction(name) for name in names], most)
-
-
-def _too_small(run: Run, needed: int, longest: int) -> MemoryLimitError:
+def _too_small(run: Run, needed: int, longest: int) -> PartsError:
     budget, free = run.workspace.budget, run.workspace.available
-    enough = budget.limit_bytes - free + needed
-    enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
-    return MemoryLimitError(
+    return PartsError(
         f"the data graph is larger than the memory limit of {budget.limit_bytes:,} bytes, and its "
         f"smallest parts, of up to {longest:,} relationships, need {needed:,} bytes, of which "
-        f"{free:,} are left{ENOUGH_FOR_JOIN}{enough:,} bytes is enough"
+        f"{free:,} are left",
+        budget.limit_bytes - free + needed,
     )

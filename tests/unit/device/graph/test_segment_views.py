@@ -8,10 +8,12 @@ from graphs import make_graph
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segment_views import SegmentViews, Wanted
 from gpugda.device.graph.segments import cut_segments, ranges_of
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
+MANY = [f"T{number}" for number in range(60)]
 DIRECTIONS = [("outgoing",), ("incoming",), ("outgoing", "incoming")]
 
 
@@ -43,10 +45,12 @@ def test_parts_hold_every_entry_once(most, names):
 
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
-@pytest.mark.parametrize("types", ["R", "RST"])
+@pytest.mark.parametrize(
+    ("types", "has_directory"), [("R", True), ("RST", True), ("RST", False), (MANY, False)]
+)
 @pytest.mark.parametrize("names", DIRECTIONS)
 @pytest.mark.parametrize("most", [1, 5, 40])
-def test_kernels_see_the_parts_that_are_wanted(context, most, names, types):
+def test_kernels_see_the_parts_that_are_wanted(context, most, names, types, has_directory):
     rng, graph = random.Random(most), hub_graph(most, types)
     segments = cut_segments([getattr(graph, name) for name in names], most)
     parts = [part for each in range(segments.count) for part in segments.parts(each)]
@@ -58,8 +62,9 @@ def test_kernels_see_the_parts_that_are_wanted(context, most, names, types):
     ]
     device_graph = DeviceGraph(context, graph)
     with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+        placement = SegmentedPlacement(device_graph, has_directory=has_directory)
         views = SegmentViews(
-            workspace, device_graph, segments, names, workspace.budget, knows_relationships=True
+            workspace, device_graph, placement, segments, names, knows_relationships=True
         )
         for each, following in zip(wanted, [*wanted[1:], None], strict=True):
             views.acquire(each, following)
@@ -71,25 +76,32 @@ def test_kernels_see_the_parts_that_are_wanted(context, most, names, types):
 
 def check_view(workspace, views, name, parts, graph):
     first, csr, segments = (0, 5)[name == "incoming"], getattr(graph, name), views.segments
-    starts = workspace.download(views.arguments[first + 4]).astype(np.int64)
-    neighbours = workspace.download(views.arguments[first + 1])
+    _, neighbours, offsets, types, starts = [
+        None if each is None else workspace.download(each).astype(np.int64)
+        for each in views.arguments[first : first + 5]
+    ]
     numbers = workspace.download(views.arguments[11 - (name == "incoming")])
-    one_type = len(graph.types) <= 1
-    offsets = np.arange(graph.node_count + 1) if one_type else csr.run_offsets
-    true = csr.row_offsets if one_type else csr.run_starts
     for node in range(graph.node_count):
         segment = int(np.searchsorted(segments.bounds, node, side="right")) - 1
         mine = [part for part in parts if part.segment == segment]
-        for run in range(int(offsets[node]), int(offsets[node + 1])):
-            begin, end = starts[run], starts[run + 1]
-            if not mine:
-                assert len(parts) > 1 or begin == end  # one part alone: all others are empty
-                continue
-            entries, held = np.arange(true[run], true[run + 1]), segments.neighbours(mine[0])
-            if held is not None:
-                to = csr.neighbours[entries]
-                entries = entries[(to >= held[0]) & (to < held[1])]
-            np.testing.assert_array_equal(neighbours[begin:end], csr.neighbours[entries])
-            indexes = csr.relationship_indexes
-            expected = entries if indexes is None else indexes[entries]
-            np.testing.assert_array_equal(numbers[begin:end], expected)
+        runs = range(node, node + 1) if offsets is None else range(*offsets[node : node + 2])
+        if not mine:
+            # One part alone: all others are empty.
+            assert len(parts) > 1 or all(starts[run] == starts[run + 1] for run in runs)
+            continue
+        held = segments.neighbours(mine[0])
+        entries = np.arange(*csr.row_offsets[node : node + 2].tolist())
+        if held is not None:
+            to = csr.neighbours[entries]
+            entries = entries[(to >= held[0]) & (to < held[1])]
+        here = [place for run in runs for place in range(starts[run], starts[run + 1])]
+        np.testing.assert_array_equal(neighbours[here], csr.neighbours[entries])
+        indexes = csr.relationship_indexes
+        expected = entries if indexes is None else indexes[entries]
+        np.testing.assert_array_equal(numbers[here], expected)
+        if types is not None:
+            found = [types[run] for run in runs for _ in range(starts[run], starts[run + 1])]
+            np.testing.assert_array_equal(found, csr.entry_types()[entries])
+        if len(runs):  # a row of any types goes from its first run to the next row's
+            row = range(starts[runs.start], starts[runs.stop])
+            assert list(row) == here

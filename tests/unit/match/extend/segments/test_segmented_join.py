@@ -10,7 +10,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from segmented_runs import PLANS, QUERIES, followed, graph_with_a_hub, rows
+from segmented_runs import IN_PARTS, PLANS, QUERIES, followed, graph_with_a_hub, rows
 from strategies import multigraphs
 
 from gpugda.device.context import list_devices
@@ -41,8 +41,12 @@ def test_parts_give_the_rows_of_the_whole(context, text):
     for seed in range(FIRST_SEED, FIRST_SEED + 2):
         graph = graph_with_a_hub(seed)
         expected, _ = rows(context, graph, text)
-        for entries, rows_bytes in ((1, None), (7, 60), (30, None)):
-            assert rows(context, graph, text, entries, rows_bytes)[0] == expected, (seed, entries)
+        for entries, rows_bytes, how in (
+            *((1, None, {}), (7, 60, {}), (30, None, {})),
+            *((1, 40, IN_PARTS), (7, None, IN_PARTS), (30, None, IN_PARTS)),
+        ):
+            found, _ = rows(context, graph, text, entries, rows_bytes, **how)
+            assert found == expected, (seed, entries, how)
 
 
 @pytest.mark.slow
@@ -51,25 +55,28 @@ def test_count_plans_of_parts(context, text):
     for seed in range(FIRST_SEED, FIRST_SEED + 2):
         graph = graph_with_a_hub(seed)
         expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
-        for entries, rows_bytes in ((1, 40), (7, None)):
-            found, report = followed(context, graph, text, entries, rows_bytes)
-            assert found == expected, (seed, entries)
+        for entries, rows_bytes, how in ((1, 40, {}), (7, None, {}), (7, None, IN_PARTS)):
+            found, report = followed(context, graph, text, entries, rows_bytes, **how)
+            assert found == expected, (seed, entries, how)
             steps = str(list(report.steps))
             assert "degrees" in steps or "per row" in steps or "looked up" in steps, steps
 
 
-@given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5))
-def test_count_plans_of_any_multigraph(context, graph, text, entries):
+HOW = st.sampled_from([{}, IN_PARTS])
+
+
+@given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5), how=HOW)
+def test_count_plans_of_any_multigraph(context, graph, text, entries, how):
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
-    assert followed(context, graph, text, entries)[0] == expected
+    assert followed(context, graph, text, entries, **how)[0] == expected
 
 
-@given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5))
-def test_any_multigraph(context, graph, text, entries):
+@given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5), how=HOW)
+def test_any_multigraph(context, graph, text, entries, how):
     graph = make_graph(*graph)
     expected, _ = rows(context, graph, text)
-    assert rows(context, graph, text, entries)[0] == expected
+    assert rows(context, graph, text, entries, **how)[0] == expected
 
 
 def test_a_graph_larger_than_the_limit(context):
@@ -101,24 +108,6 @@ def test_a_limit_too_small_names_one_that_suffices(context):
     found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
     strategy.graph.close()
     assert found == expected
-
-
-def test_a_limit_below_the_directory_of_many_types_names_one_that_suffices(context):
-    rng = random.Random(2)
-    ends = [(rng.randrange(300), rng.randrange(300)) for _ in range(6000)]
-    graph = make_graph(
-        [(["A", ""][each % 2], {"id": each}) for each in range(300)],
-        [(a, f"T{number % 3000}", b, {}) for number, (a, b) in enumerate(ends)],
-    )
-    text = "MATCH (a:A)-->(b)-->(c) WHERE a.id < 20 RETURN a.id, c.id"
-    expected, _ = rows(context, graph, text)
-    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
-        rows(context, graph, text, limit=40_000)
-    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
-    enough = int(words[-1].replace(",", ""))
-    found, report = rows(context, graph, text, limit=min(enough, whole_bytes(graph) - 1))
-    assert found == expected
-    assert report.sent_bytes > 0
 
 
 def test_rows_that_need_the_same_segment_next_stay_on_the_device(context, monkeypatch):

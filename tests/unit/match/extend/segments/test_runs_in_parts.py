@@ -1,0 +1,116 @@
+"""Graphs of so many types that where their runs begin does not fit the device, either."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from graphs import make_graph
+from segmented_runs import IN_PARTS, followed, rows
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.segments import directory_bytes, whole_bytes
+from gpugda.errors import MemoryLimitError
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.query.parser import parse
+from gpugda.reference.run import run_reference
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+NODES = 300
+TYPED = [
+    "MATCH (a)-->(b)-->(c) WHERE a.id < 20 RETURN a.id, c.id",
+    "MATCH (a)-[r:T7|T8]-(b)-->(c) RETURN id(r), c.id",
+    "MATCH (a)-[:T1]->(b) RETURN a.id, count(*)",
+    "MATCH (a {id: 0})-[r:T3]-(b) RETURN b.id, id(r)",
+    "MATCH (a)-[:T1|T2]->(b)-[:T3|T4]->(c) RETURN count(*)",
+    "MATCH (a)-[:T1]->(b)-->(c)-->(a) RETURN count(*)",
+    "MATCH (a)-[:T1|T2]-(b), (b)-[:T1]-(c), (b)-[:T3]->(d) RETURN count(*)",
+]
+
+
+def graph_of_types(types, relationships=6_000, seed=2):
+    """Without labels; node 0 has a tenth of all relationships, of very many types."""
+    rng = random.Random(seed)
+    ends = [(rng.randrange(NODES), rng.randrange(NODES)) for _ in range(relationships)]
+    ends += [(0, each % NODES)[:: rng.choice((1, -1))] for each in range(relationships // 10)]
+    return make_graph(
+        [("", {"id": each}) for each in range(NODES)],
+        [(a, f"T{number % types}", b, {}) for number, (a, b) in enumerate(ends)],
+    )
+
+
+def referred(graph, text):
+    return Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_a_limit_below_the_directory(context, text):
+    graph = graph_of_types(1_000, relationships=4_000)
+    limit = 48_000
+    assert directory_bytes(graph) > 2 * limit
+    expected = referred(graph, text)
+    assert rows(context, graph, text, limit=limit)[0] == expected
+    assert followed(context, graph, text, None, limit=limit)[0] == expected
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_pieces_of_a_row_have_some_of_its_runs(context, text):
+    graph = graph_of_types(90, relationships=300)
+    expected = referred(graph, text)
+    for entries in (9, 37):
+        assert rows(context, graph, text, entries, **IN_PARTS)[0] == expected, entries
+
+
+@pytest.mark.slow
+def test_more_types_than_two_bytes_number(context):
+    """Every relationship has a type of its own."""
+    rng, count = random.Random(5), 66_000
+    ends = np.array([(rng.randrange(2_000), rng.randrange(2_000)) for _ in range(count)])
+    ends[::11, 1] = 7
+    graph = make_graph(
+        [("", {"id": each}) for each in range(2_000)],
+        [(a, f"T{number}", b, {}) for number, (a, b) in enumerate(ends.tolist())],
+    )
+    assert graph.outgoing.run_types.dtype == np.uint32
+    limit = whole_bytes(graph) // 8
+    outgoing, incoming = (np.bincount(each, minlength=2_000) for each in ends.T)
+    loops = int((ends[:, 0] == ends[:, 1]).sum())
+    paths = int((outgoing * incoming).sum()) - loops
+    text = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+    assert rows(context, graph, text, limit=limit)[0] == Counter([f"[{paths}]"])
+    text = f"MATCH (a)-[r:T{count - 1}]->(b) RETURN a.id, b.id"
+    assert rows(context, graph, text, limit=limit)[0] == Counter([repr(ends[-1].tolist())])
+    text = "MATCH (a)-->(b)-[:T22|T33|T44]->(c) RETURN count(*)"
+    starts = ends[[22, 33, 44], 0]
+    after = int(incoming[starts].sum() - (ends[[22, 33, 44], 1] == starts).sum())
+    assert rows(context, graph, text, limit=limit)[0] == Counter([f"[{after}]"])
+
+
+def test_a_limit_below_a_segment_names_one_that_suffices(context):
+    graph = graph_of_types(3_000)
+    text = TYPED[0]
+    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
+        rows(context, graph, text, limit=5_000)
+    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
+    enough = int(words[-1].replace(",", ""))
+    assert enough < directory_bytes(graph)
+    assert rows(context, graph, text, limit=enough)[0] == referred(graph, text)
+
+
+def test_runs_come_with_parts_where_rows_have_no_room_beside_all_of_them(context):
+    graph, text = graph_of_types(3_000), TYPED[0]
+    limit = directory_bytes(graph) - 30_000
+    always = {"share_for_directory": 10.0}
+    assert rows(context, graph, text, limit=limit, **always)[0] == referred(graph, text)
+    device_graph = DeviceGraph(context, graph)
+    decides = context.profile.thresholds
+    strategy = ExtendStrategy(device_graph, memory_limit=limit, thresholds=decides)
+    assert not strategy.placement().has_directory
+    device_graph.close()
