@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
 from gpugda.device.graph.segments import whole_bytes
+from gpugda.execute.needs import need_of
+from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY
+from gpugda.match.special.expected_triangles import expected_triangles
 from gpugda.plan.route.cost import device_seconds
 from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
@@ -76,8 +79,14 @@ class DeviceCosts:
         limit = self._session.memory_limit
         if limit is None or plan.strategy != DEFAULT_STRATEGY:
             return None
-        nodes, relationships = graph.node_count, graph.relationship_count
-        return streaming(plan, nodes, relationships, whole_bytes(graph), limit)
+        nodes, relationships, size = graph.node_count, graph.relationship_count, whole_bytes(graph)
+        found = streaming(plan, nodes, relationships, size, limit)
+        if found is None or not self._session.intersects_lists:
+            return found
+        if not isinstance(need_of(plan.bound.query, plan.bound), Count):
+            return found
+        has_lists = self._session.has_upward_lists
+        return expected_triangles(plan.bound, graph, size, limit, has_lists) or found
 
     def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
         """The same in bytes, 0 where the graph fits."""

@@ -96,6 +96,16 @@ class DeviceSession:
         """Whether the device is open; asks nothing of it."""
         return self._context is not None
 
+    @property
+    def intersects_lists(self) -> bool:
+        """Does the device, as a GPU, intersect lists? False while it is not open."""
+        return self._context is not None and self._context.profile.intersection == "lists"
+
+    def has_upward_lists(self, type_id: int) -> bool:
+        """Were lists of upper neighbours made for the graph that was asked for last?"""
+        known = self._strategies.get(DEFAULT_STRATEGY)
+        return known is not None and known.upward.has(type_id)
+
     def is_ready(self, graph: DataGraph) -> bool:
         """Whether the device is open and holds the graph's copy; asks nothing of it."""
         return self.is_open and self._host_graph is graph

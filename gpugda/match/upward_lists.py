@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 
-__all__ = ["UpwardGraph", "UpwardLists", "host_ranks"]
+__all__ = ["UpwardGraph", "UpwardLists", "has_host_room", "host_ranks", "window_entries"]
 
 _BYTES_EACH = 22
 """Of an entry while lists are made: two numbers, what is made of them, and a share of counts."""
@@ -71,6 +71,10 @@ class UpwardGraph:
         self._begun: dict[int, NDArray[np.uint32]] = {}
         self._lock = threading.Lock()
 
+    def has(self, type_id: int) -> bool:
+        """Are those of a type there?"""
+        return self._lists.get(type_id) is not None
+
     def lists(self, run: Run, type_id: int) -> UpwardLists | None:
         """Those of a type; None where there is no room to make them.
 
@@ -88,15 +92,25 @@ def _made_if_room(
     graph = run.graph.graph
     if not run.placement.has_directory:
         return None
-    asked = host_limit()
-    most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
-    if 4 * graph.relationship_count > most or graph.node_count > _MOST_NODES:
+    if not has_host_room(graph):
         return None
     try:
         with run.workspace.given_up(MemoryLimitError), run.stage("rank"):
             return _Maker(run, type_id).made(begun)
     except MemoryLimitError:
         return None
+
+
+def has_host_room(graph: DataGraph) -> bool:
+    """May lists of a graph be made on the host?"""
+    asked = host_limit()
+    most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
+    return 4 * graph.relationship_count <= most and graph.node_count <= _MOST_NODES
+
+
+def window_entries(free: int) -> int:
+    """Of lists that are made together, with so many bytes of the device."""
+    return max(1, int(free * _SHARE) // _BYTES_EACH)
 
 
 class _Maker:
@@ -168,7 +182,7 @@ class _Maker:
 
     def _windows(self, starts: NDArray[np.uint32]) -> list[tuple[int, int]] | None:
         """Which lists are made together, the first one and the one after the last."""
-        most = max(1, int(self._workspace.available * _SHARE) // _BYTES_EACH)
+        most = window_entries(self._workspace.available)
         bounds = [0]
         while bounds[-1] < len(starts) - 1:
             end = int(starts[bounds[-1]]) + most

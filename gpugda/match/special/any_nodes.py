@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Links", "asks_nothing", "common_links", "counted_by_rank", "may_rank"]
+__all__ = ["Links", "asks_nothing", "common_links", "counted_by_rank", "is_large", "may_rank"]
 
 _FEWEST = 1 << 17
 """Relationships: of fewer, ranks take longer than they save."""
@@ -79,15 +79,17 @@ def common_links(bound: BoundQuery, graph: DataGraph) -> Links | None:
     return Links(None if types is None else types[0], undirected)
 
 
+def is_large(graph: DataGraph) -> bool:
+    """Has a graph so many relationships that lists by rank pay?"""
+    return graph.relationship_count >= _FEWEST
+
+
 def may_rank(graph: DataGraph, strategy: Matcher) -> bool:
     """Is the graph large enough for lists by rank, on a device that has no better way?
 
     A CPU marks the nodes of the graph as it is, one by one.
     """
-    return (
-        graph.relationship_count >= _FEWEST
-        and strategy.graph.context.profile.intersection == "lists"
-    )
+    return is_large(graph) and strategy.graph.context.profile.intersection == "lists"
 
 
 def counted_by_rank(

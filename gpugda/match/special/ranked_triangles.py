@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.match.upward_lists import UpwardGraph
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["count_triangles", "triangles_in", "weights_of"]
+__all__ = ["count_triangles", "streamed_type", "triangles_in", "weights_of"]
 
 _WORK_PER_LAUNCH = 1 << 24
 _MOST_COUNT = 1 << 63
@@ -92,6 +92,14 @@ def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
     # Six orders of nodes, and as many with loops, of which no node has more than `parallel`.
     fits = 16 * graph.relationship_count * longest * parallel < _MOST_COUNT
     return (links, weights) if fits else None
+
+
+def streamed_type(bound: BoundQuery, graph: DataGraph) -> int | None:
+    """Of the lists that segments of a graph beyond the memory limit would be of; None: of none."""
+    found = _find(bound, graph)
+    if found is None or found[0].has_loops(graph):
+        return None
+    return found[0].type_id
 
 
 def count_triangles(

@@ -16,7 +16,7 @@ from gpugda.errors import MemoryLimitError
 from gpugda.match.special.tasks import launches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.match.upward_lists import UpwardLists
 
-__all__ = ["StreamedCount", "count_streamed"]
+__all__ = ["StreamedCount", "count_streamed", "segment_size", "sent_segments"]
 
 _WORK_PER_LAUNCH = 1 << 24
 _PLACES = 3
@@ -106,8 +106,7 @@ def _pairs(count: int) -> list[tuple[int, int]]:
 def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segments | None:
     total, workspace = len(lists.neighbours), run.workspace
     longest = run.graph.context.info.max_allocation_bytes
-    room = min(int(workspace.available * _SHARE), longest) // 4
-    size = total if total <= room else room // _PLACES
+    size = segment_size(total, workspace.available, longest)
     size = max(1, size if most is None else min(most, size))
     bounds = _bounds(lists.starts[::2], size)
     if bounds is None:
@@ -115,6 +114,44 @@ def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segment
     places = min(_PLACES, len(bounds) - 1)
     entries = workspace.allocate(max(1, places * size), np.uint32, "segments")
     return _Segments(run, lists, bounds, entries, size, places)
+
+
+def segment_size(total: int, free: int, longest: int | None = None) -> int:
+    """Entries of a segment.
+
+    Args:
+        total: Of all lists.
+        free: Bytes of the device.
+        longest: Bytes of an array at most; None for any number.
+    """
+    size = int(free * _SHARE)
+    room = (size if longest is None else min(size, longest)) // 4
+    return max(1, total if total <= room else room // _PLACES)
+
+
+def sent_segments(count: int) -> int:
+    """How many segments come for all pairs of so many, each as often as it does."""
+    pairs, sent = _pairs(count), 0
+    held: list[int | None] = [None] * min(_PLACES, count)
+    for pair, following in zip(pairs, [*pairs[1:], ()], strict=True):
+        for wanted, needed in ((pair, pair), (following, {*pair, *following})):
+            for segment, place in _places(held, wanted, needed):
+                held[place] = segment
+                sent += 1
+    return sent
+
+
+def _places(
+    held: list[int | None], wanted: Collection[int], needed: Collection[int]
+) -> Iterator[tuple[int, int]]:
+    """Where segments come to that are not there: where nothing lies that is needed.
+
+    Who takes one writes it into ``held`` before the next is asked for.
+    """
+    for segment in dict.fromkeys(wanted):
+        free = [place for place, each in enumerate(held) if each not in needed]
+        if segment not in held and free:
+            yield segment, free[0]
 
 
 def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
@@ -168,13 +205,8 @@ class _Segments:
 
     def _load(self, wanted: Collection[int], needed: Collection[int]) -> None:
         """Begins to send what is not there, to where nothing lies that is needed."""
-        for segment in dict.fromkeys(wanted):
-            if segment in self._held:
-                continue
-            free = [place for place, held in enumerate(self._held) if held not in needed]
-            if not free:
-                continue
-            place, starts = free[0], self._lists.starts
+        starts = self._lists.starts
+        for segment, place in _places(self._held, wanted, needed):
             first, last = (int(starts[2 * each]) for each in self._bounds[segment : segment + 2])
             self._held[place] = segment
             some = self._lists.neighbours[first:last]

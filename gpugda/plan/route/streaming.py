@@ -12,7 +12,7 @@ from gpugda.thresholds import SegmentLimits
 if TYPE_CHECKING:
     from gpugda.plan.plan import Plan, PlanStep
 
-__all__ = ["Streaming", "streaming"]
+__all__ = ["ListStreaming", "Streaming", "streaming"]
 
 _ENTRY_BYTES: Final = 4
 _DIRECTIONS: Final = 2
@@ -55,6 +55,30 @@ class Streaming:
         if self.kept is None:
             return f"in {self.segments:,} segments a direction"
         return f"once, to keep about {self.kept:,.0f} entries that lead from candidates to others"
+
+
+@dataclass(frozen=True, slots=True)
+class ListStreaming(Streaming):
+    """What triangles of any nodes send where a GPU counts them in lists of upper neighbours.
+
+    Args: as of `Streaming`, and
+
+        making_bytes: Sent once, to make the lists; 0 where they are there.
+    """
+
+    making_bytes: float = 0.0
+
+    def __str__(self) -> str:
+        share = self.sent_bytes / max(1, self.graph_bytes)
+        making = ""
+        if self.making_bytes:
+            making = f", {bytes_text(round(self.making_bytes))} of it once, to make these"
+        return (
+            f"the data graph takes {bytes_text(self.graph_bytes)} and the memory_limit is "
+            f"{bytes_text(self.limit)}: to count triangles, {bytes_text(round(self.sent_bytes))} "
+            f"({share:.2g} times the graph) would be sent to the device, in {self.segments:,} "
+            f"segments of lists of upper neighbours{making}"
+        )
 
 
 def streaming(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS
@@ -21,6 +23,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.special import any_nodes, ranked_triangles, streamed_triangles
+from gpugda.match.special.expected_triangles import expected_triangles
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
@@ -128,6 +131,41 @@ def test_pairs_are_each_looked_at_once():
     for count in range(1, 9):
         pairs = streamed_triangles._pairs(count)
         assert sorted(pairs) == [(low, each) for low in range(count) for each in range(low + 1)]
+
+
+@pytest.mark.parametrize("share", [2, 4, 8])
+def test_what_is_expected_to_be_sent(accelerator, share):
+    graph = skewed(nodes=1_000, count=60_000)
+    limit = 12 * graph.relationship_count // share
+    device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
+    strategy = ExtendStrategy(device_graph, memory_limit=limit)
+    given = plan.bound, graph, 12 * graph.relationship_count, limit, strategy.upward.has
+    before = expected_triangles(*given)
+    assert "once, to make these" in str(before)
+    report = StrategyReport()
+    count_oriented(plan, graph, strategy, {}, report, None)
+    after = expected_triangles(*given)
+    device_graph.close()
+    assert before.sent_bytes == after.sent_bytes + before.making_bytes
+    told = re.search(r"came in ([\d,]+) segments, ([\d,]+) bytes", report.steps[0])
+    segments, sent = (int(each.replace(",", "")) for each in told.groups())
+    assert abs(after.segments - segments) <= 1 + segments // 8
+    assert after.sent_bytes == pytest.approx(sent, rel=0.25)
+    assert f"in {after.segments:,} segments of lists of upper neighbours" in str(after)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CYCLE.replace("count(*)", "count(*), 1").replace("(a)", "(a:A)"),
+        CYCLE.replace("[:R]", "[:R|S]"),
+        "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN count(*)",
+    ],
+)
+def test_other_patterns_are_not_expected_to_send_lists(text):
+    graph = skewed(more=[(0, "S", 1, {}), (2, "S", 2, {})])
+    bound = bind(prepare(text), graph)
+    assert expected_triangles(bound, graph, 100_000, 20_000, lambda _: False) is None
 
 
 def test_lists_that_have_no_room_on_the_host(accelerator, monkeypatch):

@@ -1,0 +1,51 @@
+"""What triangles of any nodes will send of a graph beyond the device's memory, before they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.match.special.any_nodes import is_large
+from gpugda.match.special.ranked_triangles import streamed_type
+from gpugda.match.special.streamed_triangles import segment_size, sent_segments
+from gpugda.match.upward_lists import has_host_room, window_entries
+from gpugda.plan.route.streaming import ListStreaming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["expected_triangles"]
+
+_ENTRY_BYTES = 4
+
+
+def expected_triangles(
+    bound: BoundQuery,
+    graph: DataGraph,
+    graph_bytes: int,
+    limit: int,
+    has_lists: Callable[[int], bool],
+) -> ListStreaming | None:
+    """For a device that intersects lists; None where triangles are not counted so.
+
+    Args:
+        bound: The pattern, of which only the number of embeddings is asked for.
+        graph: The data graph.
+        graph_bytes: What it takes on the device.
+        limit: What graph and query may take there.
+        has_lists: Are the lists of a type there from an earlier query?
+    """
+    kind = streamed_type(bound, graph) if is_large(graph) else None
+    if graph_bytes <= limit or kind is None or not has_host_room(graph):
+        return None
+    entries, nodes = graph.statistics.type_counts[kind], graph.node_count
+    # Where rows begin in both directions, and where lists do.
+    free = limit - 2 * _ENTRY_BYTES * nodes - 2 * _ENTRY_BYTES * nodes
+    size = segment_size(entries, max(1, free))
+    segments = max(1, -(-entries // size))
+    sent = _ENTRY_BYTES * entries * sent_segments(segments) / segments
+    windows = -(-entries // window_entries(max(1, free)))
+    making = 0.0 if has_lists(kind) else _ENTRY_BYTES * graph.relationship_count * (1.0 + windows)
+    return ListStreaming(graph_bytes, limit, segments, sent + making, making_bytes=making)
