@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,12 @@ from gpugda.device.launch.leaf_products import (
     product_words,
     shared_of,
 )
+from gpugda.match.extend.primes import falling_prime
 from gpugda.match.extend.segments.degrees import (
     count_in_parts,
     counts_lengths,
     has_nothing_in_common,
+    lengths_on_host,
 )
 from gpugda.plan.counting.row_messages import most_fitting
 from gpugda.plan.list_lengths import most_entries
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
 __all__ = ["Messages", "bytes_of", "has_room"]
 
 _WORD = 1 << 64
-_BELOW = 1 << 31
 
 
 def has_room(
@@ -157,7 +158,7 @@ class Messages:
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
         while bound >= modulus:
             # Chinese remainder theorem: the one number below the product that leaves both rests.
-            prime = _prime(number)
+            prime = falling_prime(number)
             rest = self._sum(table, self._made, prime)
             total += modulus * ((rest - total) * pow(modulus, -1, prime) % prime)
             modulus *= prime
@@ -264,7 +265,8 @@ class Messages:
         self._run.check_deadline()
         by_length = counts_lengths(group, self.plan, self._masks, self._run.graph.graph)
         if by_length and not self._run.placement.has_directory:
-            self._write_lengths(group, leaves, degrees)
+            lengths = lengths_on_host(group, self.plan, self._run.graph.graph)
+            self._run.workspace.write(degrees, lengths, leaves.slot * len(lengths))
             return
         count = partial(
             self._kernels.count_ways,
@@ -287,29 +289,8 @@ class Messages:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
             count_in_parts(self._run, candidates.arrays, self._views, used, count)
 
-    def _write_lengths(self, group: LikeLeaves, leaves: Leaves, degrees: DeviceArray) -> None:
-        """The lengths of rows, which the host knows."""
-        graph = self._run.graph.graph
-        types = self.plan.core.relationships[group.relationships[0]].types
-        found = np.zeros(graph.node_count, dtype=np.uint32)
-        for csr, is_used in ((graph.outgoing, group.outgoing), (graph.incoming, group.incoming)):
-            if is_used:
-                found += csr.degrees(types)
-        self._run.workspace.write(degrees, found, leaves.slot * graph.node_count)
-
 
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:
     """No node has more relationships that fit to a leaf of the group."""
     types = plan.core.relationships[group.relationships[0]].types
     return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)
-
-
-@cache
-def _prime(number: int) -> int:
-    """The primes below 2**31, falling: what kernels can multiply modulo."""
-    below = _prime(number - 1) if number else _BELOW + 1
-    return next(each for each in range(below - 2, 0, -2) if _is_prime(each))
-
-
-def _is_prime(number: int) -> bool:
-    return all(number % each for each in range(3, math.isqrt(number) + 1, 2))

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpugda.device.graph.segment_views import MOST_PARTS, Wanted
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.segment_views import SegmentViews
@@ -18,7 +22,14 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
     from gpugda.plan.masks import Masks
 
-__all__ = ["count_in_parts", "counts_lengths", "groups_seen", "has_nothing_in_common", "sees_parts"]
+__all__ = [
+    "count_in_parts",
+    "counts_lengths",
+    "groups_seen",
+    "has_nothing_in_common",
+    "lengths_on_host",
+    "sees_parts",
+]
 
 
 def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
@@ -69,6 +80,16 @@ def counts_lengths(group: LikeLeaves, plan: Eliminate, masks: Masks, graph: Data
     twice = group.outgoing and group.incoming and any(loops[each] for each in types)
     fits_all = not plan.core.nodes[leaf].labels and leaf not in masks.nodes
     return fits_all and position not in masks.relationships and not twice
+
+
+def lengths_on_host(group: LikeLeaves, plan: Eliminate, graph: DataGraph) -> NDArray[np.uint32]:
+    """``uint32[n]``: how many relationships of the group's types and directions nodes have."""
+    types = plan.core.relationships[group.relationships[0]].types
+    found = np.zeros(graph.node_count, dtype=np.uint32)
+    for csr, is_used in ((graph.outgoing, group.outgoing), (graph.incoming, group.incoming)):
+        if is_used:
+            found += csr.degrees(types)
+    return found
 
 
 def count_in_parts(
