@@ -7,6 +7,7 @@ numbers, which may have changed a little.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["EarlierPlans"]
 
 _MOST_QUERIES = 256
+_MOST_CANDIDATES = 16
+"""Of so many queries, those that came last, candidates are kept: bitmaps of all nodes."""
 _MOST_CHANGE = 1.5
 """A plan is found anew where a query node has so many times as many candidates, or as few."""
 
@@ -48,6 +51,8 @@ class EarlierPlans:
                 found._decided[key] = decided
         while len(found._decided) > _MOST_QUERIES:
             del found._decided[next(iter(found._decided))]
+        for key in list(found._decided)[:-_MOST_CANDIDATES]:
+            found._decided[key] = replace(found._decided[key], candidates=None)
         return found
 
     def look_up(self, query: KeptQuery) -> None:

@@ -190,6 +190,24 @@ def test_masks_that_were_the_same_by_chance(context, used):
         each.graph.close()
 
 
+def test_candidates_are_kept_of_the_last_queries_only(context, monkeypatch):
+    graph = SmallDatabase(1).graph()
+    copy = DeviceGraph(context, graph)
+    first, second = ExtendStrategy(copy), ExtendStrategy(copy)
+    second.begin_with(first.decided_for(graph))
+    for text in TEXTS[:4]:
+        rows_by_device(text, graph, second)
+    kept = [query.on_host is not None for query in second._kept.all()]
+    assert all(kept[-2:])
+    monkeypatch.setattr("gpugda.match.extend.earlier_plans._MOST_CANDIDATES", 2)
+    plans, _ = second.decided_for(graph)
+    there = [each.candidates is not None for each in plans._decided.values()]
+    assert there[-2:] == [True, True]
+    assert not any(there[:-2])
+    assert len(there) > 2
+    copy.close()
+
+
 def test_arrays_are_made_for_who_reads_them(context):
     """And are there for the next query, which reads others, of the same candidates."""
     database = SmallDatabase(1)
