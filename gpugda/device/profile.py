@@ -50,6 +50,8 @@ class DeviceProfile:
             Else it searches the row.
         staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
             cannot have that memory.
+        pooled_bytes: Of arrays that one run leaves for the next, at most, and at most a part of the
+            device's memory.
         page_locked_bytes: Of a data graph that is sent in parts, at most: from there it comes at
             the full speed of the bus. 0 where that memory is the host's own.
     """
@@ -76,6 +78,7 @@ class DeviceProfile:
     sorted_from: int | None = None
     ranks_runs: bool = False
     staging_bytes: int = 1 << 22
+    pooled_bytes: int = 1 << 28
     page_locked_bytes: int = 0
 
 
@@ -114,5 +117,6 @@ GPU = DeviceProfile(
     compiles_apart=True,
     sorted_from=1 << 22,
     ranks_runs=True,
+    pooled_bytes=1 << 33,
     page_locked_bytes=1 << 35,
 )

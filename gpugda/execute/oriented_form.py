@@ -51,8 +51,8 @@ _KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
 """Kept with a plan: the first two with the bound query, and the graph, that they are of."""
 
 _COUNT = Count()
-_ORIENTED_RUNS, _PLAIN_RUNS = 2, 3
-"""So many of each are timed before they are compared: first ones compile, and copy the graph."""
+_ORIENTED_RUNS = _PLAIN_RUNS = 3
+"""So many of each are timed before they are compared: first ones compile, copy and merge lists."""
 _FAR_SLOWER = 4
 _AGAIN = 32
 """The slower form is timed again when the faster one took so many times as long as it did."""

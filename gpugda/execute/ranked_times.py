@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RankedTimes"]
 
-_ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 2, 3, 16
+_ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 3, 3, 16
 """So often the other forms are timed before; the last where the oriented graph finds no place."""
 _RUNS = 2
 """So often lists by rank are tried: the first time they are made, and kernels compiled."""

@@ -26,9 +26,9 @@ def contexts():
 def one_device(contexts):
     """For these modules alone: elsewhere an accelerator that is closed closes its device."""
 
-    def opened(info):
+    def opened(info, **made):
         if not contexts:
-            contexts.append(KeptContext(info))
+            contexts.append(KeptContext(info, **made))
         return contexts[0]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -59,8 +59,8 @@ _PAGE_LOCKED_PART = 4
 """Of the host's memory, one part at most is kept from others."""
 _SPARE_SHARE = 8
 """Arrays are left to the next state where they take at most this part of the device's memory."""
-_MOST_POOLED_BYTES = 1 << 28
-"""Of the memory that is left beside the graph."""
+_POOLED_PART = 24
+"""Of the device's memory, one part at most is kept in arrays that one run leaves for the next."""
 
 
 class DeviceGraph:
@@ -90,7 +90,8 @@ class DeviceGraph:
         # A graph may be larger than the host's memory: its snapshot is mapped.
         page_locked = min(context.profile.page_locked_bytes, machine_bytes() // _PAGE_LOCKED_PART)
         self.page_locked = PageLocked(context, page_locked)
-        self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
+        memory = context.info.global_memory_bytes
+        self.pool = ArrayPool(min(context.profile.pooled_bytes, memory // _POOLED_PART))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[tuple[str, int], DeviceArray | None] = {}
         self._made: dict[str, CsrArrays] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -59,15 +60,14 @@ class Workspace(Transfers):
     def __post_init__(self) -> None:
         if self.pool is None:
             return
-        arrays = self.pool.take()
-        size = sum(map(_nbytes, arrays))
-        if size <= self.budget.remaining // 16:
-            self.budget.reserve(size, "arrays")
-            self._idle = arrays
-            self._idle_bytes = size
-        else:
-            # Where memory is short, arrays longer than need be would take what others lack.
-            self.pool.give(arrays)
+        # Where memory is short, arrays longer than need be would take what others lack.
+        arrays, most = self.pool.take(), self.budget.remaining // 16
+        fit = bisect_right(list(accumulate(map(_nbytes, arrays))), most)
+        if fit < len(arrays):
+            self.pool.give(arrays[fit:])
+        self._idle = arrays[:fit]
+        self._idle_bytes = sum(map(_nbytes, self._idle))
+        self.budget.reserve(self._idle_bytes, "arrays")
 
     @property
     def taken(self) -> int:

@@ -33,7 +33,7 @@ LOOPS = [(1, 1), (2, 2)]
         (Times(plain=1.0, plain_runs=3), False, True),
         (Times(plain=1.0, plain_runs=3), True, False),
         (Times(plain=1.0, plain_runs=16), True, True),
-        (Times(oriented=1.0, oriented_runs=2), True, True),
+        (Times(oriented=1.0, oriented_runs=3), True, True),
     ],
 )
 def test_other_forms_are_timed_before(others, is_oriented, is_due):
@@ -57,7 +57,7 @@ def test_two_runs_tell_whether_they_stay(seconds, stays):
     [
         # 15 cycles of four in eight orders; two loops, six triangles at each, eight ways to put it.
         (SQUARE, LOOPS, 3, 15 * 8 + 2 * 6 * 8),
-        (TRIANGLE, [], 2, 10 * 6),
+        (TRIANGLE, [], 3, 10 * 6),
     ],
 )
 def test_all_of_five_nodes(monkeypatch, query, loops, before, counted, other):
