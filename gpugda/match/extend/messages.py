@@ -277,14 +277,12 @@ class Messages:
             by_length=by_length,
         )
         if by_length or self._views is None:
-            masked = group.relationships[0] in self._masks.relationships
-            count(
-                candidates.arrays.looking_at(
-                    outgoing=group.outgoing and not by_length,
-                    incoming=group.incoming and not by_length,
-                    numbers=masked,
-                )
+            arrays = candidates.arrays.looking_at(
+                outgoing=group.outgoing and not by_length,
+                incoming=group.incoming and not by_length,
+                numbers=group.relationships[0] in self._masks.relationships,
             )
+            count(arrays)
         else:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
             count_in_parts(self._run, candidates.arrays, self._views, used, count)
