@@ -205,7 +205,7 @@ class SegmentLimits:
     """
 
     most_entries: int | None = None
-    share_for_directory: float = 0.5
+    share_for_directory: float = 0.75
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
     share_for_messages: float = 0.5

@@ -30,6 +30,8 @@ __all__ = ["SMALLEST_BYTES", "ArrayPool", "DeviceArray", "MemoryBudget", "Worksp
 SMALLEST_BYTES = 256
 """No array takes less."""
 _SMALL_UPLOAD_BYTES = 1 << 20
+_PARTLY_TAKEN = 1 << 24
+"""From so many bytes on that idle arrays may take, the shorter ones are taken where not all fit."""
 _nbytes = attrgetter("nbytes")
 
 
@@ -62,7 +64,8 @@ class Workspace(Transfers):
             return
         # Where memory is short, arrays longer than need be would take what others lack.
         arrays, most = self.pool.take(), self.budget.remaining // 16
-        fit = bisect_right(list(accumulate(map(_nbytes, arrays))), most)
+        sizes = list(accumulate(map(_nbytes, arrays)))
+        fit = bisect_right(sizes, most) if most >= _PARTLY_TAKEN or sizes[-1:] <= [most] else 0
         if fit < len(arrays):
             self.pool.give(arrays[fit:])
         self._idle = arrays[:fit]
