@@ -17,7 +17,7 @@ NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
 
 _HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=_HEALTH)
+settings.register_profile("dev", max_examples=30, deadline=None, suppress_health_check=_HEALTH)
 settings.register_profile(
     "ci", max_examples=300, deadline=None, derandomize=True, suppress_health_check=_HEALTH
 )

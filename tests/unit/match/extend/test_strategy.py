@@ -291,6 +291,7 @@ def ways(shape, heads, tails):
     return np.einsum(ends, *matrices, optimize=True).sum()
 
 
+@pytest.mark.slow
 @given(case=crowded_cases())
 def test_crowded_graphs_count_as_gpsm_does(context, case):
     graph, plan = case
