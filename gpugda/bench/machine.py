@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["describe_machine"]
+__all__ = ["describe_machine", "peak_bytes"]
 
 _PACKAGES = (
     "gpugda",
@@ -41,6 +41,16 @@ def describe_machine(status: Mapping[str, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: found for name in _PACKAGES if (found := _version(name))},
     }
+
+
+def peak_bytes() -> int | None:
+    """The most memory that this process has had; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if platform.system() == "Darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _device(name: str) -> dict[str, Any]:

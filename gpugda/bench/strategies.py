@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from dataclasses import asdict
 from functools import partial
@@ -10,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gpugda.bench.folders import made_folder
-from gpugda.bench.machine import describe_machine
+from gpugda.bench.machine import describe_machine, peak_bytes
 from gpugda.bench.recipes import make_recipe, recipe_queries
 from gpugda.bench.strategies_report import (
     StrategiesOptions,
@@ -18,9 +19,11 @@ from gpugda.bench.strategies_report import (
     Timed,
     disagreeing,
     notes_of,
+    strategy_of,
     table_by_query,
     table_of,
     verdicts,
+    within,
 )
 from gpugda.bench.variants import all_matchers
 from gpugda.config import device_wanted, parse_bytes
@@ -28,6 +31,7 @@ from gpugda.device.apart import compiling_apart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
+from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.program import build_everything
 from gpugda.errors import ConfigurationError, GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StrategiesOptions", "StrategiesOutcome", "run_strategies"]
 
+logger = logging.getLogger(__name__)
 _COMMON = ("extend", "gpsm")
 """Strategies whose kernels are compiled for every query."""
 _SLOW_SECONDS = 1.0
@@ -57,6 +62,8 @@ _SLOW_SECONDS = 1.0
 
 def run_strategies(options: StrategiesOptions, progress: Progress) -> StrategiesOutcome:
     """Generates the graph, runs every query with every strategy, and writes the report.
+
+    Ctrl-C while queries run ends the run: what was measured is reported.
 
     Raises:
         ConfigurationError: There is no such recipe, or the folder cannot be written.
@@ -67,15 +74,15 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     apart = compiling_apart(context)
     try:
         progress.phase(f"generating {options.graph}")
+        started = time.perf_counter()
         graph = make_recipe(options.graph, options.scale, options.seed, _sorter(context))
+        drawn = time.perf_counter() - started
         patterns = recipe_queries(options.graph, graph, options.count, options.seed)
         progress.phase("compiling kernels")
         if apart is not None:
             apart.wait()
         build_everything(context, on_demand=_needs_more(options.only))
-        limit = parse_bytes(options.connect.get("memory_limit"))
-        everyone = all_matchers(options.graph, DeviceGraph(context, graph), limit)
-        matchers = _chosen(everyone, options.only)
+        matchers = _chosen(_everyone(context, graph, options), options.only)
         runs = _measure(graph, patterns, matchers, options, progress)
         device = context.info.name
     finally:
@@ -85,10 +92,39 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     outcome = StrategiesOutcome(
         table_of(options, runs, list(matchers)) + table_by_query(options, runs, list(matchers)),
         disagreeing(runs),
-        notes_of(options, graph, patterns) + verdicts(options, runs, list(matchers)),
+        [
+            *notes_of(options, graph, patterns),
+            _account(drawn, len({run.query for run in runs}), len(patterns)),
+            *verdicts(options, runs, list(matchers)),
+        ],
     )
     _write(folder, options, outcome, runs, (device, patterns))
     return outcome
+
+
+def _everyone(
+    context: DeviceContext, graph: DataGraph, options: StrategiesOptions
+) -> dict[str, Matcher]:
+    """By name: under the limit that is asked for, and under each share of the graph's bytes.
+
+    Each limit has a graph of its own on the device: what one keeps there is not the other's.
+    """
+    limit = parse_bytes(options.connect.get("memory_limit"))
+    found = all_matchers(options.graph, DeviceGraph(context, graph), limit)
+    for share in options.shares:
+        beyond = all_matchers(
+            options.graph, DeviceGraph(context, graph), round(share * whole_bytes(graph))
+        )
+        found |= {within(name, share): matcher for name, matcher in beyond.items()}
+    return found
+
+
+def _account(drawn: float, asked: int, queries: int) -> str:
+    """What else a run took, and whether it came to its end."""
+    peak = peak_bytes()
+    memory = f"; the process took at most {peak / 2**30:.1f} GiB" if peak else ""
+    ended = "" if asked == queries else f" Ended by hand: {asked} of {queries} queries were asked."
+    return f"Drawn and sorted in {drawn:.1f} s{memory}.{ended}"
 
 
 def _needs_more(only: Sequence[str]) -> bool:
@@ -112,7 +148,11 @@ def _chosen(matchers: Mapping[str, Matcher], only: Sequence[str]) -> Mapping[str
     unknown = [each for each in only if each not in matchers]
     if unknown:
         raise ConfigurationError(f"--strategy is {unknown[0]!r}; there are: {', '.join(matchers)}.")
-    return {name: matcher for name, matcher in matchers.items() if not only or name in only}
+    return {
+        name: matcher
+        for name, matcher in matchers.items()
+        if not only or name in only or strategy_of(name) in only
+    }
 
 
 # ------------------------------------------------------------------ measuring
@@ -125,7 +165,23 @@ def _measure(
 ) -> list[Timed]:
     """Strategies in random order for each query: who else uses the machine hits all alike."""
     progress.phase("measuring", len(patterns) * len(options.forms))
-    order, runs = Random(options.seed), list[Timed]()
+    runs = list[Timed]()
+    try:
+        _ask_all(graph, patterns, matchers, options, progress, runs)
+    except KeyboardInterrupt:
+        logger.info("ended by hand after %d runs", len(runs))
+    return runs
+
+
+def _ask_all(
+    graph: DataGraph,
+    patterns: Sequence[str],
+    matchers: Mapping[str, Matcher],
+    options: StrategiesOptions,
+    progress: Progress,
+    runs: list[Timed],
+) -> None:
+    order = Random(options.seed)
     given_up = set[tuple[int, str]]()  # who cannot count in time need not make rows
     for number, pattern in enumerate(patterns):
         for form in options.forms:
@@ -136,12 +192,12 @@ def _measure(
                     runs.append(Timed(number, form, name, "too long", options.timeout, None))
                     continue
                 ask = _question(graph, pattern, form, name, matchers[name])
-                outcome, seconds, found = _fastest(ask, options)
-                runs.append(Timed(number, form, name, outcome, seconds, found))
+                outcome, first, seconds, found = _fastest(ask, options)
+                runs.append(Timed(number, form, name, outcome, seconds, found, first))
+                logger.info("query %d, %s, %s: %s, %.4f s", number, form, name, outcome, seconds)
                 if outcome == "too long":
                     given_up.add((number, name))
             progress.advance(1)
-    return runs
 
 
 def _question(
@@ -170,21 +226,22 @@ def _rows(matcher: Matcher, plan: Plan, need: Rows, deadline: float) -> int:
 
 def _fastest(
     ask: Callable[[float], int], options: StrategiesOptions
-) -> tuple[str, float, int | None]:
-    """How it ended, the fastest counted run, and the number of embeddings."""
-    best = 0.0
+) -> tuple[str, float, float, int | None]:
+    """How it ended, the first run, the fastest counted one, and the number of embeddings."""
+    first = best = 0.0
     found: int | None = None
     for number in range(options.repetitions + 1):
         started = time.perf_counter()
         try:
             found = ask(time.monotonic() + options.timeout)
         except GpugdaError as error:
-            return _outcome(error), time.perf_counter() - started, None
+            return _outcome(error), first, time.perf_counter() - started, None
         seconds = time.perf_counter() - started
+        first = first or seconds
         best = seconds if number < 2 else min(best, seconds)
         if number and seconds > _SLOW_SECONDS:
             break
-    return "ok", best, found
+    return "ok", first, best, found
 
 
 def _outcome(error: GpugdaError) -> str:

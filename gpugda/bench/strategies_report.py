@@ -20,12 +20,15 @@ __all__ = [
     "Timed",
     "disagreeing",
     "notes_of",
+    "strategy_of",
     "table_by_query",
     "table_of",
     "verdicts",
+    "within",
 ]
 
 _FORMS = ("count", "rows")
+_WITHIN = " within "
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class StrategiesOptions:
         seed: Of graph and queries.
         repetitions: Runs that count, after one that does not.
         timeout: Seconds per run.
+        shares: Of the graph's bytes; with each as memory limit all strategies run once more.
         folder: Where the report goes.
         connect: ``device`` and ``memory_limit``, as `gpugda.connect` takes them.
     """
@@ -53,13 +57,17 @@ class StrategiesOptions:
     seed: int = 1
     repetitions: int = 3
     timeout: float = 30.0
+    shares: tuple[float, ...] = ()
     folder: str = "bench-results"
     connect: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The fastest run of one strategy on one query; ``embeddings`` is None where it failed."""
+    """The fastest run of one strategy on one query; ``embeddings`` is None where it failed.
+
+    ``first`` is what the run before those that count took: with what a strategy makes once.
+    """
 
     query: int
     form: str
@@ -67,6 +75,7 @@ class Timed:
     outcome: str
     seconds: float
     embeddings: int | None
+    first: float = 0.0
 
 
 @dataclass(slots=True)
@@ -84,6 +93,16 @@ class StrategiesOutcome:
     notes: list[str]
 
 
+def within(name: str, share: float) -> str:
+    """A strategy's name under a limit that is a share of the graph."""
+    return f"{name}{_WITHIN}{share:g} of the graph"
+
+
+def strategy_of(name: str) -> str:
+    """The strategy, with its variant, whatever the limit."""
+    return name.partition(_WITHIN)[0]
+
+
 def disagreeing(runs: Sequence[Timed]) -> list[str]:
     """Queries of which not all found as many embeddings."""
     counts: dict[int, set[int]] = {}
@@ -95,7 +114,7 @@ def disagreeing(runs: Sequence[Timed]) -> list[str]:
 
 def table_of(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> str:
     """A line per form and strategy, in Markdown."""
-    head = ["asked for", "strategy", "answered", "median ms", "median ms of all's"]
+    head = ["asked for", "strategy", "answered", "first ms", "median ms", "median ms of all's"]
     head += ["mean ms of all's", "times extend", "the paper's figure"]
     rows = [head, ["---"] * len(head)]
     for form in options.forms:
@@ -139,6 +158,7 @@ def _figures(own: Sequence[Timed], common: set[int], base: float) -> list[str]:
     times = f"{_mean(shared) / base:.2f}" if shared and base else "-"
     return [
         f"{len(answered)} of {len(own)}",
+        _median(answered, first=True),
         _median(answered),
         _median(shared),
         f"{1000 * _mean(shared):.2f}" if shared else "-",
@@ -150,12 +170,13 @@ def _mean(runs: Sequence[Timed]) -> float:
     return statistics.fmean([run.seconds for run in runs]) if runs else 0.0
 
 
-def _median(runs: Sequence[Timed]) -> str:
-    return f"{1000 * statistics.median([run.seconds for run in runs]):.2f}" if runs else "-"
+def _median(runs: Sequence[Timed], *, first: bool = False) -> str:
+    seconds = [run.first if first else run.seconds for run in runs]
+    return f"{1000 * statistics.median(seconds):.2f}" if runs else "-"
 
 
 def _published(options: StrategiesOptions, name: str) -> str:
-    return PUBLISHED.get((options.graph, name), "")
+    return PUBLISHED.get((options.graph, strategy_of(name)), "")
 
 
 def notes_of(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[str]) -> list[str]:
@@ -204,10 +225,10 @@ def _beside_published(
     titles = list(RECIPES[options.graph].patterns or ())
     for name in names:
         own = [run for run in runs if run.strategy == name and run.form == "count"]
-        published = published_seconds(options.graph, name)
+        published = published_seconds(options.graph, strategy_of(name))
         if published is not None and own:
             yield name, published, own
         for run in own if titles else ():
-            published = published_seconds(options.graph, name, titles[run.query])
+            published = published_seconds(options.graph, strategy_of(name), titles[run.query])
             if published is not None:
                 yield f"{name} on {titles[run.query]}", published, [run]

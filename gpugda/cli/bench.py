@@ -112,6 +112,16 @@ def bench(
             rich_help_panel=_QUERIES,
         ),
     ] = None,
+    within: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.001,
+            help="With --strategies: once more with this share of the graph's bytes as memory "
+            "limit, such as 0.25. Repeatable.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
     scale: Annotated[
         float | None,
         typer.Option(
@@ -252,7 +262,7 @@ def bench(
     )
     asked = _shortened(asked) if quick else asked
     if strategies:
-        compare_strategies(asked, graph, scale, strategy or ())
+        compare_strategies(asked, graph, scale, strategy or (), within or ())
     elif workload in (None, "applications"):
         _run(uri, graph, replace(asked, applications=workload is not None))
     else:

@@ -50,7 +50,11 @@ def _lsqb(asked: BenchOptions, scale: float) -> None:
 
 
 def compare_strategies(
-    asked: BenchOptions, graph: str | None, scale: float | None, only: Sequence[str] = ()
+    asked: BenchOptions,
+    graph: str | None,
+    scale: float | None,
+    only: Sequence[str] = (),
+    shares: Sequence[float] = (),
 ) -> None:
     """Runs all strategies, or some, on the queries of a generated graph; tells what came of it.
 
@@ -71,6 +75,7 @@ def compare_strategies(
         seed=asked.seed,
         repetitions=asked.repetitions,
         timeout=asked.timeout,
+        shares=tuple(shares),
         folder=asked.folder,
         connect=asked.connect,
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from gpugda.bench import strategies
 from gpugda.bench.published import PUBLISHED
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
 from gpugda.bench.strategies import run_strategies
@@ -125,6 +126,37 @@ def test_some_strategies_alone(tmp_path):
     assert [line.split("|")[2].strip() for line in table.splitlines()[2:]] == ["extend", "gsi +PC"]
     refused = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--strategy", "gis"]
     assert "'gis'; there are: extend" in CliRunner().invoke(app, refused).output
+
+
+@pytest.mark.device
+def test_once_more_within_a_share_of_the_graph(tmp_path):
+    arguments = ["bench", "--strategies", "--graph", "watdiv", "--scale", "0.0005"]
+    arguments += ["--per-size", "2", "--repetitions", "1", "--forms", "count"]
+    arguments += ["--strategy", "extend", "--within", "0.5", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "| count | extend | 2 of 2 |" in result.stdout
+    assert "| count | extend within 0.5 of the graph | 2 of 2 |" in result.stdout
+
+
+@pytest.mark.device
+def test_what_was_measured_before_ctrl_c_is_reported(tmp_path, monkeypatch):
+    asked = strategies._question
+
+    def interrupted(graph, pattern, form, name, matcher):
+        if pattern == patterns[1]:
+            raise KeyboardInterrupt
+        return asked(graph, pattern, form, name, matcher)
+
+    options = StrategiesOptions(
+        "stwig", 0.005, 3, ("count",), ("extend",), repetitions=1, folder=str(tmp_path)
+    )
+    patterns = recipe_queries("stwig", make_recipe("stwig", 0.005, 1), 3, 1)
+    monkeypatch.setattr(strategies, "_question", interrupted)
+    outcome = run_strategies(options, SilentProgress())
+    assert "| count | extend | 1 of 1 |" in outcome.table
+    assert any("Ended by hand: 1 of 3 queries were asked." in note for note in outcome.notes)
+    assert len(json.loads((tmp_path / "strategies.json").read_text())["runs"]) == 1
 
 
 def timed(strategy, milliseconds, query=0, outcome="ok"):
