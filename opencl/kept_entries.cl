@@ -4,6 +4,9 @@
        write_kept     one item per 32 entries: copies those behind what chunks before this one left; the first item says how many
        start_kept     one item per run that begins in the chunk: where its entries are among those that are kept
 
+   Where the device knows all runs, all stay, some without entries. Else types and starts of those of the chunk come with its
+   entries, from `runs_place` on, the first of which is `first_run`; kept_runs.cl writes those that are kept.
+
    tests    number of tests, at most 32, then per test: row of the bound end and row of the other end in the matrix of
             candidates (NONE: any node), place of the first type in these words, number of types (NONE: any type)
    kept     per chunk how many entries were kept before it; the total last
@@ -12,6 +15,7 @@
 #include "search.h"
 #include "csr.h"
 #include "query_graph.h"
+#include "kept_bits.h"
 
 #define TEST_WORDS 4
 #define TEST(tests, i) ((tests) + 1 + (i) * TEST_WORDS)
@@ -56,24 +60,28 @@ typedef struct {
 } Place;
 
 static inline void place_at(
-    Place *place, global const uint *run_starts, ulong run_count, global const uint *run_offsets, uint node_count, uint entry
+    Place *place, global const uint *run_starts, ulong run_count, global const uint *run_offsets, uint node_count,
+    uint first_run, uint entry
 ) {
     place->run = (uint)upper_bound(run_starts, 0, run_count + 1, entry) - 1;
-    place->node = run_offsets ? (uint)upper_bound(run_offsets, 0, node_count + 1, place->run) - 1 : place->run;
+    uint run = first_run + place->run;
+    place->node = run_offsets ? (uint)upper_bound(run_offsets, 0, node_count + 1, run) - 1 : run;
 }
 
 kernel void find_kept(
     global const uint *run_starts, ulong run_count, global const uint *run_offsets, global const TypeId *run_types,
-    uint node_count, global const uint *neighbours, ulong first_place, uint first_entry, uint count,
-    global const uint *tests, global const uint *candidates, uint words, global uint *bits
+    uint node_count, ulong runs_place, uint first_run, global const uint *neighbours, ulong first_place, uint first_entry,
+    uint count, global const uint *tests, global const uint *candidates, uint words, global uint *bits
 ) {
     Place place = {0, 0, 0, 0};
+    run_starts += runs_place;
+    if (run_types) run_types += runs_place;
     ulong following = ~0ul;
     FOR_EACH(word, (count + 31ul) / 32) {
         uint entry = first_entry + (uint)(32 * word), found = 0;
         uint last = min(entry + 32, first_entry + count);
         if (word != following) {
-            place_at(&place, run_starts, run_count, run_offsets, node_count, entry);
+            place_at(&place, run_starts, run_count, run_offsets, node_count, first_run, entry);
             place.end = entry; /* nothing is known of the run yet */
         }
         following = word + 1;
@@ -81,7 +89,7 @@ kernel void find_kept(
             if (entry >= place.end) {
                 while (run_starts[place.run + 1] <= entry) ++place.run;
                 if (!run_offsets) place.node = place.run;
-                else while (run_offsets[place.node + 1] <= place.run) ++place.node;
+                else while (run_offsets[place.node + 1] <= first_run + place.run) ++place.node;
                 place.end = run_starts[place.run + 1];
                 place.alive = tests_of(tests, candidates, words, place.node, run_types ? run_types[place.run] : 0);
             }
@@ -116,9 +124,6 @@ kernel void start_kept(
 ) {
     FOR_EACH(i, run_count) {
         uint entry = run_starts[first_run + i] - first_entry;
-        ulong before = kept[chunk];
-        if (entry < count) before += sums[entry / 32] + popcount(bits[entry / 32] & ((1u << (entry & 31)) - 1));
-        else before += sums[(count + 31ul) / 32];
-        kept_starts[first_run + i] = (uint)before;
+        kept_starts[first_run + i] = (uint)(kept[chunk] + kept_before(bits, sums, count, entry));
     }
 }

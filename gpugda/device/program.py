@@ -71,7 +71,7 @@ _ONLY_FOR = {
 }
 _ON_DEMAND = (
     "gsi_",
-    "kept_entries",
+    "kept_",
     "pbe_",
     "segments",
     "sgsi_",

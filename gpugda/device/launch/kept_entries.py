@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["MOST_TESTS", "Chunk", "EntryTest", "KeptEntries", "KeptKernels", "Runs", "entry_words"]
+__all__ = [
+    "MOST_TESTS",
+    "Chunk",
+    "EntryTest",
+    "Found",
+    "KeptEntries",
+    "KeptKernels",
+    "KeptRuns",
+    "Runs",
+    "entry_words",
+]
 
 _FILE = "kept_entries.cl"
 MOST_TESTS = 32
@@ -58,6 +68,8 @@ class Runs:
         offsets: None where there is one type only.
         types: Likewise.
         node_count: Of the data graph.
+        place: Of the first one's start and type.
+        first: Its number in the data graph: there may be some of the runs only.
     """
 
     starts: DeviceArray
@@ -65,6 +77,8 @@ class Runs:
     offsets: DeviceArray | None
     types: DeviceArray | None
     node_count: int
+    place: int = 0
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +112,8 @@ class KeptEntries:
         capacity: No more are written.
         neighbours: ``uint32[capacity]``.
         numbers: Likewise; None where nobody asks which relationships they are.
-        starts: ``uint32[runs+1]``.
+        starts: ``uint32[runs+1]``; ``uint32[capacity+1]`` of runs where others are left out.
+        runs: Of these; None where all runs stay.
     """
 
     kept: DeviceArray
@@ -106,13 +121,38 @@ class KeptEntries:
     neighbours: DeviceArray
     numbers: DeviceArray | None
     starts: DeviceArray
+    runs: KeptRuns | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptRuns:
+    """Where the runs go that keep entries.
+
+    Args:
+        kept: ``uint64[chunks+1]``, as of entries.
+        capacity: No more are written.
+        types: As of the data graph, so many.
+        offsets: ``uint32[n+1]``.
+    """
+
+    kept: DeviceArray
+    capacity: int
+    types: DeviceArray
+    offsets: DeviceArray
+
+
+class Found(NamedTuple):
+    """What of a chunk is kept: a bit for each, and sums of the bits."""
+
+    bits: DeviceArray
+    sums: DeviceArray
 
 
 class KeptKernels:
     """Finds and copies entries."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._find = get_kernel(context, _FILE, "find_kept", "bQbbIbQIIbbIb")
+        self._find = get_kernel(context, _FILE, "find_kept", "bQbbIQIbQIIbbIb")
         self._write = get_kernel(context, _FILE, "write_kept", "bbQIIbbbIQbb")
         self._start = get_kernel(context, _FILE, "start_kept", "bQQIIbbbIb")
 
@@ -142,6 +182,8 @@ class KeptKernels:
             runs.offsets,
             runs.types,
             runs.node_count,
+            runs.place,
+            runs.first,
             chunk.neighbours,
             chunk.place,
             chunk.first,

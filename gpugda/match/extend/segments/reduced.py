@@ -53,8 +53,6 @@ def reduced_for(
     """
     candidates, masks = query.candidates, query.masks
     assert candidates is not None
-    if not run.placement.has_directory:  # of which no second one would fit
-        return None
     leaves = limits.reduces_leaves
     if not limits.reduces or not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
         return None
@@ -93,11 +91,11 @@ def _reduced_graph(
     }
     if any(len(each) > MOST_TESTS for each in by_name.values()):
         return None
-    entry = _ENTRY_BYTES * (2 if numbered else 1)
+    entry = _ENTRY_BYTES * (2 if numbered else 1) + _run_bytes(run)
     expected = {
         name: _expected(run, candidates, each, name) for name, each in by_name.items() if each
     }
-    starts = sum(_ENTRY_BYTES * _run_count(run, name) for name in expected)
+    starts = sum(_ENTRY_BYTES * _start_count(run, name) for name in expected)
     workspace = run.workspace
     needed = int(starts + SAFETY * entry * sum(expected.values()) + least)
     workspace.make_room(int(needed / _SHARE))
@@ -115,6 +113,8 @@ def _reduced_graph(
             workspace.release(*arrays)
             return None
         made[5 * place + 1], made[5 * place + 4] = found.neighbours, found.starts
+        if found.offsets is not None:
+            made[5 * place + 2], made[5 * place + 3] = found.offsets, found.types
         made[11 - place] = found.numbers
         arrays += found.arrays()
         kept += found.total
@@ -123,9 +123,19 @@ def _reduced_graph(
     return ReducedGraph(made, arrays, tests, numbered, kept, looked_at, uploads)
 
 
-def _run_count(run: Run, name: str) -> int:
+def _start_count(run: Run, name: str) -> int:
+    """Starts of runs that are there in any case, or, where runs come with entries, of nodes."""
     graph = run.graph
+    if not run.placement.has_directory:
+        return graph.graph.node_count + 1
     return len(run_starts(graph.direction(name), len(graph.graph.types)))
+
+
+def _run_bytes(run: Run) -> int:
+    """What runs that come with entries take, at most one of each that is kept."""
+    if run.placement.has_directory:
+        return 0
+    return _ENTRY_BYTES + run.graph.direction(_NAMES[0]).parts.run_types.dtype.itemsize
 
 
 def _expected(run: Run, candidates: Candidates, tests: Sequence[EntryTest], name: str) -> float:

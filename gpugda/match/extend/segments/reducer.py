@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpugda.device.graph.directory import run_starts
-from gpugda.device.launch.kept_entries import Chunk, KeptEntries, KeptKernels, Runs, entry_words
+from gpugda.device.launch.kept_entries import Chunk, Found, KeptEntries, KeptKernels, entry_words
+from gpugda.match.extend.segments.kept_runs import directory_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,16 +38,21 @@ _SPARE = 1 << 12
 
 
 class Kept(NamedTuple):
-    """Of one direction; ``total``: how many there are, also where not all were written."""
+    """Of one direction; ``total``: how many there are, also where not all were written.
+
+    Runs have offsets and types of their own where those that keep nothing are left out.
+    """
 
     neighbours: DeviceArray
     numbers: DeviceArray | None
     starts: DeviceArray
+    offsets: DeviceArray | None
+    types: DeviceArray | None
     total: int
 
     def arrays(self) -> list[DeviceArray]:
         """What it holds."""
-        return [each for each in self[:3] if each is not None]
+        return [each for each in self[:5] if each is not None]
 
 
 class Reducer:
@@ -66,72 +72,78 @@ class Reducer:
         self._csr: Csr = graph.direction(name)
         self._numbered = numbered
         self._entry_bytes = _ENTRY_BYTES * (2 if numbered else 1)
-        self._starts = run_starts(self._csr, len(graph.graph.types))
         self._total = graph.graph.relationship_count
-        _, _, offsets, types, starts = directory
-        self._runs = Runs(starts, len(self._starts) - 1, offsets, types, graph.graph.node_count)
         self._kernels = KeptKernels(graph.context)
-        size = int(run.workspace.available * _CHUNK_SHARE) // _CHUNK_BYTES
+        starts = run_starts(self._csr, len(graph.graph.types))
+        self._runs = directory_of(run, self._csr, starts, self._kernels, directory)
+        chunk_bytes = _CHUNK_BYTES + self._runs.chunk_bytes
+        size = int(run.workspace.available * _CHUNK_SHARE) // chunk_bytes
         self._size = max(_LEAST_CHUNK, min(_MOST_CHUNK, size, -(-self._total // 32) * 32)) & ~31
 
     def run(self, tests: Sequence[EntryTest], expected: float) -> Kept | None:
         """What the tests leave; None where it has no room."""
         workspace = self._run.workspace
-        starts = workspace.allocate(len(self._starts), np.uint32, "starts of runs")
         words = workspace.upload(np.array(entry_words(tests), dtype=np.uint32), "what links ask")
         chunk_arrays = self._chunk_arrays()
-        room = int(workspace.available * _SHARE_WHILE_MADE) // self._entry_bytes
+        free = workspace.available - self._runs.fixed_bytes
+        room = int(free * _SHARE_WHILE_MADE) // (self._entry_bytes + self._runs.entry_bytes)
         # Nodes with many relationships are rather candidates than others.
         likely = max(int(SAFETY * expected) + _SPARE, room // 2)
         capacity = max(1, min(room, self._total, likely))
-        found = self._kept(words, starts, chunk_arrays, capacity)
+        found = self._kept(words, chunk_arrays, capacity)
         if capacity < found.total <= room:  # it is known now how many these are
-            workspace.release(found.neighbours, found.numbers)
+            workspace.release(*found.arrays())
             capacity = found.total
-            found = self._kept(words, starts, chunk_arrays, capacity)
-        workspace.release(words, *chunk_arrays)
+            found = self._kept(words, chunk_arrays, capacity)
+        workspace.release(words, *chunk_arrays, *self._runs.arrays())
         if found.total <= capacity:
             return self._shortened(found, capacity)
         workspace.release(*found.arrays())
         return None
 
     def _kept(
-        self,
-        words: DeviceArray,
-        starts: DeviceArray,
-        chunk_arrays: Sequence[DeviceArray | None],
-        capacity: int,
+        self, words: DeviceArray, chunk_arrays: Sequence[DeviceArray | None], capacity: int
     ) -> Kept:
         """All of a direction goes by; no more than the capacity is written."""
         workspace = self._run.workspace
         chunks = -(-self._total // self._size)
+        starts, runs = self._runs.target(chunks, capacity)
         target = KeptEntries(
             workspace.upload(np.zeros(chunks + 1, dtype=np.uint64), "kept entries"),
             capacity,
             workspace.allocate(capacity, np.uint32, "kept entries"),
             workspace.allocate(capacity, np.uint32, "kept entries") if self._numbered else None,
             starts,
+            runs,
         )
         self._stream(words, target, chunk_arrays)
         count = int(workspace.download(target.kept, chunks, 1)[0])
         workspace.release(target.kept)
-        return Kept(target.neighbours, target.numbers, starts, count)
+        if runs is None:
+            return Kept(target.neighbours, target.numbers, starts, None, None, count)
+        workspace.release(runs.kept)
+        found = target.neighbours, target.numbers, starts, runs.offsets, runs.types
+        return Kept(*found, count)
 
     def _shortened(self, found: Kept, capacity: int) -> Kept:
         """In arrays as long as needed, where that gives much memory back, and can be done."""
-        spare = self._entry_bytes * (capacity - found.total)
+        each_bytes = self._entry_bytes + self._runs.entry_bytes
+        spare = each_bytes * (capacity - found.total)
         workspace = self._run.workspace
         if spare < workspace.available * _WORTH_SHORTENING:
             return found
-        if self._entry_bytes * found.total > workspace.available * _SHARE_WHILE_MADE:
+        if each_bytes * found.total > workspace.available * _SHARE_WHILE_MADE:
             return found
-        neighbours, numbers = (
-            None if each is None else self._as_long(each, found.total)
-            for each in (found.neighbours, found.numbers)
-        )
-        workspace.release(found.neighbours, found.numbers)
-        assert neighbours is not None
-        return found._replace(neighbours=neighbours, numbers=numbers)
+        neighbours = self._as_long(found.neighbours, found.total)
+        numbers = None if found.numbers is None else self._as_long(found.numbers, found.total)
+        short = found._replace(neighbours=neighbours, numbers=numbers)
+        if found.offsets is not None and found.types is not None:
+            runs = int(workspace.download(found.offsets, found.offsets.count - 1, 1)[0])
+            types, starts = self._as_long(found.types, runs), self._as_long(found.starts, runs + 1)
+            short = short._replace(types=types, starts=starts)
+        kept = {id(each) for each in short.arrays()}
+        workspace.release(*[each for each in found.arrays() if id(each) not in kept])
+        return short
 
     def _chunk_arrays(self) -> list[DeviceArray | None]:
         """Places for two chunks of neighbours, of relationships, and for bits."""
@@ -141,11 +153,12 @@ class Reducer:
         if self._numbered and self._csr.relationship_indexes is not None:
             numbers = workspace.allocate(2 * self._size, np.uint32, "entries of a chunk")
         bits = workspace.allocate(self._size // 32, np.uint32, "kept entries of a chunk")
+        self._runs.cut(self._size)
         return [neighbours, numbers, bits]
 
     def _as_long(self, array: DeviceArray, count: int) -> DeviceArray:
         workspace = self._run.workspace
-        found = workspace.allocate(max(1, count), np.uint32, "kept entries")
+        found = workspace.allocate(max(1, count), array.dtype, "kept entries")
         if count:
             workspace.copy_part(array, 0, found, 0, count)
         return found
@@ -170,23 +183,14 @@ class Reducer:
             uploads.wait_on_device(events)
             place = number % 2 * self._size
             chunk = Chunk(neighbours, numbers, place, first, count, number)
-            self._kernels.find(
-                self._runs, chunk, words, candidates.matrix, candidates.arrays.words, bits
-            )
+            runs = self._runs.seen(number)
+            self._kernels.find(runs, chunk, words, candidates.matrix, candidates.arrays.words, bits)
             sums = self._run.kernels.prefix_sum.run(
                 self._run.workspace, bits, 0, -(-count // 32), of_bits=True
             )
             self._kernels.write(chunk, bits, sums, target)
-            window = self._window(first, count)
-            self._kernels.start(self._runs, window, chunk, bits, sums, target)
+            self._runs.write(chunk, Found(bits, sums), target)
             self._run.workspace.release(sums)
-
-    def _window(self, first: int, count: int) -> tuple[int, int]:
-        """The runs that begin in a chunk; at the end of all, also those behind it."""
-        low = int(np.searchsorted(self._starts, np.uint32(first)))
-        if first + count == self._total:
-            return low, len(self._starts)
-        return low, int(np.searchsorted(self._starts, np.uint32(first + count)))
 
     def _send(
         self,
@@ -198,8 +202,9 @@ class Reducer:
         first, count = size
         page_locked, place = self._run.graph.page_locked, number % 2 * self._size
         hosts = (self._csr.neighbours, self._csr.relationship_indexes)
-        return [
+        entries = [
             uploads.begin(array, place, page_locked.of(host)[first : first + count])
             for array, host in zip(arrays, hosts, strict=False)
             if array is not None and host is not None
         ]
+        return [*entries, *self._runs.send(number, uploads)]

@@ -9,12 +9,12 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from segmented_runs import PLANS, QUERIES, followed, graph_with_a_hub, rows, run
+from segmented_runs import IN_PARTS, PLANS, QUERIES, followed, graph_with_a_hub, rows, run
 from strategies import multigraphs
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.graph.segments import whole_bytes
+from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -64,6 +64,21 @@ def test_count_plans_of_any_multigraph(context, graph, text, entries):
     assert followed(context, graph, text, entries, reduces=True)[0] == expected
 
 
+@given(graph=multigraphs(), text=st.sampled_from([*LABELLED, *QUERIES]), entries=st.integers(1, 5))
+def test_runs_that_come_with_entries(context, graph, text, entries):
+    graph = make_graph(*graph)
+    expected, _ = rows(context, graph, text)
+    assert rows(context, graph, text, entries, reduces=True, **IN_PARTS)[0] == expected
+
+
+@given(graph=multigraphs(), text=st.sampled_from([*PLANS, *LABELLED]), entries=st.integers(1, 5))
+def test_count_plans_where_runs_come_with_entries(context, graph, text, entries):
+    graph = make_graph(*graph)
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    found = followed(context, graph, text, entries, reduces=True, **IN_PARTS)
+    assert found[0] == expected
+
+
 def large(types):
     """Nodes of one label in eight; relationships of some types, some of them twice."""
     found = random.Random(types)
@@ -84,6 +99,25 @@ def test_a_graph_larger_than_the_limit_comes_once(context, types, share):
     assert found == expected
     assert "relationships between candidates" in str(list(report.steps))
     assert 0 < report.sent_bytes <= size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a)-[r:R1|R2|R3|R4]->(b)-[:R11|R22|R33]->(c)-[:R5|R55|R555]->(a) RETURN id(r), c.id",
+        "MATCH (a:L1)-[r:R1|R2|R3]-(b)-[s:R4|R5]-(c) RETURN id(r), id(s)",
+        "MATCH (a:L1)-[r]->(b:L2)-->(c:L3)-->(a) RETURN id(r), a.id, b.id, c.id",
+    ],
+)
+def test_of_many_types_runs_come_with_their_entries(context, text):
+    """Chunks are shorter than the graph, whose directory is longer than the limit."""
+    graph = large(700)
+    expected, _ = rows(context, graph, text)
+    limit = directory_bytes(graph) // 2
+    found, report = rows(context, graph, text, limit=limit, reduces=True)
+    assert found == expected
+    assert "relationships between candidates" in str(list(report.steps))
+    assert 0 < report.sent_bytes <= whole_bytes(graph)
 
 
 def test_leaves_are_counted_by_what_a_gpu_keeps(context):

@@ -1,0 +1,215 @@
+"""The directory of the entries that are kept: that of all runs, or of runs that keep entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from gpugda.device.launch.kept_entries import Found, KeptRuns, Runs
+from gpugda.device.launch.kept_runs import RunKernels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.csr import Csr
+    from gpugda.device.launch.kept_entries import Chunk, KeptEntries, KeptKernels
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.uploads import Uploads
+    from gpugda.match.run import Run
+
+__all__ = ["ComingRuns", "RunDirectory", "StayingRuns", "directory_of"]
+
+_BYTES = 4
+
+
+class RunDirectory(Protocol):
+    """Of one direction, while its entries go by in chunks.
+
+    Attributes:
+        chunk_bytes: What comes with an entry of a chunk, at most.
+        entry_bytes: What goes with an entry that is kept, at most.
+        fixed_bytes: What the kept directory takes beside that.
+    """
+
+    chunk_bytes: int
+    entry_bytes: int
+    fixed_bytes: int
+
+    def cut(self, size: int) -> None:
+        """Makes places for what comes with chunks of so many entries."""
+
+    def arrays(self) -> Sequence[DeviceArray | None]:
+        """What was made for that."""
+
+    def target(self, chunks: int, capacity: int) -> tuple[DeviceArray, KeptRuns | None]:
+        """Where starts and runs of so many entries go."""
+
+    def send(self, number: int, uploads: Uploads) -> list[Any]:
+        """Begins to send what comes with a chunk. Returns what is waited for."""
+
+    def seen(self, number: int) -> Runs:
+        """The runs that have entries in a chunk."""
+
+    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+        """Writes the directory of what is kept of a chunk."""
+
+
+def directory_of(
+    run: Run, csr: Csr, starts: Any, kernels: KeptKernels, arguments: Sequence[Any]
+) -> RunDirectory:
+    """Of one direction.
+
+    Args:
+        run: Of the query.
+        csr: The rows on the host.
+        starts: Where the runs begin that kernels know.
+        kernels: Of the device.
+        arguments: What the device knows of the direction, of ``GRAPH_PARAMETERS``.
+    """
+    _, _, offsets, types, all_starts = arguments
+    if all_starts is None:
+        return ComingRuns(run, csr, offsets)
+    runs = Runs(all_starts, len(starts) - 1, offsets, types, csr.node_count)
+    return StayingRuns(run, starts, kernels, runs)
+
+
+class StayingRuns:
+    """The device knows all runs, which stay: only where they begin is written anew.
+
+    Args:
+        run: Of the query.
+        starts: Of the runs, on the host.
+        kernels: Of the device.
+        runs: All of them.
+    """
+
+    chunk_bytes = entry_bytes = 0
+
+    def __init__(self, run: Run, starts: Any, kernels: KeptKernels, runs: Runs) -> None:
+        self._workspace, self._starts, self._kernels, self._runs = (
+            run.workspace,
+            starts,
+            kernels,
+            runs,
+        )
+        self.fixed_bytes = _BYTES * len(starts)
+        self._total = int(starts[-1])
+
+    def cut(self, size: int) -> None:
+        """See `RunDirectory.cut`: nothing comes."""
+
+    def arrays(self) -> Sequence[DeviceArray | None]:
+        """See `RunDirectory.arrays`."""
+        return ()
+
+    def target(self, chunks: int, capacity: int) -> tuple[DeviceArray, KeptRuns | None]:
+        """See `RunDirectory.target`."""
+        del chunks, capacity
+        return self._workspace.allocate(len(self._starts), np.uint32, "starts of runs"), None
+
+    def send(self, number: int, uploads: Uploads) -> list[Any]:
+        """See `RunDirectory.send`."""
+        del number, uploads
+        return []
+
+    def seen(self, number: int) -> Runs:
+        """See `RunDirectory.seen`: all."""
+        del number
+        return self._runs
+
+    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+        """See `RunDirectory.write`."""
+        window = self._window(chunk.first, chunk.count)
+        self._kernels.start(self._runs, window, chunk, *found, target)
+
+    def _window(self, first: int, count: int) -> tuple[int, int]:
+        """The runs that begin in a chunk; at the end of all, also those behind it."""
+        low = int(np.searchsorted(self._starts, np.uint32(first)))
+        if first + count == self._total:
+            return low, len(self._starts)
+        return low, int(np.searchsorted(self._starts, np.uint32(first + count)))
+
+
+class ComingRuns:
+    """Types and starts of runs come with entries; runs that keep none are left out.
+
+    Args:
+        run: Of the query.
+        csr: The rows on the host, of a graph of several types.
+        offsets: ``uint32[n+1]``, the first run of each node, on the device.
+    """
+
+    def __init__(self, run: Run, csr: Csr, offsets: DeviceArray) -> None:
+        self._run, self._csr, self._offsets = run, csr, offsets
+        self._kernels = RunKernels(run.graph.context)
+        self._types_dtype = csr.run_types.dtype
+        self.entry_bytes = _BYTES + self._types_dtype.itemsize
+        self.chunk_bytes = self.entry_bytes
+        self.fixed_bytes = _BYTES * (csr.node_count + 1)
+
+    def cut(self, size: int) -> None:
+        """See `RunDirectory.cut`."""
+        starts, workspace = self._csr.run_starts, self._run.workspace
+        firsts = np.arange(0, self._csr.relationship_count, size, dtype=np.uint32)
+        # Runs have entries. The first one of a chunk may begin before it.
+        self._begins = np.searchsorted(starts, firsts)
+        self._begins = np.append(self._begins, len(starts) - 1)
+        self._lows = np.searchsorted(starts, firsts, side="right") - 1
+        most = int((self._begins[1:] - self._lows).max(initial=0))
+        self._size = most + 1
+        self._starts = workspace.allocate(2 * self._size, np.uint32, "runs of a chunk")
+        self._types = workspace.allocate(2 * self._size, self._types_dtype, "runs of a chunk")
+        self._bits = workspace.allocate(-(-self._size // 32), np.uint32, "kept runs of a chunk")
+
+    def arrays(self) -> Sequence[DeviceArray | None]:
+        """See `RunDirectory.arrays`."""
+        return self._starts, self._types, self._bits
+
+    def target(self, chunks: int, capacity: int) -> tuple[DeviceArray, KeptRuns | None]:
+        """See `RunDirectory.target`: a run of each chunk may be there without entries."""
+        workspace, most = self._run.workspace, capacity + chunks
+        most = min(most, len(self._csr.run_types))
+        starts = workspace.allocate(most + 1, np.uint32, "kept runs")
+        kept = workspace.upload(np.zeros(chunks + 1, dtype=np.uint64), "kept runs")
+        types = workspace.allocate(most, self._types_dtype, "kept runs")
+        offsets = workspace.allocate(self._offsets.count, np.uint32, "runs of nodes")
+        return starts, KeptRuns(kept, most, types, offsets)
+
+    def send(self, number: int, uploads: Uploads) -> list[Any]:
+        """See `RunDirectory.send`."""
+        low, high = int(self._lows[number]), int(self._begins[number + 1])
+        place, page_locked = number % 2 * self._size, self._run.graph.page_locked
+        return [
+            uploads.begin(
+                self._starts, place, page_locked.of(self._csr.run_starts)[low : high + 1]
+            ),
+            uploads.begin(self._types, place, page_locked.of(self._csr.run_types)[low:high]),
+        ]
+
+    def seen(self, number: int) -> Runs:
+        """See `RunDirectory.seen`."""
+        return self._runs(number, int(self._lows[number]))
+
+    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+        """See `RunDirectory.write`."""
+        first, last = (int(each) for each in self._begins[chunk.number : chunk.number + 2])
+        runs = self._runs(chunk.number, first)
+        self._kernels.find(runs, chunk, found, self._bits)
+        sums = self._run.kernels.prefix_sum.run(
+            self._run.workspace, self._bits, 0, max(1, -(-runs.count // 32)), of_bits=True
+        )
+        offsets = self._csr.run_offsets
+        nodes = [int(np.searchsorted(offsets, np.uint32(each))) for each in (first, last)]
+        if chunk.number == len(self._lows) - 1:
+            nodes[1] = len(offsets)
+        window = (nodes[0], nodes[1])
+        self._kernels.write(runs, chunk, found, Found(self._bits, sums), target, window)
+        self._run.workspace.release(sums)
+
+    def _runs(self, number: int, first: int) -> Runs:
+        """Of a chunk, from one on."""
+        low, high = int(self._lows[number]), int(self._begins[number + 1])
+        place = number % 2 * self._size + first - low
+        nodes = self._csr.node_count
+        return Runs(self._starts, high - first, self._offsets, self._types, nodes, place, first)
