@@ -155,7 +155,9 @@ def _assignments(graph: DataGraph, bound: BoundQuery, masks: Masks) -> Iterator[
         ]
         for each in bound.nodes
     ]
-    for nodes, chosen in _assign_relationships(graph, bound, masks, choices, {}, ()):
+    # What does not hang on the other relationships is asked once, not in each of their ways.
+    ways = [list(_ways(graph, each, masks, choices)) for each in bound.relationships]
+    for nodes, chosen in _assign_relationships(bound, ways, {}, ()):
         for more in _assign_nodes(choices, nodes):
             in_order = tuple(more[at] for at in range(len(bound.nodes)))
             if all(_passes(test, in_order, chosen) for test in bound.tests):
@@ -163,10 +165,8 @@ def _assignments(graph: DataGraph, bound: BoundQuery, masks: Masks) -> Iterator[
 
 
 def _assign_relationships(
-    graph: DataGraph,
     bound: BoundQuery,
-    masks: Masks,
-    choices: list[list[int]],
+    ways: list[list[tuple[int, int, int]]],
     nodes: dict[int, int],
     chosen: tuple[int, ...],
 ) -> Iterator[Any]:
@@ -174,25 +174,29 @@ def _assign_relationships(
         yield nodes, chosen
         return
     each = bound.relationships[len(chosen)]
-    for index in range(graph.relationship_count):
+    for index, source, target in ways[len(chosen)]:
+        if nodes.get(each.source, source) == source and nodes.get(each.target, target) == target:
+            more = nodes | {each.source: source, each.target: target}
+            yield from _assign_relationships(bound, ways, more, (*chosen, index))
+
+
+def _ways(
+    graph: DataGraph, each: BoundRelationship, masks: Masks, choices: list[list[int]]
+) -> Iterator[tuple[int, int, int]]:
+    """Relationships that one may be by itself, and which nodes are then its source and target."""
+    starts, ends = graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()
+    types = graph.relationship_types().tolist()
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         if not _allowed(masks.relationships, each.position, index):
             continue
-        for source, target in _ways(graph, each, index):
-            pairs = ((each.source, source), (each.target, target))
-            if all(nodes.get(at, node) == node and node in choices[at] for at, node in pairs):
-                yield from _assign_relationships(
-                    graph, bound, masks, choices, nodes | dict(pairs), (*chosen, index)
-                )
-
-
-def _ways(graph: DataGraph, each: BoundRelationship, index: int) -> list[tuple[int, int]]:
-    start, end = int(graph.start_nodes()[index]), int(graph.outgoing.neighbours[index])
-    if each.types is not None and graph.relationship_types()[index] not in each.types:
-        return []
-    ways = [(start, end)]
-    if not each.directed and start != end:
-        ways.append((end, start))
-    return [(a, b) for a, b in ways if a == b or each.source != each.target]
+        if each.types is not None and types[index] not in each.types:
+            continue
+        both = [(start, end)] if each.directed or start == end else [(start, end), (end, start)]
+        for source, target in both:
+            if source != target and each.source == each.target:
+                continue
+            if source in choices[each.source] and target in choices[each.target]:
+                yield index, source, target
 
 
 def _assign_nodes(choices: list[list[int]], nodes: dict[int, int]) -> Iterator[dict[int, int]]:

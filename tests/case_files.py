@@ -31,10 +31,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import gpugda
 
@@ -124,6 +127,32 @@ def read_cases(path: Path) -> Iterator[Case]:
 
 def all_cases() -> list[Case]:
     return [case for path in sorted(FOLDER.glob("*.case")) for case in read_cases(path)]
+
+
+# ------------------------------------------------------------------ as parameters of tests
+def in_turn(cases: Iterable[Case], ways: Sequence[str], always: Sequence[str]) -> list[Any]:
+    """Every case in every way; slow but for the ways of ``always`` and one other way per case."""
+    others = [way for way in ways if way not in always]
+    return [
+        _parameter(case, way, fast=way in (*always, others[_turn(case, len(others))]))
+        for case in cases
+        for way in ways
+    ]
+
+
+def one_in(count: int, cases: Iterable[Case]) -> list[Any]:
+    """Every case; slow but for one in so many."""
+    return [_parameter(case, fast=_turn(case, count) == 0) for case in cases]
+
+
+def _turn(case: Case, count: int) -> int:
+    """It follows from the case's name, so that it stays when cases are added."""
+    return zlib.crc32(f"{case.topic}: {case.name}".encode()) % count
+
+
+def _parameter(case: Case, *ways: str, fast: bool) -> Any:
+    name = "-".join([f"{case.topic}: {case.name}", *ways])
+    return pytest.param(case, *ways, id=name, marks=() if fast else pytest.mark.slow)
 
 
 # ------------------------------------------------------------------ the graph of a case

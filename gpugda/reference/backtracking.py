@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.deadline import check_time
 from gpugda.values import Entity, Path
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Found", "Step", "walk"]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What is matched so far.
+class Found(NamedTuple):
+    """What is matched so far: a tuple, as millions of them are made.
 
     Attributes:
         row: What is bound.
@@ -33,9 +31,20 @@ class Found:
     nodes: tuple[int, ...] = ()
     relationships: tuple[int, ...] = ()
 
-    def bound(self, **parts: object) -> Found:
-        """With other parts."""
-        return replace(self, **parts)  # type: ignore[arg-type] # fields of this class
+    def bound(
+        self,
+        row: Row | None = None,
+        used: frozenset[int] | None = None,
+        nodes: tuple[int, ...] | None = None,
+        relationships: tuple[int, ...] | None = None,
+    ) -> Found:
+        """With other parts; `dataclasses.replace` takes five times as long."""
+        return Found(
+            self.row if row is None else row,
+            self.used if used is None else used,
+            self.nodes if nodes is None else nodes,
+            self.relationships if relationships is None else relationships,
+        )
 
     def path(self, start: int = 0) -> Path:
         """The path from its node at a place on."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import Case, all_cases, source_of
+from case_files import Case, all_cases, in_turn, one_in, source_of
 from named_values import named
 from strategies import rows_key
 
 import gpugda
 from gpugda import errors
 from gpugda.match.pbe.options import PbeOptions
-from gpugda.match.registry import STRATEGIES
+from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
 
 ENGINES = ["reference", *STRATEGIES]
 """The reference, and the device with each strategy."""
@@ -52,13 +52,14 @@ def partitioned() -> Iterator[dict[int, Any]]:
             accelerator.close()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
+@pytest.mark.parametrize(
+    ("case", "engine"), in_turn(all_cases(), ENGINES, always=["reference", DEFAULT_STRATEGY])
+)
 def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     check_case(case, engine, accelerators)
 
 
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
+@pytest.mark.parametrize("case", one_in(len(STRATEGIES), all_cases()))
 def test_case_in_partitions(case: Case, partitioned: dict[int, Any]) -> None:
     check_case(case, "pbe", partitioned)
 

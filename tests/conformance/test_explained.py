@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import Case, all_cases, source_of
+from case_files import Case, all_cases, in_turn, source_of
 
 import gpugda
 from gpugda import errors
 from gpugda.execute.needs import need_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Rows
-from gpugda.match.registry import STRATEGIES
+from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
 from gpugda.match.report import node_text, relationship_text
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import planned_order
@@ -41,8 +41,9 @@ def opened(case: Case, accelerators: dict[int, Any]) -> Any:
     return accelerators[id(case.graph)]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.topic}: {case.name}")
+@pytest.mark.parametrize(
+    ("case", "strategy"), in_turn(CASES, [*STRATEGIES], always=[DEFAULT_STRATEGY])
+)
 def test_the_tree_explained_is_the_tree_that_runs(
     case: Case, strategy: str, accelerators: dict[int, Any]
 ) -> None:
