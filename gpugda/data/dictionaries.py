@@ -87,6 +87,18 @@ class StringDictionary:
         """Number of entries < ``text``, which is also the code that ``text`` has or would get."""
         return self._first(lambda entry: entry >= text)
 
+    def first_not_below(self, texts: pa.Array) -> NDArray[np.int64]:
+        """As `less_than`, of many texts of the array's type: all are compared in each step."""
+        low = np.zeros(len(texts), dtype=np.int64)
+        high = np.full(len(texts), len(self), dtype=np.int64)
+        while (unsure := low < high).any():
+            middle = (low + high) // 2
+            looked_at = arrow_numbers(np.minimum(middle, len(self) - 1))
+            below = numpy_numbers(pc.less(self.array.take(looked_at), texts))
+            low = np.where(unsure & below, middle + 1, low)
+            high = np.where(unsure & ~below, middle, high)
+        return low
+
     def find(self, text: str) -> int:
         """Code of a text, -1 if it is not here."""
         code = self.less_than(text)

@@ -25,18 +25,19 @@ def moved_column(column: Column, splice: Splice) -> Column:
     """A column with nulls for what came, without what went; itself where nothing did."""
     if not splice:
         return column
-    valid = column.valid
-    if len(splice.places):
-        valid = np.ones(len(column), dtype=np.bool_) if valid is None else valid
-    return Column(
-        column.kind,
-        splice.applied(column.values, 0),
-        None if valid is None else splice.applied(valid, False),
-        column.dictionary,
-    )
+    if column.valid is not None:
+        valid = splice.applied(column.valid, False)
+    elif len(splice.places):
+        valid = np.ones(splice.new_count, dtype=np.bool_)
+        valid[splice.new_places()] = False
+    else:
+        valid = None
+    return Column(column.kind, splice.applied(column.values, 0), valid, column.dictionary)
 
 
-def set_values(column: Column | None, count: int, rows: NDArray[np.int64], new: Column) -> Column:
+def set_values(
+    column: Column | None, count: int, rows: NDArray[np.int64], new: Column, *, came: bool = False
+) -> Column:
     """A column in which some rows have other values, or null; the old one stays as it is.
 
     Args:
@@ -44,11 +45,13 @@ def set_values(column: Column | None, count: int, rows: NDArray[np.int64], new: 
         count: Rows.
         rows: Which.
         new: The value of each.
+        came: Are these rows of `moved_column` that came? They are written where they are, as nobody
+            else has them yet.
     """
     if column is None:
         column = constant_null(count)
     if new.valid is not None and not new.valid.any():
-        return _put(column, rows, None, new.valid)
+        return _put(column, rows, None, new.valid, came=came)
     if column.valid is not None and not column.valid.any():
         column = _nulls_of(new, count)
     if column.kind is not new.kind:
@@ -61,7 +64,7 @@ def set_values(column: Column | None, count: int, rows: NDArray[np.int64], new: 
         column = Column(column.kind, column.values, column.valid, objects)
     else:
         codes = new.values
-    return _tidy(_put(column, rows, codes, new.valid))
+    return _tidy(_put(column, rows, codes, new.valid, came=came))
 
 
 def _put(
@@ -69,15 +72,20 @@ def _put(
     rows: NDArray[np.int64],
     values: NDArray[Any] | None,
     valid: NDArray[np.bool_] | None,
+    *,
+    came: bool,
 ) -> Column:
     """Other values in some rows; without values these are null."""
     found = column.values
     if values is not None:
-        found = found.copy()
+        found = found if came else found.copy()
         found[rows] = values if valid is None else np.where(valid, values, found.dtype.type(0))
     flags = column.valid
     if flags is not None or valid is not None:
-        flags = np.ones(len(found), dtype=np.bool_) if flags is None else flags.copy()
+        if flags is None:
+            flags = np.ones(len(found), dtype=np.bool_)
+        elif not came:
+            flags = flags.copy()
         flags[rows] = True if valid is None else valid
         flags = None if flags.all() else flags
     return Column(column.kind, found, flags, column.dictionary)

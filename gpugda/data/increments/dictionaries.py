@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from gpugda.data.arrow_numbers import arrow_numbers
+from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.column import Column
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
 from gpugda.data.patches.splice import Splice
@@ -19,6 +20,8 @@ __all__ = ["extended_objects", "extended_strings", "without_unused"]
 
 _FEW = 1 << 12
 """So many new texts are put in one by one; more are merged with the old ones."""
+_SEARCHED_TOGETHER = 6
+"""From so many on, texts are looked for in one search of all; fewer one after the other."""
 _LARGEST_STRING_ARRAY = 2**31 - 1
 
 
@@ -42,27 +45,45 @@ def extended_strings(
     if len(given) > _FEW or old.nbytes + given.nbytes > _LARGEST_STRING_ARRAY:
         merged, (of_old, of_new) = merge_strings([old, given])
         return merged, _recoded(of_old, codes), _recoded(of_new, new.values)
-    texts = given.values(np.arange(len(given), dtype=np.int32))
-    found = old.find_all(texts)
-    missing = np.flatnonzero(found < 0)  # in the order of a sorted dictionary
+    texts = given.array.cast(old.array.type)
+    found, there = _looked_up(old, texts)
+    missing = np.flatnonzero(~there)  # in the order of a sorted dictionary
     if not len(missing):
         return old, codes, _recoded(found.astype(np.int32), new.values)
-    places = np.array([old.less_than(texts[each]) for each in missing.tolist()], dtype=np.int64)
+    places = found[missing]
     splice = Splice(len(old), np.empty(0, dtype=np.int64), places)
-    dictionary = StringDictionary(_with_texts(old.array, given.array, missing, places))
+    dictionary = StringDictionary(_with_texts(old.array, texts, missing, places))
     new_codes = np.empty(len(given), dtype=np.int32)
     new_codes[missing] = splice.new_places()
-    there = found >= 0
     new_codes[there] = splice.moved(found[there])
     moved = splice.renumbered(codes.view(np.uint32)).view(np.int32) if len(old) else codes
     return dictionary, moved, _recoded(new_codes, new.values)
+
+
+def _looked_up(
+    old: StringDictionary, texts: pa.Array
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Which code each text has or would get, and whether it has it."""
+    if len(texts) < _SEARCHED_TOGETHER:
+        some = texts.to_pylist()
+        codes = np.array([old.less_than(text) for text in some], dtype=np.int64)
+        size = len(old)
+        pairs = zip(codes.tolist(), some, strict=True)
+        same = [code < size and old.value(code) == text for code, text in pairs]
+        return codes, np.array(same, dtype=np.bool_)
+    codes = old.first_not_below(texts)
+    there = codes < len(old)
+    known = old.array.take(arrow_numbers(codes[there]))
+    asked = texts.take(arrow_numbers(np.flatnonzero(there)))
+    there[there] = numpy_numbers(pc.equal(known, asked))
+    return codes, there
 
 
 def _with_texts(
     old: pa.Array, given: pa.Array, missing: NDArray[np.intp], places: NDArray[np.int64]
 ) -> pa.Array:
     """The old texts with others before the given places."""
-    added = given.take(arrow_numbers(missing)).cast(old.type)
+    added = given.take(arrow_numbers(missing))
     pieces, start = [], 0
     for number, place in enumerate(places.tolist()):
         pieces.append(old.slice(start, place - start))

@@ -13,6 +13,7 @@ from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.labels import label_ids_of
 from gpugda.data.node_changes import with_bits
 from gpugda.data.patches.patched import whole
+from gpugda.data.patches.room import appended
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
@@ -66,6 +67,8 @@ def changed_labels(
         return LabelRows(graph.label_offsets, graph.label_ids, relabelled)
     old = graph.label_offsets
     created = _created_rows(graph, labels, changes)
+    if nodes.splice.keeps_places and not rows:
+        return LabelRows(*_with_last(graph, labels, created), relabelled)
     # New rows by the entry before which they come; of one place, as their nodes are numbered.
     owners = np.concatenate([nodes.splice.moved(relabelled), nodes.splice.new_places()])
     places = np.concatenate([old[relabelled], old[nodes.splice.places]]).astype(np.int64)
@@ -89,6 +92,17 @@ def changed_labels(
     kind = name_id_type(len(labels))
     ids = graph.label_ids.astype(kind, copy=False)
     return LabelRows(offsets, entries.applied(ids, added), relabelled)
+
+
+def _with_last(
+    graph: DataGraph, labels: NameTable, rows: list[list[int]]
+) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
+    """Offsets and ids of all labels, with rows of nodes that come last."""
+    offsets, ids = graph.label_offsets, graph.label_ids
+    ends = int(offsets[-1]) + np.cumsum([len(each) for each in rows])
+    listed = [label for each in rows for label in each]
+    ids = ids.astype(name_id_type(len(labels)), copy=False)
+    return appended(offsets, ends, len(rows)), appended(ids, listed, len(listed))
 
 
 def changed_label_bits(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.columns import moved_column, set_values
+from gpugda.data.patches.rising import is_among
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.statistics import PendingCounts
 
@@ -53,7 +54,10 @@ def changed_store(
         rows = find(change.ids)
         if (rows < 0).any():
             raise ChangesError(f"the property {key!r} changed of what is not there")
-        columns[key] = set_values(columns.get(key), splice.new_count, rows, change.values)
+        came = key in columns and bool(is_among(rows, splice.new_places()).all())
+        columns[key] = set_values(
+            columns.get(key), splice.new_count, rows, change.values, came=came
+        )
     found = PropertyStore(columns, complete=read is None)
     found.add({}, read if read is None else sorted(read))
     return found

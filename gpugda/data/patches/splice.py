@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugda.data.patches.blocks import BLOCK_BITS, MIXED, moved_by_blocks
 from gpugda.data.patches.rising import is_among, rising
+from gpugda.data.patches.room import appended
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,9 @@ __all__ = ["Splice"]
 _Number = TypeVar(
     "_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int32, np.int64, np.float64, np.bool_
 )
+
+_FEW = 4
+"""With so many entries that come or go, numbers are compared with each of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +74,16 @@ class Splice:
     def applied(self, array: NDArray[_Number], added: Any) -> NDArray[_Number]:
         """The array afterwards; itself where nothing changes.
 
+        The new entries of it may be written; the others may be the old array's own.
+
         Args:
             array: Of the entries before.
             added: The new entries, or one value for all of them.
         """
         if not self:
             return array
+        if self.keeps_places:
+            return appended(array, added, len(self.places))
         found = np.empty(self.new_count, dtype=array.dtype)
         for start, end, target in self._copied():
             found[target : target + end - start] = array[start:end]
@@ -86,7 +94,18 @@ class Splice:
         """As `moved`, for many entries that stay, as ``uint32``; themselves where none moves."""
         if not self or self.moves_none:
             return entries
+        if len(self.removed) + len(self.places) <= _FEW:
+            return self._moved_by_comparing(entries)
         return moved_by_blocks(entries, self._shifts(), self.moved)
+
+    def _moved_by_comparing(self, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """As `renumbered`: with each place in turn, which takes less than a look-up an entry."""
+        found = entries
+        for place in self.places.tolist():
+            found = found + (entries >= np.uint32(place))
+        for place in self.removed.tolist():
+            found = found - (entries > np.uint32(place))
+        return found
 
     @property
     def moves_none(self) -> bool:

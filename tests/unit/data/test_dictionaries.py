@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data.column import Column, ColumnKind
 from gpugda.data.dictionaries import (
     ObjectDictionary,
     StringDictionary,
@@ -14,6 +15,7 @@ from gpugda.data.dictionaries import (
     merge_objects,
     merge_strings,
 )
+from gpugda.data.increments.dictionaries import extended_strings
 
 # Beyond the basic plane UTF-8 and UTF-16 sort differently, so such characters must occur.
 TEXTS = st.text(st.sampled_from("ab\0%_.é￿😀"), max_size=4)
@@ -42,6 +44,24 @@ def test_searches_answer_as_python_does(texts, wanted):
     assert ordered[low:high] == [text for text in ordered if text.startswith(wanted)]
     assert found.matching_suffix(wanted).tolist() == [t.endswith(wanted) for t in ordered]
     assert found.matching_substring(wanted).tolist() == [wanted in text for text in ordered]
+
+
+@given(DISTINCT, st.lists(TEXTS, max_size=9))
+def test_many_texts_are_looked_for_as_one_by_one(texts, wanted):
+    found = dictionary(texts)
+    places = found.first_not_below(pa.array(wanted, type=pa.string()))
+    assert places.tolist() == [sum(text < each for text in texts) for each in wanted]
+
+
+@given(st.lists(TEXTS, min_size=1), st.lists(TEXTS, min_size=1, max_size=12))
+def test_a_dictionary_gets_texts_wherever_they_are_sorted_to(before, added):
+    codes, old = encode_strings(pa.array(before, type=pa.large_string()))
+    new_codes, given_texts = encode_strings(pa.array(added, type=pa.string()))
+    new = Column(ColumnKind.STRING, new_codes, None, given_texts)
+    found, moved, of_new = extended_strings(old, new, codes)
+    assert found.array.to_pylist() == sorted({*before, *added})
+    assert found.values(moved) == before
+    assert found.values(of_new) == added
 
 
 def test_half_a_surrogate_pair_is_in_no_text():

@@ -20,7 +20,7 @@ from gpugda.data.increments import searching
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets, label_bitmap
-from gpugda.data.patches import changing, patched
+from gpugda.data.patches import changing, patched, room
 from gpugda.data.patches.splice import Splice
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.opening import open_snapshot
@@ -44,6 +44,9 @@ def patched_from(request, monkeypatch):
     monkeypatch.setattr(searching, "_FEW", 1 << 11 if patched_from else 3)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
     monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
+    # What comes last is written behind the arrays of the state before, until there is no room.
+    monkeypatch.setattr(room, "_ROOM_FROM", patched_from)
+    monkeypatch.setattr(room, "_SPARE_SHARE", 2)
 
 
 def graph_of(state, read=("x", "y"), *, complete=False):

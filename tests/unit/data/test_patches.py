@@ -20,6 +20,19 @@ def test_entries_are_renumbered_together_as_one_by_one(count):
     assert np.array_equal(splice.renumbered(stay[::-1].copy()), splice.moved(stay)[::-1])
 
 
+@pytest.mark.parametrize(
+    ("removed", "places"),
+    [([7], []), ([], [7]), ([0, 31], [31, 31]), ([9], [9, 10, 50]), ([], [0])],
+)
+def test_few_that_come_or_go_renumber_as_many_do(removed, places):
+    splice = Splice(50, np.array(removed, dtype=np.int64), np.array(places, dtype=np.int64))
+    stay = np.delete(np.arange(50, dtype=np.uint32), removed)
+    found = splice.renumbered(stay)
+    assert found.dtype == np.uint32
+    assert np.array_equal(found, splice.moved(stay))
+    assert np.array_equal(np.delete(np.arange(splice.new_count), splice.new_places()), found)
+
+
 @pytest.mark.parametrize("count", [FEW, MANY])
 def test_numbers_are_shifted_together_as_one_by_one(count):
     shifts = Shifts(np.array([0, 40, 4096]), np.array([7, -3, 12]))
