@@ -16,6 +16,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gpugda.text_order import StoredText, refuse_if_orders_differ, text_key
+
 __all__ = [
     "Entity",
     "Path",
@@ -109,6 +111,7 @@ _PLAIN_KINDS = {
     int: "number",
     float: "number",
     str: "string",
+    StoredText: "string",
     list: "list",
     tuple: "list",
     dict: "map",
@@ -277,6 +280,8 @@ def _sign(a: Any, b: Any) -> int | None:
         return _first_sign(a, b, len(a) - len(b))
     if kind == "map":
         return _sign_of_maps(a, b)
+    if kind == "string":
+        refuse_if_orders_differ(a, b)
     key = _KEYS.get(kind, _same)
     x, y = key(a), key(b)
     if kind in _UNORDERED:
@@ -382,6 +387,8 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if kind == "map":
         names = sorted(value)
         return (place, len(names), names, tuple(order_key(value[name]) for name in names))
+    if kind == "string":
+        return (place, text_key(value))
     return (place, _KEYS.get(kind, _same)(value))
 
 

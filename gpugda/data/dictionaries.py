@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.data.temporal import as_driver_gives, identity_of_temporal
+from gpugda.data.identities import identity_of
+from gpugda.data.temporal import as_driver_gives
+from gpugda.text_order import as_stored, may_differ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ _MOST_DECODED_BYTES = 1 << 24
 _SEARCH_ENTRIES = 200
 """Entries are hashed in the time in which one text is found by bisection."""
 
+_LEAD_FROM_E000 = 0xEE  # the first byte of U+E000 in UTF-8, and the least of those after it
+
 _LARGEST_STRING_ARRAY = 2**31 - 1  # bytes: Arrow's `string` counts them in 32 bits
 
 
@@ -42,12 +45,17 @@ class StringDictionary:
     Args:
         array: Arrow ``string`` or ``large_string``, sorted by UTF-8 bytes (which is the order of
             code points), without repeats or nulls. May lie in a memory-mapped file.
+
+    Attributes:
+        stored: Are these known to be texts of properties? Neo4j, too, sorts them by code point.
     """
 
-    __slots__ = ("_asked", "_texts", "array")
+    __slots__ = ("_apart", "_asked", "_texts", "array", "stored")
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array
+        self.stored = False
+        self._apart: list[str] | None = None
         self._asked = 0
         self._texts: NDArray[Any] | None = None  # all, decoded
 
@@ -82,6 +90,14 @@ class StringDictionary:
     def shown(self, codes: NDArray[np.int32]) -> list[str]:
         """As `values`."""
         return self.values(codes)
+
+    def with_two_orders(self) -> list[str]:
+        """The texts with characters from U+E000 on, which Neo4j may sort in two ways."""
+        if self._apart is None:
+            chunk = (self.array.buffers()[2] if len(self) else None) or b""
+            some = np.frombuffer(chunk, np.uint8).max(initial=0) >= _LEAD_FROM_E000
+            self._apart = list(filter(may_differ, self.array.to_pylist())) if some else []
+        return self._apart
 
     def less_than(self, text: str) -> int:
         """Number of entries < ``text``, which is also the code that ``text`` has or would get."""
@@ -159,19 +175,16 @@ def _is_whole(text: str) -> bool:
 class ObjectDictionary:
     """Distinct values of any property type: 1, 1.0 and true are three entries, NaN is one.
 
-    Args:
-        entries: The values, without repeats in that sense, in any order.
-
-    Attributes:
-        kept: What a reader made of all entries, for the next time; None where nobody did.
+    ``entries`` come in any order. ``kept`` is what a reader made of all of them, for the next time.
     """
 
-    __slots__ = ("_known", "_shown", "entries", "kept")
+    __slots__ = ("_known", "_shown", "_stored", "entries", "kept")
 
     def __init__(self, entries: Sequence[Any]) -> None:
         self.kept: Any = None
         self._shown: dict[int, Any] = {}
         self._known: dict[Any, int] | None = None
+        self._stored = False
         self.entries = np.empty(len(entries), dtype=object)
         for code, entry in enumerate(
             entries
@@ -180,6 +193,13 @@ class ObjectDictionary:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def mark_stored(self) -> None:
+        """These are known to be properties: their texts say so from now on."""
+        if not self._stored:
+            self._stored = True
+            for code, entry in enumerate(self.entries):
+                self.entries[code] = as_stored(entry)
 
     def value(self, code: int) -> Any:
         """The value of a code."""
@@ -236,6 +256,7 @@ def merge_strings(
     narrow = sum(array.nbytes for array in arrays) <= _LARGEST_STRING_ARRAY
     common = pa.string() if narrow else pa.large_string()
     codes, merged = encode_strings(pa.concat_arrays([array.cast(common) for array in arrays]))
+    merged.stored = all(dictionary.stored for dictionary in dictionaries)
     ends = np.cumsum([len(array) for array in arrays])
     return merged, np.split(codes, ends[:-1])
 
@@ -271,15 +292,3 @@ def merge_objects(
     codes, merged = encode_objects(entries)
     ends = np.cumsum([len(dictionary) for dictionary in dictionaries])
     return merged, np.split(codes, ends[:-1])
-
-
-def identity_of(value: Any) -> Any:
-    """A hashable key, equal only for values that no expression of a query can tell apart."""
-    kind = type(value)
-    if kind is float:
-        return (float, value.hex() if value == value else struct.pack("<d", value))
-    if kind is list:
-        return (list, *map(identity_of, value))
-    if kind in (bool, int, str) or value is None:
-        return (kind, value)
-    return identity_of_temporal(value)

@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import SourceError
+from gpugda.text_order import StoredText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,10 +189,19 @@ def at_offset_zero(value: Any) -> Any:
 
 
 def as_driver_gives(value: Any) -> Any:
-    """A value, or a list of such, with ``pytz.UTC`` for the offset 0; itself if it has none."""
+    """A value, or a list or map of such, with ``pytz.UTC`` for the offset 0; plain texts.
+
+    Itself if it has neither.
+    """
+    if type(value) is StoredText:
+        return str(value)
     if type(value) is list:
         shown = [as_driver_gives(item) for item in value]
         return shown if any(map(operator.is_not, shown, value)) else value
+    if type(value) is dict:
+        values = [as_driver_gives(item) for item in value.values()]
+        is_same = not any(map(operator.is_not, values, value.values()))
+        return value if is_same else dict(zip(value, values, strict=True))
     zone = getattr(value, "tzinfo", None)
     if zone is None or zone is not _offset_zero():
         return value

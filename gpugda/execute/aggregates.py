@@ -23,6 +23,7 @@ from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
+from gpugda.expressions.text_columns import refuse_unknown_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,6 +151,7 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
     if not len(rows.group_of):
         return Constant(None)
     column = rows.values
+    refuse_unknown_order(column)
     values = column.values
     if rows.groups == 1:
         return _extreme_of_all(rows, last=last)

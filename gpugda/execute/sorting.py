@@ -10,6 +10,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.stable_order import stable_order_of_keys
 from gpugda.expressions.operands import Constant, Operand, take, used_codes
 from gpugda.expressions.temporal.read_rows import moments_of
+from gpugda.expressions.text_columns import refuse_unknown_order
 from gpugda.values import order_key
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def _order_codes(column: Column) -> NDArray[Any]:
         return _object_order(column)
     if column.kind is ColumnKind.BOOLEAN:
         return column.values.astype(np.int8)
+    refuse_unknown_order(column)
     # Texts too: their dictionary is sorted.
     return column.values.astype(np.int64, copy=False)
 

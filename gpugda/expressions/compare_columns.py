@@ -10,7 +10,12 @@ from gpugda.expressions.boolean_columns import UNKNOWN, Truth, not_, pairwise
 from gpugda.expressions.compare_moments import moments_equal, moments_less
 from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less
 from gpugda.expressions.operands import Constant, Flags, Operand, both, inverted, validity
-from gpugda.expressions.text_columns import common_codes, texts_equal, texts_less
+from gpugda.expressions.text_columns import (
+    common_codes,
+    refuse_unknown_order,
+    texts_equal,
+    texts_less,
+)
 from gpugda.query.ast import ComparisonOperator
 
 if TYPE_CHECKING:
@@ -122,6 +127,7 @@ def _numbers_less(a: Any, b: Any, or_equal: bool) -> Flags:
 
 def _texts_less(left: Operand, right: Operand, or_equal: bool, cache: Cache) -> Flags:
     if isinstance(left, Column) and isinstance(right, Column):
+        refuse_unknown_order(left, right)
         a, b = common_codes(left, right, cache)
         less: Flags = a <= b if or_equal else a < b
         return less

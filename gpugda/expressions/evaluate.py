@@ -18,6 +18,7 @@ from gpugda.expressions.operands import Constant, Evaluated, Operand, as_column,
 from gpugda.garbage import collection_paused
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
+from gpugda.text_order import as_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +77,7 @@ def _subquery(evaluator: Evaluator, node: ast.Expression) -> Evaluated:
 
 
 def _literal(_: Evaluator, node: ast.Literal) -> Evaluated:
-    return Evaluated(Constant(node.value))
+    return Evaluated(Constant(as_stored(node.value)))
 
 
 def _parameter(evaluator: Evaluator, node: ast.Parameter) -> Evaluated:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.expressions.operands import Constant, Operand
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ def property_of_entities(subject: Column, key: str, environment: Environment) ->
     column = (graph.node_properties if node else graph.relationship_properties).get(key)
     if column is None or len(column) == 0:
         return Constant(None)
+    if isinstance(column.dictionary, StringDictionary):
+        column.dictionary.stored = True
+    elif isinstance(column.dictionary, ObjectDictionary):
+        column.dictionary.mark_stored()
     if environment.everything:
         return column
     if subject.valid is None:

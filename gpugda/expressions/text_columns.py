@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,21 @@ from gpugda.expressions.operands import (
     validity,
 )
 from gpugda.query.ast import BinaryOperator
+from gpugda.text_order import StoredText, may_differ, refuse_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-__all__ = ["Cache", "common_codes", "texts_equal", "texts_less", "texts_match"]
+__all__ = [
+    "Cache",
+    "common_codes",
+    "refuse_unknown_order",
+    "texts_equal",
+    "texts_less",
+    "texts_match",
+]
 
 Cache = dict[Any, Any]
 """What was computed per dictionary, for the next chunk of rows; holds the dictionaries too."""
@@ -38,8 +47,15 @@ def texts_equal(column: Column, text: str) -> Flags:
 
 
 def texts_less(column: Column, text: str, *, or_equal: bool, swapped: bool) -> Flags:
-    """``column < text``, or ``text < column`` if swapped, by code point."""
+    """``column < text``, or ``text < column`` if swapped, by code point.
+
+    Raises:
+        UnsupportedQueryError: Neo4j may compare some of these texts in another way.
+    """
     dictionary = _dictionary(column)
+    if may_differ(text) and not (dictionary.stored and isinstance(text, StoredText)):
+        for other in dictionary.with_two_orders():
+            refuse_texts((other, text))
     below = dictionary.less_than(text)
     upto = below + (1 if dictionary.find(text) >= 0 else 0)
     if swapped:
@@ -47,6 +63,18 @@ def texts_less(column: Column, text: str, *, or_equal: bool, swapped: bool) -> F
         return column.values >= first
     end = upto if or_equal else below
     return column.values < end
+
+
+def refuse_unknown_order(*columns: Column) -> None:
+    """Of texts that are sorted, or compared to each other.
+
+    Raises:
+        UnsupportedQueryError: Neo4j may do that in another way than by code point.
+    """
+    dictionaries = [each.dictionary for each in columns]
+    texts = [each for each in dictionaries if isinstance(each, StringDictionary)]
+    if not all(each.stored for each in texts):
+        refuse_texts(chain.from_iterable(each.with_two_orders() for each in texts))
 
 
 def common_codes(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import to_values
 from gpugda.query.ast import Direction
+from gpugda.text_order import as_stored
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ class PlainGraph:
             column = self._columns[entity.is_node].get(key)
             values = [] if column is None else to_values(column)
             # Grouping takes a NaN for the same only as itself: one object per node or relationship.
-            self._values[place] = [float("nan") if value != value else value for value in values]
+            self._values[place] = [
+                float("nan") if value != value else as_stored(value) for value in values
+            ]
         values = self._values[place]
         return values[entity.index] if values else None
 

@@ -14,6 +14,7 @@ from gpugda.query import ast
 from gpugda.reference import inner_values, logic
 from gpugda.reference.evaluator import Evaluator
 from gpugda.reference.trees import Scope
+from gpugda.text_order import as_stored
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ _COMPARISONS: dict[ast.ComparisonOperator, Callable[[Any, Any], bool | None]] = 
 }
 
 _METHODS: dict[type, Callable[[Evaluator, Any, Any], Any]] = {
-    ast.Literal: lambda own, node, row: node.value,
+    ast.Literal: lambda own, node, row: as_stored(node.value),
     ast.Parameter: lambda own, node, row: own.parameters.value(node),
     ast.Property: lambda own, node, row: own.property(own.value(node.subject, row), node.key),
     ast.Unary: _unary,

@@ -12,6 +12,7 @@ from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
 from gpugda import values
+from gpugda.text_order import StoredText
 from gpugda.values import Entity
 
 NAN = math.nan
@@ -43,7 +44,7 @@ COMPARISONS = [
     ("a", 1, False, None, None, None, None),
     ("a", "b", False, True, True, False, False),
     ("a", "a\0", False, True, True, False, False),
-    ("\uff5e", "\U0001f600", False, True, True, False, False),
+    (StoredText("\uff5e"), StoredText("\U0001f600"), False, True, True, False, False),
     ([1], [1.0], True, False, True, False, True),
     ([1], ["a"], False, None, None, None, None),
     ([1, 2], [1, "a"], False, None, None, None, None),
@@ -229,7 +230,7 @@ SORTED = [
         Time(1, tzinfo=ONE_HOUR),
         Time(2, tzinfo=ONE_HOUR),
     ),
-    ("", "B", "a", "aa", "b", "e", "é", "\ue000", "\uff5e", "\U0001f600"),
+    ("", "B", "a", "aa", "b", "e", "é", *map(StoredText, "\ue000\uff5e\U0001f600")),
     (False, True, -math.inf, -1, -0.0, 0, 0.5, NEAR, BIG, math.inf, NAN, None),
     (2.0**63 - 1024, 2**63 - 2, 2**63 - 1, 2.0**63),
 ]

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.operands import distinct_values
-from gpugda.expressions.text_columns import common_codes
+from gpugda.expressions.text_columns import common_codes, refuse_unknown_order
 from gpugda.query.ast import ComparisonOperator
 from gpugda.values import group_key, kind_of, order_key
 
@@ -63,6 +63,8 @@ def make_keys(left: Column, right: Column, operator: ComparisonOperator) -> Keys
     """Keys for ``left operator right``; None where values have no such keys (lists, points, …)."""
     kinds = (left.kind, right.kind)
     if kinds == (ColumnKind.STRING, ColumnKind.STRING):
+        if operator not in _EQUALITIES:
+            refuse_unknown_order(left, right)
         return _of_codes(left, right)
     if kinds == (ColumnKind.BOOLEAN, ColumnKind.BOOLEAN):
         return _keys(left, right, left.values, right.values, 2)
