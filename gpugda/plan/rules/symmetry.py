@@ -7,6 +7,7 @@ nodes that they take is found once per permutation. One order of them is enough 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int,
     """
     if len(bound.nodes) > _MOST_NODES:
         return ()
-    symmetries = _Symmetries(bound, fixed)
+    symmetries = _Symmetries(bound, fixed)  # colours are made when the first pair asks for them
     pairs = {pair for pair in symmetries.undirected_pairs() if symmetries.swaps(pair)}
     best: tuple[int, ...] = ()
     for pair in sorted(pairs):
@@ -70,7 +71,11 @@ class _Symmetries:
             for each in bound.relationships
             if not each.directed and each.source != each.target
         }
-        self._colours = [self._colour(bound, position) for position in range(self._count)]
+        self._bound = bound
+
+    @cached_property
+    def _colours(self) -> list[object]:
+        return [self._colour(self._bound, position) for position in range(self._count)]
 
     def _colour(self, bound: BoundQuery, position: int) -> object:
         """What a symmetry cannot change of a node."""
