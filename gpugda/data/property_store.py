@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.data.column import Column
+from gpugda.data.kept_masks import KeptMasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,13 +37,22 @@ class PropertyStore(Mapping[str, Column]):
     Args:
         columns: What is there.
         complete: Whether there are no other properties.
+        kept_masks: What is known of an earlier state.
+
+    Attributes:
+        kept_masks: What predicates left that look at these columns.
     """
 
-    __slots__ = ("_columns", "_complete", "_lock", "_read")
+    __slots__ = ("_columns", "_complete", "_lock", "_read", "kept_masks")
 
     def __init__(
-        self, columns: Mapping[str, Column] | None = None, *, complete: bool = True
+        self,
+        columns: Mapping[str, Column] | None = None,
+        *,
+        complete: bool = True,
+        kept_masks: KeptMasks | None = None,
     ) -> None:
+        self.kept_masks = KeptMasks() if kept_masks is None else kept_masks
         self._columns = dict(columns or {})
         self._read = frozenset(self._columns)
         self._complete = complete

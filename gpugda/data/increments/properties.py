@@ -44,6 +44,7 @@ def changed_store(
     state = store.state()
     columns = {key: moved_column(column, splice) for key, column in state.columns.items()}
     read = None if state.read is None else set(state.read)
+    changed: dict[str, NDArray[np.int64]] = {}
     for key, change in changes.items():
         if (read is not None and key not in read) or not len(change.ids):
             continue
@@ -54,11 +55,16 @@ def changed_store(
         rows = find(change.ids)
         if (rows < 0).any():
             raise ChangesError(f"the property {key!r} changed of what is not there")
+        changed[key] = rows
         came = key in columns and bool(is_among(rows, splice.new_places()).all())
         columns[key] = set_values(
             columns.get(key), splice.new_count, rows, change.values, came=came
         )
-    found = PropertyStore(columns, complete=read is None)
+    masks = None
+    if splice.keeps_places:
+        # Of masks that look at what was read meanwhile, nobody has told what changed.
+        masks = store.kept_masks.followed(changed, splice.new_places(), read)
+    found = PropertyStore(columns, complete=read is None, kept_masks=masks)
     found.add({}, read if read is None else sorted(read))
     return found
 

@@ -53,6 +53,8 @@ def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
     Raises:
         ChangesError: One of them is not there.
     """
+    if not len(gone):
+        return gone.ids
     known = (gone.starts >= 0) & (gone.types >= 0) & (gone.ends >= 0)
     if not known.all():
         raise ChangesError("a deleted relationship is of nodes or a type that are not there")
@@ -81,6 +83,8 @@ def outgoing_rows(
         gone: Indexes of the deleted relationships, in any order.
         new: Those created, with nodes as they are numbered afterwards, by rising id.
     """
+    if not (nodes.splice or len(gone) or len(new)):
+        return old, Splice(len(old.neighbours), gone, gone), new
     order = np.lexsort((new.ends, new.types, new.starts))
     new = new.take(order)
     rows = _Rows(old, nodes)
@@ -104,6 +108,8 @@ def incoming_rows(
         new: Those created, in the order of their new indexes.
     """
     assert old.relationship_indexes is not None
+    if not (nodes.splice or relationships):
+        return old
     _, low, high = run_bounds(old, gone.ends, gone.types)
     removed = np.sort(first_not_below(old.relationship_indexes, low, high, gone.ids))
     indexes = relationships.new_places()

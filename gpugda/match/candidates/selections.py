@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.node_changes import with_bits
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import Flags, check_faults, either
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates.indexed_nodes import indexed_nodes
+from gpugda.match.candidates.mask_keys import mask_key
 from gpugda.match.embeddings import Masks
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, LabelOp
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.kept_masks import KeptMask
 
 __all__ = ["bitmap_of", "make_masks", "mask_query"]
 
@@ -102,8 +105,37 @@ class _MaskMaker:
         if rows is None:
             rows = _labelled(node, self.graph)
         if rows is None:
-            rows = indexed_nodes(node.predicates, self.graph, self.parameters)
+            return self._of_all(node)
         return self._mask(node, ColumnKind.NODE, self.graph.node_count, rows)
+
+    def _of_all(self, node: BoundNode) -> NDArray[np.uint32]:
+        """Of a node that may be any; as it was kept, where an earlier query had the predicates."""
+        kept = self.graph.node_properties.kept_masks
+        key = mask_key(node.predicates, node.name, self.parameters)
+        known = None if key is None else kept.get(key)
+        if known is not None and not len(known.stale):
+            return known.bits
+        found = None if known is None else self._brought_up(node, known)
+        if found is None:
+            doubtful = len(self.doubtful)
+            rows = indexed_nodes(node.predicates, self.graph, self.parameters)
+            found = self._mask(node, ColumnKind.NODE, self.graph.node_count, rows)
+            if len(self.doubtful) > doubtful:
+                return found
+        if key is not None:
+            kept.put(key, found, key.reads)
+        return found
+
+    def _brought_up(self, node: BoundNode, known: KeptMask) -> NDArray[np.uint32] | None:
+        """A mask with the bits of nodes that have changed; None where one is a type error."""
+        count, stale = self.graph.node_count, known.stale
+        environment = self._environment(
+            node.name, ColumnKind.NODE, count, stale.astype(np.uint32), cache={}
+        )
+        truth = evaluate_truth(node.predicates, environment)
+        if any(np.any(fault.rows) for fault in truth.faults):
+            return None
+        return with_bits(known.bits, count, stale, stale[np.broadcast_to(truth.holds, len(stale))])
 
     def of_relationship(self, relationship: BoundRelationship) -> NDArray[np.uint32]:
         count = self.graph.relationship_count
@@ -145,7 +177,12 @@ class _MaskMaker:
         return _bitmap(kept, count, rows)
 
     def _environment(
-        self, name: str, kind: ColumnKind, count: int, rows: NDArray[np.uint32] | None
+        self,
+        name: str,
+        kind: ColumnKind,
+        count: int,
+        rows: NDArray[np.uint32] | None,
+        cache: dict[Any, Any] | None = None,
     ) -> Environment:
         indexes = np.arange(count, dtype=np.uint32) if rows is None else rows
         return Environment(
@@ -155,7 +192,7 @@ class _MaskMaker:
             self.graph,
             {name: Column(kind, indexes)},
             everything=rows is None,
-            cache=self.cache,
+            cache=self.cache if cache is None else cache,
         )
 
 

@@ -1,0 +1,89 @@
+"""By what masks are kept: predicates whose truth hangs on property values of their node alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpugda.data.dictionaries import identity_of
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from gpugda.expressions.parameters import Parameters
+
+__all__ = ["MaskKey", "mask_key"]
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class MaskKey(NamedTuple):
+    """What tells predicates apart, also by the types of values; and the properties they read."""
+
+    form: Hashable
+    reads: frozenset[str]
+
+
+def mask_key(
+    predicates: Sequence[ast.Expression], name: str, parameters: Parameters
+) -> MaskKey | None:
+    """The key of the mask of some predicates; None where it may hang on something else.
+
+    No function is among what is known here: neither of time or chance, nor of relationships.
+
+    Args:
+        predicates: Conjuncts.
+        name: Of the variable.
+        parameters: Values by name.
+
+    Raises:
+        ParameterMissingError: A parameter has no value.
+    """
+    reads: set[str] = set()
+    found = _all(predicates, name, parameters, reads)
+    return None if found is None else MaskKey(found, frozenset(reads))
+
+
+def _all(
+    some: Sequence[ast.Expression], name: str, parameters: Parameters, reads: set[str]
+) -> Hashable | None:
+    found = tuple([_form(each, name, parameters, reads) for each in some])
+    return None if None in found else found
+
+
+def _form(
+    node: ast.Expression, name: str, parameters: Parameters, reads: set[str]
+) -> Hashable | None:
+    """One expression as nested tuples, without places in the text; None: not known here."""
+    if isinstance(node, ast.Literal):
+        return _value(node.value)
+    if isinstance(node, ast.Parameter):
+        return _value(parameters.get(node.name, node.span))
+    if isinstance(node, ast.Property):
+        if not isinstance(node.subject, ast.Variable) or node.subject.name != name:
+            return None
+        reads.add(node.key)
+        return "property", node.key
+    parts: Sequence[ast.Expression]
+    what: Hashable
+    if isinstance(node, ast.Comparison):
+        what, parts = node.operators, node.operands
+    elif isinstance(node, ast.Binary):
+        what, parts = node.operator, (node.left, node.right)
+    elif isinstance(node, ast.Unary):
+        what, parts = node.operator, (node.operand,)
+    elif isinstance(node, ast.ListLiteral):
+        what, parts = "list", node.items
+    else:
+        return None
+    inside = _all(parts, name, parameters, reads)
+    return None if inside is None else (type(node).__name__, what, inside)
+
+
+def _value(value: Any) -> Hashable | None:
+    if type(value) is list:
+        if not all(type(each) in _PLAIN for each in value):
+            return None
+    elif type(value) not in _PLAIN:
+        return None
+    return "value", identity_of(value)
