@@ -17,11 +17,18 @@ NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
 
 _HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("dev", max_examples=30, deadline=None, suppress_health_check=_HEALTH)
+_MANY = 300
+settings.register_profile("dev", max_examples=20, deadline=None, suppress_health_check=_HEALTH)
 settings.register_profile(
-    "ci", max_examples=300, deadline=None, derandomize=True, suppress_health_check=_HEALTH
+    "ci", max_examples=_MANY, deadline=None, derandomize=True, suppress_health_check=_HEALTH
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def examples(count: int) -> int:
+    """So many, for a test that says itself how many; a quarter of them in `make test`."""
+    return count // 4 if settings().max_examples < _MANY else count
+
 
 LABELS = ("A", "B", "C", "Odd label")
 TYPES = ("R", "S", "T")

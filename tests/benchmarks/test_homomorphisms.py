@@ -10,6 +10,7 @@ from benchmarks import homomorphisms
 from benchmarks.homomorphisms import MODULUS, Pattern, TooLongError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 
 def dense(sizes, weights, joined):
@@ -30,7 +31,7 @@ def sparse(sizes, weights, joined, dtype=np.uint64):
     return pattern.count(time.process_time() + 60)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.integers(0, 2**32),
     st.integers(1, 6),

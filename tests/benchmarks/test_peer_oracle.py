@@ -12,6 +12,7 @@ from benchmarks.peer_oracle import CONDITION, OPERATORS, oracle_count
 from benchmarks.peer_queries import motifs, parse, star_count
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 MOST_UNDIRECTED = 5
 """Steps that are turned both ways, in all orders of the relationships: one by one that is a lot."""
@@ -190,7 +191,7 @@ def graphs(draw, motif):
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data(), queries(), st.sampled_from(PIECES))
 def test_any_query_on_any_graph(data, motif, piece):
     graph = data.draw(graphs(motif))

@@ -13,6 +13,7 @@ from gpugda_adapters import csv_records
 from gpugda_adapters.read_import import ImportSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import ColumnKind, to_values
@@ -471,7 +472,7 @@ def test_bad_settings(options):
 TEXTS = st.text(st.sampled_from("ab\"'|;,\t\n\r xé€"), max_size=8)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(
     rows=st.lists(
         st.tuples(
@@ -507,7 +508,7 @@ def test_what_is_written_is_read_back(tmp_path, rows, delimiter, quote, line_end
     assert [found[key] for key in "tnxb"] == [list(values) for values in zip(*rows, strict=True)]
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(
     fields=st.lists(st.lists(TEXTS, min_size=2, max_size=2), min_size=1, max_size=10),
     block_bytes=st.sampled_from([5, 30, 1 << 20]),

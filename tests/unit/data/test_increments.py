@@ -11,6 +11,7 @@ from histories import histories
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_database import RandomDatabase
+from strategies import examples
 
 from gpugda.data import identifiers
 from gpugda.data.build import build_data_graph
@@ -181,7 +182,7 @@ def told_values(changes, state):
 
 
 @given(histories(), st.booleans(), st.booleans(), st.integers(0, 7))
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, steps):
     graph = graph_of(history.states[0], complete=complete)
     quiet, since, old_states = graph, 0, []

@@ -9,6 +9,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 import gpugda
 from gpugda.execute import adjacent as module
@@ -29,7 +30,7 @@ def _count(edges: Any, a: int, b: int | None, kinds: str, direction: Direction) 
     return backwards if direction is Direction.INCOMING else forwards + backwards - loops
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(EDGES, st.sampled_from([None, "R", "S", "RT", ""]), st.sampled_from(list(Direction)))
 def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) -> None:
     graph = make_graph([("", {})] * NODES, [(s, k, t, {}) for s, k, t in edges])
@@ -51,7 +52,7 @@ def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) 
         assert all_degrees(graph, ids, direction, None).tolist() == of_nodes.tolist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(EDGES, st.sampled_from(list(Direction)), st.sets(NODE))
 def test_numbers_of_relationships_to_some_nodes(
     edges: Any, direction: Direction, others: Any

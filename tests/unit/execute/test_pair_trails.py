@@ -11,6 +11,7 @@ from every_trail import trails_from
 from graphs import make_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -91,7 +92,9 @@ def check(edges: Any, arrow: str, asked: Any, pairs: Any, context: Any = None) -
 BOUNDS = st.sampled_from([(0, None), (1, None), (1, 3), (2, None), (2, 4), (0, 2)])
 ASKED = st.tuples(BOUNDS, st.integers(1, 4), st.booleans())
 MANY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -11,6 +11,7 @@ from every_trail import trails_from
 from graphs import make_graph
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 import gpugda
 from gpugda.execute import compact, entry_windows, reach
@@ -24,7 +25,7 @@ EDGES = st.lists(st.tuples(NODE, NODE), max_size=9)
 BOUNDS = st.none() | st.integers(0, 5)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     EDGES,
     st.sampled_from(list(Direction)),

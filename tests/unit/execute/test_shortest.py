@@ -12,6 +12,7 @@ from every_trail import shortest_between, trails_from
 from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from gpugda.execute import compact, entry_windows, longer_paths, shared_searches, shortest
 from gpugda.execute.longer_paths import distances_to, paths_by_length
@@ -46,7 +47,7 @@ def _steps(graph: Any, direction: Direction) -> tuple[Any, Any]:
     return adjacency_of(graph, direction, None), adjacency_of(graph, turned(direction), None)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     EDGES,
     DIRECTIONS,
@@ -100,7 +101,7 @@ def test_many_pairs_of_few_nodes_are_searched_together() -> None:
     assert seconds.together > seconds.apart
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(EDGES, DIRECTIONS, st.integers(0, 3), st.none() | st.integers(0, 4), st.booleans())
 def test_longer_paths_come_by_length(
     edges: Any, direction: Direction, minimum: int, maximum: int | None, single: bool

@@ -10,6 +10,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import QueryError, UnsupportedQueryError
@@ -132,7 +133,7 @@ def shown(value):
     return (type(value).__name__, repr(value))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.integers(0, 2**62), st.integers(1, 3))
 def test_columns_as_rows(seed, depth):
     text = f"RETURN {written(random.Random(seed), depth)}"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query import ast
@@ -50,7 +51,7 @@ def check_anything(text):
         assert error.column >= 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text())
 @example("\x00")
 @example("'\\")
@@ -64,20 +65,20 @@ def test_any_text(text):
     check_anything(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join))
 def test_any_words_of_cypher(text):
     check_anything(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(alphabet="()[]{}<>-|:*+.,=!&%$'\"`\\/ \nanAR10", max_size=40))
 def test_any_symbols_of_cypher(text):
     check_anything("MATCH " + text)
     check_anything("RETURN " + text)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.data())
 def test_damaged_queries(data):
     text = data.draw(st.sampled_from(QUERIES))
@@ -238,7 +239,7 @@ def literal(value):
     return repr(value)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(TREES)
 def test_a_written_tree_is_read_back(tree):
     text = f"RETURN {written(tree)} AS column"

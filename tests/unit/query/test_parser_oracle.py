@@ -12,6 +12,7 @@ from antlr4.error.ErrorListener import ErrorListener
 from antlr4_cypher import CypherLexer, CypherParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query.parser import parse
@@ -141,14 +142,14 @@ QUERIES = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(QUERIES)
 def test_made_queries_are_accepted_by_both(text):
     assert oracle_accepts(text)
     parse(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(QUERIES, st.data())
 def test_made_queries_without_a_bracket_are_refused_by_both(text, data):
     brackets = [i for i, character in enumerate(text) if character in "()[]{}"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from made_trees import bodies, expressions
+from strategies import examples
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
@@ -22,7 +23,7 @@ QUERIES = [
 ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(expressions())
 def test_an_expression_is_read_back(tree):
     text = expression_text(tree)

@@ -125,7 +125,8 @@ def test_rows_that_need_the_same_segment_next_stay_on_the_device(context, monkey
     assert 0 < sum(waiting) <= graph.node_count
 
 
-@pytest.mark.parametrize("to_hub", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("to_hub", [True, False])
 def test_rows_of_a_hub_s_segment_are_taken_in_parts(context, to_hub):
     rng = random.Random(1)
     ends = [(rng.randrange(300), rng.randrange(300)) for _ in range(12_000)]
