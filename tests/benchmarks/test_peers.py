@@ -3,7 +3,11 @@
 Needs `pip install 'gpugda[peers]'`. As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_peers.py [--device DEVICE] [--peers ladybug,neug] [--graphs wiki-Vote,umls]
-        [--queries paths]
+        [--queries paths] [--full]
+
+All queries, on a graph or two of each kind. A peer's run ends after 1 s, or ten times what gpugda took, at
+most 10 s: then it is known that it is slower. `--full`, or GPUGDA_BENCH=full, gives it 10 s, asks all engines
+more often, and takes all graphs.
 
 `--neo4j URI` adds Neo4j, which loads for minutes. What it found stands in build/peers.md and build/peers.csv.
 """
@@ -28,7 +32,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import pytest  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
 from benchmarks.peer_engines import Answer, Child  # noqa: E402
-from benchmarks.peer_graphs import GRAPHS  # noqa: E402
+from benchmarks.peer_graphs import GRAPHS, KNOWLEDGE  # noqa: E402
 from benchmarks.peer_oracle import oracle_count  # noqa: E402
 from benchmarks.peer_queries import Motif, motifs, star_count  # noqa: E402
 
@@ -43,11 +47,37 @@ PEERS = {
     "neug": ("neug", "neug"),
 }
 LIMIT = 10.0
-RUNS = 7
-PATIENCE = 2.0
-"""Seconds of one engine on one query after which it is not asked again."""
 GOAL = 10.0
 """Times Ladybug, geometric mean."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long is measured.
+
+    Args:
+        runs: Of each engine on each query, after a first one.
+        patience: Seconds of one engine on one query after which it is not asked again.
+        seconds: What a run of a peer may take, where that is more than ``times`` what gpugda took.
+        times: See ``seconds``.
+    """
+
+    runs: int
+    patience: float
+    seconds: float
+    times: float
+
+    def limit(self, most: float, mine: Figures) -> float:
+        """For a run of a peer, by what gpugda took."""
+        return min(most, max(self.seconds, self.times * max(mine.seconds)))
+
+
+FULL = Effort(7, 2.0, math.inf, math.inf)
+SHORT = Effort(2, 0.5, 1.0, GOAL)
+SHORT_GRAPHS = (
+    *("wiki-Vote", "email-Enron", "wiki-Vote labelled", "wiki-Vote undirected"),
+    *("WordNet", *KNOWLEDGE),
+)
 LARGEST_INTEGER = 2**63 - 1
 
 
@@ -133,7 +163,7 @@ def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
             if (star_count(motif, made) or 0) > LARGEST_INTEGER:
                 print(f"{graph}: {motif.name}: left out, for Cypher has no integer for its count")
             elif asked.queries in motif.name:
-                row = measure(graph, motif, children, judge, asked.limit)
+                row = measure(graph, motif, children, judge, asked.limit, asked.effort)
                 print(line(row), flush=True)
                 yield row
     finally:
@@ -153,15 +183,24 @@ def loaded(child: Child) -> bool:
     return True
 
 
-def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit: float) -> Row:
-    """Rounds in which each engine runs once, in turning order."""
+def measure(
+    graph: str,
+    motif: Motif,
+    children: list[Child],
+    judge: Child,
+    limit: float,
+    effort: Effort = FULL,
+) -> Row:
+    """Rounds in which each engine runs once, in turning order; gpugda begins."""
     row = Row(graph, motif.name, {child.name: Figures() for child in children})
     active = list(children)
-    for number in range(RUNS + 1):
+    for number in range(effort.runs + 1):
         for child in active[number % len(active) :] + active[: number % len(active)]:
             figures = row.figures[child.name]
-            figures.add(child.ask(motif, limit))
-            if figures.outcome != "ok" or sum(figures.seconds) > PATIENCE:
+            mine = row.figures["gpugda"]
+            own = limit if child.name == "gpugda" else effort.limit(limit, mine)
+            figures.add(child.ask(motif, own))
+            if figures.outcome != "ok" or sum(figures.seconds) > effort.patience:
                 active.remove(child)
         if not active:
             break
@@ -172,7 +211,7 @@ def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit
         opinions["oracle"] = Figures(counts={known})
     if alone(opinions):
         opinions[judge.name] = Figures()
-        opinions[judge.name].add(judge.ask(motif, limit))
+        opinions[judge.name].add(judge.ask(motif, effort.limit(limit, row.figures["gpugda"])))
         judge.stop()
     settle(row, opinions)
     return row
@@ -328,7 +367,12 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
     BUILD.mkdir(exist_ok=True)
     text = ["# gpugda and its peers", "", f"{machine()}; device: {asked.device or 'default'}.", ""]
     text += ["Best of some warm runs, milliseconds from the query's text to its count; "]
-    text += [f"a run ends after {asked.limit:g} s. `times` is the peer's time by gpugda's.", ""]
+    text += [f"a run ends after {asked.limit:g} s"]
+    if asked.effort is not FULL:
+        text[-1] += f", a peer's after {asked.effort.seconds:g} s or "
+        text[-1] += f"{asked.effort.times:g} times what gpugda took first"
+    text[-1] += ". `times` is the peer's time by gpugda's."
+    text.append("")
     text += summaries(rows)
     text += ["Who answers what, over all graphs that a query is for:", "", *support(rows), ""]
     peers = engines_of(rows)[1:]
@@ -367,10 +411,18 @@ def options(words: list[str]) -> argparse.Namespace:
         "--peers", default=",".join(installed_peers()), help="names, with commas between"
     )
     parser.add_argument("--neo4j", metavar="URI", help="an empty server, which it will write to")
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, with commas between")
+    parser.add_argument("--graphs", help="names, with commas between (or some of each kind)")
     parser.add_argument("--queries", default="", help="only those with this in their names")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one run")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        default=os.environ.get("GPUGDA_BENCH") == "full",
+        help="all graphs, more runs, and the whole limit for peers (also: GPUGDA_BENCH=full)",
+    )
     asked = parser.parse_args(words)
+    asked.effort = FULL if asked.full else SHORT
+    asked.graphs = asked.graphs or ",".join(GRAPHS if asked.full else SHORT_GRAPHS)
     if unknown := set(asked.graphs.split(",")) - set(GRAPHS):
         parser.error(f"{', '.join(unknown)}: graphs are {', '.join(GRAPHS)}")
     asked.peers = [each for each in asked.peers.split(",") if each]
@@ -410,6 +462,12 @@ def test_a_wrong_count_fails_the_run(counts):
         settled(**counts)
 
 
+def test_a_peer_gets_as_long_as_tells_who_is_faster():
+    quick, slow = Figures(seconds=[0.2, 0.001]), Figures(seconds=[2.0])
+    assert [SHORT.limit(30.0, each) for each in (quick, slow)] == [2.0, 20.0]
+    assert SHORT.limit(3.0, slow) == FULL.limit(3.0, quick) == 3.0
+
+
 def test_who_supports_what():
     ends = {"gpugda": ["ok", "ok"], "ladybug": ["ok", "too long"], "neug": ["wrong", "wrong"]}
     rows = [
@@ -430,7 +488,7 @@ def test_peers(capsys):
         pytest.skip("not installed: ladybug (pip install 'gpugda[peers]')")
     asked = options([])
     with capsys.disabled():
-        rows = [row for graph in GRAPHS for row in compare(graph, asked)]
+        rows = [row for graph in asked.graphs.split(",") for row in compare(graph, asked)]
         print("\n".join(summaries(rows)))
         print(f"see {write(rows, asked)}")
     ratios = [found for row in rows if (found := row.ratio("ladybug"))]
