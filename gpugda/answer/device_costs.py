@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
-from gpugda.device.graph.segments import whole_bytes
+from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.execute.needs import need_of
 from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY
@@ -13,7 +13,7 @@ from gpugda.match.special.expected_triangles import expected_triangles
 from gpugda.plan.route.cost import device_seconds
 from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
-from gpugda.plan.route.streaming import streaming
+from gpugda.plan.route.streaming import StoredGraph, streaming
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from gpugda.plan.route.rates import DeviceRates
     from gpugda.plan.route.streaming import Streaming
 
-__all__ = ["DeviceCosts", "row_limit"]
+__all__ = ["DeviceCosts", "row_limit", "stored_graph"]
 
 _OPEN_SECONDS: Final = 0.25
 """Opening the device, once in a process; kernels compiled before lie on disk."""
 
 _COPIED_PER_SECOND: Final = 1e8
 """Relationships of a graph that are copied to the device."""
+
+_START_BYTES: Final = 4
 
 
 class DeviceCosts:
@@ -79,8 +81,10 @@ class DeviceCosts:
         limit = self._session.memory_limit
         if limit is None or plan.strategy != DEFAULT_STRATEGY:
             return None
-        nodes, relationships, size = graph.node_count, graph.relationship_count, whole_bytes(graph)
-        found = streaming(plan, nodes, relationships, size, limit)
+        size = whole_bytes(graph)
+        if size <= limit:
+            return None
+        found = streaming(plan, stored_graph(graph), limit)
         if found is None or not self._session.intersects_lists:
             return found
         if not isinstance(need_of(plan.bound.query, plan.bound), Count):
@@ -108,6 +112,21 @@ class DeviceCosts:
                 sent_bytes=self.sent_bytes(plan, graph),
             )
         )
+
+
+def stored_graph(graph: DataGraph) -> StoredGraph:
+    """What a data graph takes on a device."""
+    parts = [graph.outgoing.parts, graph.incoming.parts]
+    several = len(graph.types) > 1
+    return StoredGraph(
+        graph.node_count,
+        graph.relationship_count,
+        whole_bytes(graph),
+        graph.statistics.type_counts,
+        sum(len(each.run_types) for each in parts) if several else 0,
+        parts[0].run_types.dtype.itemsize + _START_BYTES,
+        directory_bytes(graph),
+    )
 
 
 def row_limit(request: Request) -> int | None:

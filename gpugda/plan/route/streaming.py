@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from gpugda.thresholds import SegmentLimits
 if TYPE_CHECKING:
     from gpugda.plan.plan import Plan, PlanStep
 
-__all__ = ["ListStreaming", "Streaming", "streaming"]
+__all__ = ["ListStreaming", "StoredGraph", "Streaming", "streaming"]
 
 _ENTRY_BYTES: Final = 4
 _DIRECTIONS: Final = 2
@@ -81,49 +82,125 @@ class ListStreaming(Streaming):
         )
 
 
-def streaming(
-    plan: Plan, nodes: int, relationships: int, graph_bytes: int, limit: int
-) -> Streaming | None:
+@dataclass(frozen=True, slots=True)
+class StoredGraph:
+    """What a data graph takes on the device.
+
+    Args:
+        nodes: How many there are.
+        relationships: Likewise.
+        nbytes: Of all of it.
+        type_counts: Relationships per type; none where that is not known.
+        runs: Of one type in a row, all of both directions; 0 of a graph of one type.
+        run_bytes: Of each: its type, and where it begins.
+        directory_bytes: Of all of these and of each node, and once more for parts.
+    """
+
+    nodes: int
+    relationships: int
+    nbytes: int
+    type_counts: tuple[int, ...] = ()
+    runs: int = 0
+    run_bytes: int = 0
+    directory_bytes: int = 0
+
+    def comes_in_parts(self, limit: int) -> bool:
+        """Do runs come with the entries?"""
+        return self.directory_bytes > SegmentLimits().share_for_directory * limit
+
+    def staying_bytes(self, limit: int) -> float:
+        """What is there all the time: of each node and run, or, where these come, of each node."""
+        if self.runs and not self.comes_in_parts(limit):
+            return self.directory_bytes
+        return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes
+
+    def entry_bytes(self, limit: int) -> float:
+        """What is sent of an entry, with its share of a run."""
+        if not self.comes_in_parts(limit):
+            return _ENTRY_BYTES
+        return _ENTRY_BYTES + self.run_bytes * self.runs / (_DIRECTIONS * self.relationships)
+
+    def of_types(self, types: tuple[int, ...] | None) -> float:
+        """Relationships of some types; None: of any."""
+        if types is None or not self.type_counts:
+            return self.relationships
+        return sum(self.type_counts[each] for each in types)
+
+
+def streaming(plan: Plan, graph: StoredGraph, limit: int) -> Streaming | None:
     """What a plan's steps send; None where the graph fits, or nothing is known of such sending.
 
     Args:
         plan: Of a strategy that takes the graph in segments.
-        nodes: Of the data graph.
-        relationships: Likewise.
-        graph_bytes: What it takes on the device.
+        graph: The data graph.
         limit: What graph and query may take there.
     """
-    if graph_bytes <= limit or plan.bound.no_rows is not None or plan.declined:
+    if graph.nbytes <= limit or plan.bound.no_rows is not None or plan.declined:
         return None
-    direction = _ENTRY_BYTES * relationships
-    room = max(1.0, SegmentLimits().share_for_parts * limit) / (_DIRECTIONS * _PLACES)
-    segments = max(1, min(SegmentLimits().most_segments, -int(-direction // room)))
+    direction, links = graph.entry_bytes(limit) * graph.relationships, _links(plan)
+    directions = len({outgoing for _, outgoing in links})
+    segments = _segments(plan, graph, limit, directions)
     sent, rows = 0.0, 0.0
     for step in plan.steps:
         sent += direction * _passes(plan, step, rows, segments)
         rows = step.cardinality
-    kept = _kept(plan, nodes, relationships)
-    directory = _ENTRY_BYTES * _DIRECTIONS * nodes
-    if kept * _KEPT_BYTES + directory > (limit - directory) * _SHARE_FOR_KEPT or not kept:
-        return Streaming(graph_bytes, limit, segments, sent)
-    return Streaming(graph_bytes, limit, segments, min(sent, _DIRECTIONS * direction), kept)
+    kept = _kept(plan, graph, limit, links)
+    if kept is None:
+        return Streaming(graph.nbytes, limit, segments, sent)
+    return Streaming(graph.nbytes, limit, segments, min(sent, directions * direction), kept)
 
 
-def _kept(plan: Plan, nodes: int, relationships: int) -> float:
-    """Entries between candidates, were these spread evenly; 0 where few rows need few segments."""
+def _links(plan: Plan) -> set[tuple[int, bool]]:
+    """The relationships that steps follow, and whether outgoing: both ways of undirected ones."""
+    found = set[tuple[int, bool]]()
+    for step in plan.steps:
+        for number in _along(step):
+            each = plan.bound.relationships[number]
+            found.add((number, each.source != step.position))
+            if not each.directed:
+                found.add((number, each.source == step.position))
+    return found
+
+
+def _along(step: PlanStep) -> tuple[int, ...]:
+    if step.kind not in (StepKind.EXTEND, StepKind.COMBINE):
+        return ()
+    return step.along or (step.position,)
+
+
+def _segments(plan: Plan, graph: StoredGraph, limit: int, directions: int) -> int:
+    """In how many a direction comes, of places as the run makes them."""
+    limits = SegmentLimits()
+    most_links = max((len(_along(step)) for step in plan.steps), default=0)
+    share = limits.share_for_pairs if most_links > 1 else limits.share_for_parts
+    room = max(1.0, share * (limit - graph.staying_bytes(limit)))
+    size = room / (_PLACES * max(1, directions) * graph.entry_bytes(limit))
+    return max(1, min(limits.most_segments, math.ceil(graph.relationships / size)))
+
+
+def _kept(plan: Plan, graph: StoredGraph, limit: int, links: set[tuple[int, bool]]) -> float | None:
+    """Entries between candidates, were these spread evenly; None where they have no room.
+
+    Nor are they kept where few rows need few segments.
+    """
     rows = [each.cardinality for each in plan.steps[:-1]]
     if max(rows, default=0.0) < _MANY_ROWS:
-        return 0.0
-    shares = [each.cardinality / max(1, nodes) for each in plan.bound.nodes]
-    ends = [(each.source, each.target) for each in plan.bound.relationships]
-    return sum(relationships * shares[source] * shares[target] for source, target in ends)
+        return None
+    shares = [each.cardinality / max(1, graph.nodes) for each in plan.bound.nodes]
+    kept = 0.0
+    for number, _ in links:
+        each = plan.bound.relationships[number]
+        kept += graph.of_types(each.types) * shares[each.source] * shares[each.target]
+    entry, starts = _KEPT_BYTES, graph.staying_bytes(limit) / 2
+    if graph.comes_in_parts(limit):
+        entry += graph.run_bytes
+    has_room = kept * entry + starts <= (limit - starts) * _SHARE_FOR_KEPT
+    return kept if has_room and kept else None
 
 
 def _passes(plan: Plan, step: PlanStep, rows: float, segments: int) -> float:
     """How often a step sends all of a direction: few rows need few of its segments."""
-    if step.kind not in (StepKind.EXTEND, StepKind.COMBINE):
-        return 0.0
-    along = step.along or (step.position,)
+    along = _along(step)
     ways = [1 if plan.bound.relationships[each].directed else 2 for each in along]
     # By two links at once: the second one's segments for each of the first one's.
     times = [1.0, float(segments), *[1.0] * len(along)]

@@ -116,10 +116,14 @@ class SegmentedWindows(ExtendWindows):
             yield from self._counted(seen) if counts else self._last_rows(number, seen)
         elif self._stays[number + 1]:
             self._tables.prepare(number + 1)
-            for first, table in self._extended(number, seen):
-                staying = self._staying_tables(number + 1, first, table)
-                yield from self._gone_on(number + 1, staying, counts=counts)
-                yield None
+            # Of all tables together: what comes of them waits for segments until it is much.
+            extended = self._extended(number, seen)
+            staying = (
+                each
+                for first, table in extended
+                for each in self._staying_tables(number + 1, first, table)
+            )
+            yield from self._gone_on(number + 1, staying, counts=counts)
         else:
             yield from self._waited_for(number + 1, self._extended(number, seen), counts=counts)
 
@@ -229,8 +233,9 @@ class SegmentedWindows(ExtendWindows):
     def _most_paired(self, number: int, share: float) -> int:
         """The same where they are sorted there: they are there twice, and go on in small parts."""
         width = len(self._steps[number - 1].variables) if number else 0
-        room = self._run.workspace.available * share
-        rows = int(room / (len(self._steps) - number)) // (_SORTED_BYTES * max(1, width))
+        # What comes of them goes on, or waits on the host: all steps after it share one half.
+        room = self._run.workspace.available * share / min(2, len(self._steps) - number)
+        rows = int(room) // (_SORTED_BYTES * max(1, width))
         return max(1, min(self._limits.largest_window, rows))
 
     def _most_waiting(self, number: int) -> int:

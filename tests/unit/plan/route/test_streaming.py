@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from graphs import make_graph
 
 import gpugda
+from gpugda.answer.device_costs import stored_graph
 from gpugda.device.context import list_devices
 from gpugda.execute.pipeline import plan_of
+from gpugda.loading import load
 from gpugda.plan.route.cost import device_seconds
 from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
-from gpugda.plan.route.streaming import streaming
+from gpugda.plan.route.streaming import StoredGraph, streaming
 from gpugda.query.prepare import prepare
 
 NODES, RELATIONSHIPS = 300, 30_000
@@ -35,7 +39,7 @@ def plan(text):
 
 
 def sent(text, limit):
-    found = streaming(plan(text)[0], 60, 600, 7200, limit)
+    found = streaming(plan(text)[0], StoredGraph(60, 600, 7200), limit)
     return 0.0 if found is None else found.sent_bytes
 
 
@@ -44,7 +48,7 @@ TRIANGLE = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id"
 
 
 def test_nothing_is_sent_of_a_graph_that_fits():
-    assert streaming(plan(PATH)[0], 60, 600, 7200, 7200) is None
+    assert streaming(plan(PATH)[0], StoredGraph(60, 600, 7200), 7200) is None
 
 
 def test_steps_of_two_links_send_the_second_ones_segments_again():
@@ -83,6 +87,41 @@ def test_entries_between_candidates_are_expected_to_be_sent_once():
     explained, steps = told(labelled(), text, "180KiB")
     assert "would be sent to the device, once, to keep about 1,406 entries" in explained
     assert any("relationships between candidates" in line for line in steps)
+
+
+def of_many_types():
+    """A hundred types, so that where runs begin takes more than relationships do."""
+    ends = np.random.default_rng(3).integers(0, 20_000, (2, 300_000))
+    names = pa.array([f"T{number}" for number in range(100)])
+    kinds = pa.DictionaryArray.from_arrays(np.arange(300_000, dtype=np.int32) % 100, names)
+    return gpugda.graph(
+        {"id": np.arange(20_000)}, {"source": ends[0], "target": ends[1], "type": kinds}
+    )
+
+
+@pytest.mark.device
+@pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+def test_of_many_types_as_much_is_sent_as_was_expected():
+    data = of_many_types()
+    graph = load(data, None).graph
+    stored = stored_graph(graph)
+    queries = {
+        "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)": False,
+        "MATCH (a)-->(b)-->(c) WHERE a.id < 5000 RETURN b.id, count(*)": False,
+        "MATCH (a)-[:T1|T2]->(b)-[:T4|T5]->(c)-[:T7|T8]->(a) RETURN a.id": True,
+    }
+    for share in (2, 3):
+        limit = stored.nbytes // share
+        assert stored.comes_in_parts(limit)
+        with gpugda.connect(data, memory_limit=limit) as small:
+            for text, is_kept in queries.items():
+                expected = streaming(plan_of(prepare(text), graph, "extend"), stored, limit)
+                assert str(expected) in str(small.explain(text))
+                assert is_kept == (expected.kept is not None)
+                steps = "\n".join(small.run(text, engine="gpu").summary.steps)
+                assert is_kept == ("relationships between candidates" in steps)
+                sent = re.search(r"([\d,]+) bytes were sent", steps).group(1)
+                assert 0.5 < expected.sent_bytes / int(sent.replace(",", "")) < 2, (text, share)
 
 
 def test_the_router_counts_what_is_sent():
