@@ -55,6 +55,7 @@ class KeptQuery:
         steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
             which merged lists there were.
         reduced: What its joins use of a data graph that does not fit, where that may stay.
+        streamed: How often its joins took the graph in segments.
         nbytes: Bytes on the device when they were last counted, see `count_bytes`.
         earlier: What was decided for it on an earlier state of the graph, see `EarlierPlans`.
         known_leaves: See `leaves`; None while they are not known.
@@ -71,6 +72,7 @@ class KeptQuery:
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     reduced: ReducedGraph | None = None
+    streamed: int = 0
     nbytes: int = 0
     earlier: Decided | None = None
     known_leaves: frozenset[int] | None = None

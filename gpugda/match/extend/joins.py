@@ -124,6 +124,7 @@ class Joins:
             if reduced is not None:
                 over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
                 return over.joined(plan, wanted, counting=counting)
+            self.query.streamed += 1
             # Parts are the larger the fewer entries other queries keep.
             self.run.workspace.make_room(self.run.workspace.budget.limit_bytes)
             views = self._views(plan, joins)

@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtendStrategy"]
 
-_SHARE_FOR_KEPT = 1 / 16
-"""Of the memory beside the graph."""
+_SHARE_FOR_KEPT, _SHARE_BESIDE_PARTS = 1 / 16, 1 / 4
+"""Of the memory beside the graph; of that beside parts, for which queries give way."""
 
 
 class _Asked(NamedTuple):
@@ -449,8 +449,8 @@ class ExtendStrategy(Matcher):
             self._earlier.use(query)
             run.workspace.hand_over(*query.arrays())
             query.count_bytes()
-            free = self.limit - self._graph.nbytes
-            self._kept.add(query, int(free * _SHARE_FOR_KEPT))
+            share = _SHARE_FOR_KEPT if run.placement.is_whole else _SHARE_BESIDE_PARTS
+            self._kept.add(query, int((self.limit - self._graph.nbytes) * share))
         if query.candidates is not None:
             graph = query.candidates.arrays.graph
             if isinstance(graph, LateArguments):

@@ -38,6 +38,10 @@ _SHARE = 0.85
 _SHARE_TO_KEEP = 0.25
 """Of all memory, for what stays until the query comes again, or another one needs the room."""
 
+_ASKED_AGAIN = 1
+"""A query that took segments so often comes again: what it keeps then is there the next time. If
+that has no room, it is not tried once more."""
+
 
 def reduced_for(
     run: Run, query: KeptQuery, joins: Sequence[PlanSteps], limits: SegmentLimits, least: int
@@ -53,8 +57,7 @@ def reduced_for(
     """
     candidates, masks = query.candidates, query.masks
     assert candidates is not None
-    leaves = limits.reduces_leaves
-    if not limits.reduces or not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
+    if not limits.reduces or not joins:
         return None
     tests = link_tests(query.bound, candidates, joins, masks.nodes)
     steps = [step for _, steps in joins for step in steps]
@@ -62,6 +65,9 @@ def reduced_for(
     known = query.reduced
     if known is not None and known.tests >= tests and known.numbered >= numbered:
         return replace(known, uploads=None)
+    leaves, again = limits.reduces_leaves, query.streamed == _ASKED_AGAIN
+    if not again and not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
+        return None
     with run.stage("reduce"):
         if known is not None:
             query.reduced = None

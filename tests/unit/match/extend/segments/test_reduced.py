@@ -191,3 +191,22 @@ def test_entries_stay_until_other_queries_need_the_room(context):
         assert report.sent_bytes > 0
     finally:
         strategy.graph.close()
+
+
+@pytest.mark.parametrize("types", [3, 700])
+def test_what_a_small_query_uses_stays_when_it_comes_again(context, types):
+    """Few rows need few segments; with a hundred types and more runs come with entries."""
+    graph = large(types)
+    text = "MATCH (a:L1)-[:R0]->(b)-->(c:L2) WHERE a.id = 1 RETURN b.id, c.id"
+    expected, _ = rows(context, graph, text)
+    strategy = strategy_of(context, graph, 0.4)
+    plan = plan_of(prepare(text), graph, "extend")
+    try:
+        first, second, third = (asked(strategy, plan) for _ in range(3))
+    finally:
+        strategy.graph.close()
+    assert first[0] == second[0] == third[0] == expected
+    assert "segments of up to" in str(list(first[1].steps))
+    assert "relationships between candidates" in str(list(second[1].steps))
+    assert first[1].sent_bytes > 0
+    assert third[1].sent_bytes == 0
