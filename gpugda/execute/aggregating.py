@@ -23,7 +23,7 @@ from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,9 +53,11 @@ class Aggregation:
 
     Args:
         query: With ``aggregating`` set.
+        owners: Of `evaluate_owned`.
     """
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, owners: Container[str] = ()) -> None:
+        self._owners = owners
         self._keys = query.grouping
         self._aggregates = query.aggregates
         self._rows_seen = 0
@@ -139,7 +141,7 @@ class Aggregation:
         # Each key is followed by what tells its NaNs apart.
         keyed: list[Operand] = []
         for expression in expressions:
-            operand = evaluate_owned(expression, environment)
+            operand = evaluate_owned(expression, environment, self._owners)
             if owner_name(expression) is None:
                 refuse_lists(operand)
             if weights is not None and made_apart(expression, operand):

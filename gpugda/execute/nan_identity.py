@@ -31,6 +31,8 @@ from gpugda.expressions.operands import Constant, Operand, as_column
 from gpugda.query import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from numpy.typing import NDArray
 
     from gpugda.expressions.environment import Environment
@@ -48,14 +50,18 @@ __all__ = [
 ]
 
 
-def evaluate_owned(expression: ast.Expression, environment: Environment) -> Operand:
+def evaluate_owned(
+    expression: ast.Expression, environment: Environment, owners: Container[str]
+) -> Operand:
     """As `evaluate_operand`; each NaN says whose property it is, or which row has made it.
 
-    One of which neither is known says nothing.
+    One of which neither is known says nothing. So does the property of what may be in several rows:
+    Neo4j makes a NaN for each row where its plan reads the property late, one where it does early.
 
     Args:
         expression: What is projected or grouped by.
         environment: Whose rows these are.
+        owners: Names of nodes and relationships of which no two rows hold the same.
     """
     operand = evaluate_operand(expression, environment)
     if isinstance(expression, ast.Variable):
@@ -69,15 +75,17 @@ def evaluate_owned(expression: ast.Expression, environment: Environment) -> Oper
     rows = nan_rows(operand)
     if rows is None:
         return operand
-    return with_digits(operand, rows, _numbers(expression, environment))
+    return with_digits(operand, rows, _numbers(expression, environment, owners))
 
 
-def _numbers(expression: ast.Expression, environment: Environment) -> NDArray[np.int64]:
+def _numbers(
+    expression: ast.Expression, environment: Environment, owners: Container[str]
+) -> NDArray[np.int64]:
     """What the NaN of each row says: 0 where it is not known whose it is."""
     name = owner_name(expression)
     if name is None and is_made(expression, environment):
         return numbers_of_rows(environment.row_count)
-    owner = None if name is None else environment.variables.get(name)
+    owner = environment.variables.get(name) if name is not None and name in owners else None
     if owner is None or owner.kind not in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
         return np.zeros(environment.row_count, dtype=np.int64)
     numbers = owner.values.astype(np.int64) + 1
@@ -155,8 +163,11 @@ def row_identity(operand: Operand) -> Operand:
         rows &= operand.valid
     digits = digits_of(operand)
     if (rows & (digits == 0)).any():
-        message = "groups and DISTINCT by a NaN that came through an expression are not answered"
-        raise UnsupportedQueryError(f"{message} here", construct="grouping by NaN")
+        message = (
+            "groups and DISTINCT by a NaN that came through an expression, or is a property of what"
+            " several rows hold, are not answered here"
+        )
+        raise UnsupportedQueryError(message, construct="grouping by NaN")
     return Column(ColumnKind.INTEGER, np.where(rows, digits, 0))
 
 

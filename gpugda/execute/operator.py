@@ -25,10 +25,16 @@ class Operator(ABC):
     Attributes:
         children: The operators whose rows it takes.
         columns: Names of the columns that it gives, in order.
+        adds_no_rows: Is each row that it gives one of its only child's, and no two the same one?
     """
 
     children: tuple[Operator, ...] = ()
     columns: tuple[str, ...] = ()
+    adds_no_rows = False
+
+    def once_each(self) -> frozenset[str]:
+        """Nodes and relationships of which surely no two rows hold the same, by name."""
+        return self.children[0].once_each() if self.adds_no_rows else frozenset()
 
     def expected_rows(self) -> float | None:
         """Rows that it is expected to give; None where nobody knows."""

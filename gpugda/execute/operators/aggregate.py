@@ -71,6 +71,7 @@ class Aggregate(Operator):
         self.keys = keys
         self.aggregates = aggregates
         self.always = always
+        self._owners = child.once_each()
         self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
         self._is_number = always and not keys and len(aggregates) > 0
         self._is_number &= all(counts_unread(each, child.columns) for each in aggregates)
@@ -104,14 +105,14 @@ class Aggregate(Operator):
         for batch, is_only in whether_only(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
-                aggregation = Aggregation(self._query(carried, context))
+                aggregation = Aggregation(self._query(carried, context), self._owners)
             apart = batch.distinct and self._named.issuperset(batch.columns)
             once = {place: same for place, same in self._counted_once(batch) if is_only or not same}
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
             carried = () if context.argument is None else tuple(context.argument.carried)
-            aggregation = Aggregation(self._query(carried, context))
+            aggregation = Aggregation(self._query(carried, context), self._owners)
         groups = aggregation.finish()
         count = len(self.keys)
         owners = dict(zip(carried, groups.keys[count:], strict=True))
@@ -175,13 +176,13 @@ class Aggregate(Operator):
         environment = context.environment(batch)
         columns: list[Operand] = []
         for key in (*self.keys, *(ast.Variable(Span(0, 0), name) for name in carried)):
-            operand = evaluate_owned(key, environment)
+            operand = evaluate_owned(key, environment, self._owners)
             if owner_name(key) is None:
                 refuse_lists(operand)
             columns += [operand, row_identity(operand)]
         for each in self.aggregates:
             arguments = arguments_of(each)
-            columns += [evaluate_owned(argument, environment) for argument in arguments]
+            columns += [evaluate_owned(one, environment, self._owners) for one in arguments]
             once = isinstance(each, ast.FunctionCall) and each.distinct
             if once and owner_name(arguments[0]) is None:
                 refuse_lists(columns[-len(arguments)])
@@ -245,8 +246,7 @@ class Aggregate(Operator):
                 made.append(Constant(0))
                 continue
             further = [Constant(None)] * (len(each.arguments) - 1)  # no value looks at them
-            name = each.name.lower()
-            made.append(aggregate(name, none, further, groups, 1, distinct=each.distinct))
+            made.append(aggregate(each.name.lower(), none, further, groups, 1, distinct=False))
         return made
 
     def _of_nothing(self, found: Batch, owner: str, context: ExecutionContext) -> Iterator[Batch]:
@@ -291,8 +291,8 @@ class Aggregate(Operator):
     def describe(self) -> str:
         """With keys and aggregates."""
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
-        by = ", ".join(map(text_of, self.keys))
-        return f"aggregate {made}" + (f" by {by}" if by else "")
+        by = f" by {', '.join(map(text_of, self.keys))}" if self.keys else ""
+        return f"aggregate {made}{by}"
 
 
 def _numbers(column: Operand, row_count: int) -> NDArray[np.int64]:

@@ -38,6 +38,8 @@ class Distinct(Operator):
         bounds: What is taken of the rows, where that is known: then none waits for others.
     """
 
+    adds_no_rows = True
+
     def __init__(self, child: Operator, bounds: RowBounds | None = None) -> None:
         self.children = (child,)
         self.columns = child.columns
@@ -63,6 +65,10 @@ class Distinct(Operator):
                 waiting, count = [], 0
         if waiting:
             yield seen.new(waiting)
+
+    def once_each(self) -> frozenset[str]:
+        """As of its input, and the only column that there is."""
+        return super().once_each().union(self.columns if len(self.columns) == 1 else ())
 
     def _stored(self) -> frozenset[str]:
         """The columns that are properties as they are stored."""

@@ -24,6 +24,8 @@ __all__ = ["Filter", "kept_rows"]
 class Filter(Operator):
     """The rows for which all predicates hold."""
 
+    adds_no_rows = True
+
     def __init__(self, child: Operator, predicates: tuple[Expression, ...]) -> None:
         self.children = (child,)
         self.columns = child.columns

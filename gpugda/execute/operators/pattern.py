@@ -39,6 +39,21 @@ class PatternOperator(Operator):
     def need(self, bound: BoundQuery) -> Need:
         """What is asked of the strategy, with these conditions left for the rows."""
 
+    def once_each(self) -> frozenset[str]:
+        """The node or the directed relationship that is all of the pattern, where no row is given.
+
+        Of nodes that a relationship joins the same may be in several rows.
+        """
+        graph = self.query.graph
+        parts = (len(graph.nodes), len(graph.relationships))
+        if self.children or parts not in ((1, 0), (2, 1)):
+            return frozenset()
+        return frozenset(
+            each.name
+            for each in graph.relationships or graph.nodes
+            if getattr(each, "directed", True)
+        )
+
     def expected_rows(self) -> float | None:
         """Embeddings by the plan that was made last; rows that join them come on top."""
         return None if self._plan is None else estimate(self._plan[2]).rows

@@ -46,8 +46,9 @@ class Project(Operator):
         self.hidden = hidden
         own = tuple(item.name for item in items)
         before = tuple(n for n in child.columns if n not in own) if keeps else ()
-        expressions = (item.expression for item in items)
-        self._named = {each.name for each in expressions if isinstance(each, Variable)}
+        self._passed = {i.name: i.expression for i in items if isinstance(i.expression, Variable)}
+        self._named = {each.name for each in self._passed.values()}
+        self._owners = child.once_each()
         self.columns = (*before, *own)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -65,7 +66,18 @@ class Project(Operator):
 
     def _made(self, batch: Batch, context: ExecutionContext) -> dict[str, Operand]:
         environment = context.environment(batch)
-        return {item.name: evaluate_owned(item.expression, environment) for item in self.items}
+        return {
+            item.name: evaluate_owned(item.expression, environment, self._owners)
+            for item in self.items
+        }
+
+    def once_each(self) -> frozenset[str]:
+        """Of its input, by the names that they have now."""
+        kept = (
+            {name: name for name in self._owners.intersection(self.columns)} if self.keeps else {}
+        )
+        kept |= {name: each.name for name, each in self._passed.items()}
+        return frozenset(name for name, before in kept.items() if before in self._owners)
 
     def _tells_rows(self, made: dict[str, Operand]) -> bool:
         """Does a row make a NaN? Each row's is another, also where a row stands for several."""

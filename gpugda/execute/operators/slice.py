@@ -28,6 +28,8 @@ __all__ = ["Slice"]
 class Slice(Operator):
     """Some of the rows, in their order; within a subquery for each outer row by itself."""
 
+    adds_no_rows = True
+
     def __init__(self, child: Operator, bounds: RowBounds) -> None:
         self.children = (child,)
         self.columns = child.columns

@@ -36,6 +36,8 @@ class Sort(Operator):
         outputs: Number of the columns that keys may name.
     """
 
+    adds_no_rows = True
+
     def __init__(
         self, child: Operator, keys: tuple[SortKey, ...], bounds: RowBounds | None = None
     ) -> None:

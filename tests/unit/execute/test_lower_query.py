@@ -161,7 +161,9 @@ def _counts(value):
 
 @st.composite
 def _graphs(draw):
-    one = {key: st.sampled_from([None, *known]) for key, known in KINDS.items()}
+    # A NaN of a node in several rows is refused, as `test_nan_identity.py` tells.
+    numbers = {key: [each for each in known if each == each] for key, known in KINDS.items()}
+    one = {key: st.sampled_from([None, *known]) for key, known in numbers.items()}
     nodes = draw(st.lists(st.fixed_dictionaries(one), min_size=1, max_size=4))
     return make_graph([("A" if place % 2 else "A:B", each) for place, each in enumerate(nodes)])
 
@@ -324,7 +326,10 @@ def test_one_row_without_keys_and_none_with():
 def test_nan_is_the_same_as_long_as_the_node_is():
     graph = make_graph([("", {"x": NAN}), ("", {"x": NAN})])
     asked = query([("x", prop("n", "x"))], nodes=("n", "m"), distinct=True)
-    assert len(answer(asked, graph, [(0, 0), (0, 1), (1, 0), (1, 1)], 2)) == 2
+    with pytest.raises(UnsupportedQueryError, match="NaN"):
+        answer(asked, graph, [(0, 0), (0, 1), (1, 0), (1, 1)], 2)
+    alone = query([("x", prop("n", "x"))], nodes=("n",), distinct=True)
+    assert len(answer(alone, graph, [(0,), (1,)], 1)) == 2
     constant = query([("x", param("nan"))], distinct=True)
     given = GivenEmbeddings([[(0,), (1,), (1,)]])
     assert projected(constant, graph, given, {"nan": NAN}).row_count == 1

@@ -101,7 +101,7 @@ QUERIES = [
     "MATCH (a)-->(b)-->(c) RETURN c.k, sum(c.h), count(*), sum(DISTINCT c.h)",
     "MATCH (a) OPTIONAL MATCH (a)-->()-->(c) RETURN a.k, sum(a.h), count(*)",
     "MATCH (a)-->()-->(c) WITH sum(a.k) AS s MATCH ()-->(d) RETURN s, sum(d.h)",
-    "MATCH ()-->()-->(c) RETURN c.n AS n, sum(c.k)",
+    "MATCH (c) WITH c, c.n AS n MATCH ()-->()-->(c) RETURN n, sum(c.k)",
     "MATCH ()-->()-->(c) RETURN c.n * 2 AS n, sum(c.k)",
     "MATCH (a)-->()-->(c) RETURN sum(DISTINCT a.n * 1), max(a.k)",
     "MATCH (a)-->()-->(c) WHERE a.k > 99 RETURN sum(a.k), avg(a.h), min(a.k), count(*)",

@@ -301,7 +301,7 @@ def some_graph(seed=8, relationships=24):
     ends = random.integers(0, 7, (2, relationships))
     kinds = np.array(["R", "R", "S"], dtype=object)
     labels = [["A"], ["B"], ["A", "B"], ["B"], ["A"], [], []]
-    values = [1.0, 2, math.nan, 2.0, None, 1, math.nan]
+    values = [1.0, 2, 2.5, 2.0, None, 1, -0.5]
     return gpugda.graph(
         {"id": np.arange(7), "p": values, "labels": labels},
         {
