@@ -1,4 +1,4 @@
-# demo: the main job on an embedded graph; test: what a change needs, in minutes; test-all: every test; check: style, types, layers; bench: speed, answers checked.
+# demo: the main job on an embedded graph; test: what a change needs, in minutes; test-all: every test; check: style, types, layers; bench: speed, answers checked (GPUGDA_BENCH=full: peers on all graphs).
 # docs: the documentation's site in build/docs, every warning an error.
 # plugin: the jar for Neo4j, which a wheel then holds; test-plugin: its own tests. Both need Maven and a JDK of 17 or later.
 PYTHON ?= python3
