@@ -60,20 +60,22 @@ class Effort:
         patience: Seconds of one engine on one query after which it is not asked again.
         seconds: What a run of a peer may take, where that is more than ``times`` what gpugda took.
         times: See ``seconds``.
+        oracle: Seconds of a processor for a count that nobody confirms.
     """
 
     runs: int
     patience: float
     seconds: float
     times: float
+    oracle: float
 
     def limit(self, most: float, mine: Figures) -> float:
         """For a run of a peer, by what gpugda took."""
         return min(most, max(self.seconds, self.times * max(mine.seconds)))
 
 
-FULL = Effort(7, 2.0, math.inf, math.inf)
-SHORT = Effort(2, 0.5, 1.0, GOAL)
+FULL = Effort(7, 2.0, math.inf, math.inf, 60.0)
+SHORT = Effort(2, 0.5, 1.0, GOAL, 20.0)
 SHORT_GRAPHS = (
     *("wiki-Vote", "email-Enron", "wiki-Vote labelled", "wiki-Vote undirected"),
     *("WordNet", *KNOWLEDGE),
@@ -207,7 +209,10 @@ def measure(
     opinions = dict(row.figures)
     if (known := star_count(motif, children[0].graph)) is not None:
         opinions["formula"] = Figures(counts={known})
-    if unsettled(opinions) and (known := oracle_count(motif, children[0].graph)) is not None:
+    if (
+        unsettled(opinions)
+        and (known := oracle_count(motif, children[0].graph, effort.oracle)) is not None
+    ):
         opinions["oracle"] = Figures(counts={known})
     if alone(opinions):
         opinions[judge.name] = Figures()
