@@ -46,8 +46,6 @@ class DeviceProfile:
         compiles_apart: Do other processes compile its kernels side by side, as its driver does not?
         sorted_from: From so many relationships on it sorts them when a data graph is built; None
             for never.
-        ranks_runs: Does it find the run of a type in a long row by the table of ranks in `csr.h`?
-            Else it searches the row.
         staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
             cannot have that memory.
         pooled_bytes: Of arrays that one run leaves for the next, at most, and at most a part of the
@@ -76,7 +74,6 @@ class DeviceProfile:
     hub_share: float = 0.125
     compiles_apart: bool = False
     sorted_from: int | None = None
-    ranks_runs: bool = False
     staging_bytes: int = 1 << 22
     pooled_bytes: int = 1 << 28
     page_locked_bytes: int = 0
@@ -116,7 +113,6 @@ GPU = DeviceProfile(
     thresholds=thresholds.GPU,
     compiles_apart=True,
     sorted_from=1 << 22,
-    ranks_runs=True,
     pooled_bytes=1 << 33,
     page_locked_bytes=1 << 35,
 )

@@ -82,7 +82,7 @@ _ON_DEMAND = (
 """Files begin so that only strategies need which are asked for by name, or graphs in segments."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
-GRAPH = "b" * 12
+GRAPH = "b" * 10
 """Parameters of a kernel that reads the data graph, see ``csr.h``."""
 
 

@@ -2,8 +2,8 @@
 
 As a test: `make bench`. By hand: python tests/benchmarks/test_adjacency.py [--device DEVICE]
 
-    directory      ours: two loads, ranks of long rows by exclusive or of three slots; on a CPU a search
-    binary search  types of a row searched: one load more per halving
+    directory      ours: a long row is halved until 16 runs are left, then types and starts are read together
+    binary search  types of a row halved to the end, then the run's start
     dense          a CSR per type: one load, (nodes + 1) offsets for each type
     pcsr           GSI's (Zeng et al., ICDE 2020, section V): a hashed group of 16 pairs per run
 
@@ -49,7 +49,7 @@ TEXT = """
 #define LOOKUP uint extra, ulong count, global const uint *nodes, global const uint *wanted, global uint2 *found
 
 kernel void directory(ARGUMENTS, LOOKUP) {
-    const Csr csr = {first, starts, second, types, starts};
+    const Csr csr = {starts, second, types, starts};
     FOR_EACH(i, count) found[i] = run_of_type(&csr, nodes[i], wanted[i]);
 }
 
@@ -106,11 +106,11 @@ def make_graph(type_count, seed=1):
     return build_data_graph(GraphBatches([everyone], [batch]))
 
 
-def layouts(csr, type_count, *, with_ranks):
+def layouts(csr, type_count):
     """Name, arrays and the extra number of each layout; bytes without the neighbours."""
-    ours = csr_arrays(csr, type_count, with_ranks=with_ranks)
+    _, *ours = csr_arrays(csr, type_count)
     plain = (None, csr.run_offsets, csr.run_types, csr.run_starts)
-    yield "directory", (ours.run_ranks, ours.run_offsets, ours.run_types, ours.run_starts), 0
+    yield "directory", (None, *ours), 0
     yield "binary_search", plain, 0
     if type_count <= 50:
         yield "dense", (None, None, None, _dense(csr, type_count)), csr.node_count
@@ -177,8 +177,7 @@ def measure(context, type_count):
         asked = [workspace.upload(each.astype(np.uint32)) for each in (nodes, types)]
         found = workspace.allocate(2 * LOOKUPS, np.uint32)
         calls, sizes = {}, {}
-        with_ranks = context.profile.ranks_runs
-        for name, arrays, extra in layouts(csr, type_count, with_ranks=with_ranks):
+        for name, arrays, extra in layouts(csr, type_count):
             kernel = get_kernel(context, "layouts.cl", name, f"{PARAMETERS[:-1]}bbb")
             uploaded = [None if each is None else workspace.upload(each) for each in arrays]
             calls[name] = partial(kernel, LOOKUPS, *uploaded, extra, LOOKUPS, *asked, found)

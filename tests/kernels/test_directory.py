@@ -117,8 +117,8 @@ def test_bytes_on_the_device(context, type_count):
     device_graph = DeviceGraph(context, graph)
     device_graph.csr_arguments(MemoryBudget(1 << 40))
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
-    few = 1024  # one more in each array of offsets, and the spare slots of a small table
-    assert device_graph.nbytes <= 12 * 300_000 + 8 * runs + 8 * 20_000 + few
+    one_more = 4 * 4  # in each array of offsets
+    assert device_graph.nbytes <= 12 * 300_000 + 6 * runs + 8 * 20_000 + one_more
 
 
 def test_bytes_where_every_row_has_many_types(context):
@@ -131,4 +131,4 @@ def test_bytes_where_every_row_has_many_types(context):
     device_graph.csr_arguments(MemoryBudget(1 << 40))
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
     assert len(graph.outgoing.run_types) == nodes * type_count
-    assert device_graph.nbytes <= 12 * len(starts) + 8 * runs + 8 * nodes + 1024
+    assert device_graph.nbytes <= 12 * len(starts) + 6 * runs + 8 * nodes + 4 * 4

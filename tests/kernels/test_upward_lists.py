@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.directory import RUN_STARTS
 from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.launch.upward_lists import EntryChunk, UpwardKernels, UpwardSource
 from gpugda.device.memory.arrays import MemoryBudget
@@ -46,7 +47,7 @@ def test_lists_of_any_multigraph(context, data, chunk, kind):
     total, lists = graph.relationship_count, 2 * count
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
         _, ranks = RankedKernels(context).ranks(workspace, directory, kind, count, 2 * total)
-        runs = directory[4].count - 1
+        runs = directory[RUN_STARTS].count - 1
         source = UpwardSource(directory, kind, count, runs, ranks)
         entries = workspace.upload(graph.outgoing.neighbours)
         chunks = [

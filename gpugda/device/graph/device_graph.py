@@ -15,7 +15,16 @@ import numpy as np
 
 from gpugda.config import machine_bytes
 from gpugda.data.patches.patched import whole
-from gpugda.device.graph.directory import csr_arrays, run_starts
+from gpugda.device.graph.directory import (
+    CSR_ARRAYS,
+    GRAPH_ARGUMENTS,
+    NEIGHBOURS,
+    RUN_OFFSETS,
+    RUN_STARTS,
+    RUN_TYPES,
+    csr_arrays,
+    run_starts,
+)
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
 from gpugda.device.graph.sharing import LateArray, Rows, made_of_late, taken_over, what_is_held
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
@@ -37,7 +46,6 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
-    from gpugda.device.graph.directory import CsrArrays
     from gpugda.device.launch.hub_bitmaps import HubBitmaps
     from gpugda.device.launch.query_words import Degree
 
@@ -47,12 +55,12 @@ ANY_LABEL = -1
 """Stands for a label id: the nodes that have at least one label."""
 
 _NO_LIMIT = 1 << 62
-_CSR_ARRAYS = range(6)
+_ARRAYS = range(CSR_ARRAYS + 1)
 """Of one direction: those of ``csr.h``, and the relationship indexes."""
-_DIRECTORY = (0, 2, 3, 4)
+_DIRECTORY = (RUN_OFFSETS, RUN_TYPES, RUN_STARTS)
 """Those of them that say where runs begin."""
-_ENTRIES, _NUMBERS = 1, 5
-_OFFSETS = (2,)
+_NUMBERS = CSR_ARRAYS
+_OFFSETS = (RUN_OFFSETS,)
 """Those of them that say which runs a node has."""
 _DIRECTIONS = ("outgoing", "incoming")
 _PAGE_LOCKED_PART = 4
@@ -94,7 +102,6 @@ class DeviceGraph:
         self.pool = ArrayPool(min(context.profile.pooled_bytes, memory // _POOLED_PART))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[tuple[str, int], DeviceArray | None] = {}
-        self._made: dict[str, CsrArrays] = {}
         self._hubs: HubBitmaps | None = None
         self._bitmaps: NodeBitmaps = NodeBitmaps(
             context,
@@ -168,7 +175,7 @@ class DeviceGraph:
         Raises:
             MemoryLimitError: They fit the budget or the device no more.
         """
-        return self._arguments(budget, _CSR_ARRAYS, needed=needed)
+        return self._arguments(budget, _ARRAYS, needed=needed)
 
     def directory_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """As `csr_arguments`, without the entries: kernels may ask for lengths alone.
@@ -188,9 +195,9 @@ class DeviceGraph:
 
     def _arguments(self, budget: MemoryBudget, places: Sequence[int], *, needed: bool) -> list[Any]:
         if not needed:
-            return [None] * 12
+            return [None] * GRAPH_ARGUMENTS
         outgoing, incoming = (self._csr(name, budget, places) for name in _DIRECTIONS)
-        return [*outgoing[:5], *incoming, None]
+        return [*outgoing[:CSR_ARRAYS], *incoming, None]
 
     def part_arguments(
         self, budget: MemoryBudget, *, outgoing: bool, incoming: bool, numbers: bool
@@ -207,13 +214,13 @@ class DeviceGraph:
             MemoryLimitError: They fit the budget or the device no more.
         """
         places = (
-            [*_DIRECTORY, *[_ENTRIES] * outgoing],
-            [*_DIRECTORY, *[_ENTRIES] * incoming, *[_NUMBERS] * numbers],
+            [*_DIRECTORY, *[NEIGHBOURS] * outgoing],
+            [*_DIRECTORY, *[NEIGHBOURS] * incoming, *[_NUMBERS] * numbers],
         )
         found = [
             self._csr(name, budget, some) for name, some in zip(_DIRECTIONS, places, strict=True)
         ]
-        return [*found[0][:5], *found[1], None]
+        return [*found[0][:CSR_ARRAYS], *found[1], None]
 
     def free_entries(self, *, directory: bool = False) -> bool:
         """Takes the entries from the device, and bitmaps of them; False where others use them.
@@ -245,7 +252,7 @@ class DeviceGraph:
             MemoryLimitError: The relationships fit the budget or the device no more.
         """
         if self._hubs is None:
-            arrays = [self._csr(name, budget, _CSR_ARRAYS) for name in _DIRECTIONS]
+            arrays = [self._csr(name, budget, _ARRAYS) for name in _DIRECTIONS]
             starts = [self.starts_of(name) for name in _DIRECTIONS]
             most = int(budget.remaining * self.context.profile.hub_share)
             before = self._workspace.budget.used
@@ -330,7 +337,7 @@ class DeviceGraph:
         """Those arrays of a direction, None for the others."""
         missing = [place for place in places if (name, place) not in self._csrs]
         if missing:
-            host, what = self._host(name, missing), f"{name} relationships"
+            host, what = self._host(name), f"{name} relationships"
             uploaded: dict[tuple[str, int], DeviceArray | None] = {}
             try:
                 for place in missing:
@@ -345,21 +352,12 @@ class DeviceGraph:
                 raise
             taken = {(name, place): self._shared.get((name, place)) for place in missing}
             self._csrs.update(taken | uploaded)
-            if all((name, place) in self._csrs for place in _CSR_ARRAYS):
-                self._made.pop(name, None)
-        return [self._csrs[name, each] if each in places else None for each in _CSR_ARRAYS]
+        return [self._csrs[name, each] if each in places else None for each in _ARRAYS]
 
-    def _host(self, name: str, places: Sequence[int]) -> list[Any]:
-        """What the arrays of a direction are made of; of others than those asked for, perhaps."""
-        csr, types = self.direction(name), len(self.graph.types)
-        made = self._made.get(name)
-        if made is None:
-            with_ranks = 0 in places and (name, 0) not in self._shared
-            with_ranks = with_ranks and self.context.profile.ranks_runs
-            made = csr_arrays(csr, types, with_ranks=with_ranks)
-            if 0 in places:
-                self._made[name] = made
-        return [*made.all(), csr.parts.relationship_indexes]
+    def _host(self, name: str) -> list[Any]:
+        """What the arrays of a direction are made of."""
+        csr = self.direction(name)
+        return [*csr_arrays(csr, len(self.graph.types)), csr.parts.relationship_indexes]
 
     def direction(self, name: str) -> Csr:
         """The rows ``outgoing`` or ``incoming`` on the host."""
@@ -414,7 +412,6 @@ class DeviceGraph:
                 spare.free()
             self._spare = []
             self._csrs.clear()
-            self._made.clear()
             self._shared.clear()
             self._late.clear()
             self._hubs = None

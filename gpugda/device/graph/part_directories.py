@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from gpugda.device.graph.directory import RUN_OFFSETS, RUN_STARTS, RUN_TYPES
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Directory", "PartDirectory", "Region", "WholeDirectory"]
 
 _FIRST = 0
-_OFFSETS, _TYPES, _STARTS = 2, 3, 4
-"""Places of arrays among those of a direction in ``GRAPH_PARAMETERS``."""
 _START_BYTES = 4
 _NOTHING = np.zeros(5, dtype=np.uint32)
 """A range without runs and entries."""
@@ -95,7 +94,7 @@ class WholeDirectory:
     def __init__(self, workspace: Workspace, kernels: SegmentKernels, starts: DeviceArray) -> None:
         self._workspace, self._kernels, self._starts = workspace, kernels, starts
         self._shifted = workspace.allocate(starts.count, np.uint32, "starts of runs")
-        self.arguments = {_STARTS: self._shifted}
+        self.arguments = {RUN_STARTS: self._shifted}
 
     @staticmethod
     def nbytes(starts: int) -> int:
@@ -145,7 +144,11 @@ class PartDirectory:
         self._shifted = workspace.allocate(offsets.count, np.uint32, "runs of nodes")
         self._types = workspace.allocate(count, csr.run_types.dtype, "types of runs")
         self._starts = workspace.allocate(count, np.uint32, "starts of runs")
-        self.arguments = {_OFFSETS: self._shifted, _TYPES: self._types, _STARTS: self._starts}
+        self.arguments = {
+            RUN_OFFSETS: self._shifted,
+            RUN_TYPES: self._types,
+            RUN_STARTS: self._starts,
+        }
 
     @staticmethod
     def nbytes(csr: Csr, regions: int, most_runs: int) -> int:

@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gpugda.device.graph.directory import (
+    NEIGHBOURS,
+    RUN_OFFSETS,
+    RUN_STARTS,
+    arrays_of,
+    numbers_of,
+)
 from gpugda.device.graph.part_directories import PartDirectory, Region, WholeDirectory
 from gpugda.device.graph.segments import Part, most_runs, ranges_of
 from gpugda.device.launch.segments import SegmentKernels
@@ -71,7 +78,7 @@ class _Direction:
         if knows_relationships:
             self.relationships = workspace.allocate(max(1, size), np.uint32, "segments")
         self.directory: Directory
-        starts, offsets = directory[4], directory[2]
+        starts, offsets = directory[RUN_STARTS], directory[RUN_OFFSETS]
         if starts is not None:
             self.directory = WholeDirectory(workspace, self._kernels, starts)
         else:
@@ -229,20 +236,20 @@ class SegmentViews:
         self.arguments = placement.arguments(workspace.budget)
         self._directions: dict[str, _Direction] = {}
         for name in directions:
-            first = 5 * _NAMES.index(name)
+            own = arrays_of(_NAMES.index(name))
             made = _Direction(
                 workspace,
                 graph,
                 name,
                 segments,
-                self.arguments[first : first + 5],
+                self.arguments[own],
                 knows_relationships=knows_relationships,
                 places=MOST_PLACES if places is None else places[name],
             )
-            self.arguments[first + 1] = made.neighbours
+            self.arguments[own.start + NEIGHBOURS] = made.neighbours
             for place, array in made.directory.arguments.items():
-                self.arguments[first + place] = array
-            self.arguments[11 - _NAMES.index(name)] = made.relationships
+                self.arguments[own.start + place] = array
+            self.arguments[numbers_of(_NAMES.index(name))] = made.relationships
             self._directions[name] = made
         self._now: Wanted | None = None
 

@@ -28,10 +28,6 @@ __all__ = [
 ]
 
 
-_RANK_BYTES = 1
-"""Of a run in the table of ranks, about; of long rows with very many types it is more."""
-
-
 class Part(NamedTuple):
     """What is loaded at once of one direction: a segment, or a piece of a row that is longer."""
 
@@ -190,12 +186,12 @@ def directory_bytes(graph: DataGraph) -> int:
     for csr in (graph.outgoing, graph.incoming):
         parts = csr.parts
         runs, kind = len(parts.run_types), parts.run_types.dtype.itemsize
-        total += 4 * len(parts.run_offsets) + (kind + 2 * 4 + _RANK_BYTES) * runs
+        total += 4 * len(parts.run_offsets) + (kind + 2 * 4) * runs
     return total
 
 
 def whole_bytes(graph: DataGraph) -> int:
-    """What all rows of both directions take on a device, without tables of ranks.
+    """What all rows of both directions take on a device.
 
     By the lengths of the arrays: none is made whole for that.
     """

@@ -64,7 +64,7 @@ def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: R
         before, after = (_host_arrays(each, name)[place] for each in (older, graph))
         if all(map(operator.is_, before, after)):
             found.made[name, place] = None if array is None else workspace.adopt(array.shared())
-        elif place and array is not None and before[1:] == after[1:]:
+        elif array is not None and before[1:] == after[1:]:
             _take_late(workspace, LateArray(before[0], array), after[0], (name, place), found)
     for (name, place), late in rows.late.items():
         after = _host_arrays(graph, name)[place]
@@ -134,7 +134,6 @@ def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:
     is_one_type = len(graph.types) <= 1
     starts = csr.row_offsets if is_one_type else csr.run_starts
     return [
-        (csr.run_offsets, csr.run_types, is_one_type),
         (csr.neighbours,),
         (csr.run_offsets, is_one_type),
         (csr.run_types, is_one_type),

@@ -126,7 +126,7 @@ def _bitmaps(
     try:
         workspace.fill(bits, 0)
         first = 0
-        for found, (_, neighbours, _, _, begins, *_) in zip(runs, arrays, strict=True):
+        for found, (neighbours, _, _, begins, *_) in zip(runs, arrays, strict=True):
             if len(found):
                 listed = workspace.upload(found, "long lists")
                 groups, numbers = min(len(found), most_groups), (len(found), first, words)

@@ -57,7 +57,7 @@ class MergedLists(NamedTuple):
     @property
     def csr(self) -> tuple[Any, ...]:
         """The arrays of one direction, as ``csr.h`` has them: a graph of one type."""
-        return (None, self.neighbours, None, None, self.device_starts)
+        return (self.neighbours, None, None, self.device_starts)
 
     @property
     def nbytes(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.device.graph.directory import arrays_of
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
 from gpugda.device.launch.merged_lists import ListKind, MergeKernels
 from gpugda.errors import MemoryLimitError
@@ -139,7 +140,7 @@ def graph_arguments(run: Run, lists: Mapping[ListKind, MergedLists], places: Pla
     found = run.graph.csr_arguments(run.workspace.budget)
     for place, source in enumerate(places):
         if isinstance(source, ListKind):
-            found[5 * place : 5 * place + 5] = lists[source].csr
+            found[arrays_of(place)] = lists[source].csr
     return found
 
 
@@ -166,7 +167,7 @@ def _hubs(run: Run, lists: Mapping[ListKind, MergedLists], places: Places) -> Hu
     return make_hub_bitmaps(
         workspace,
         [_starts(run, lists, each) for each in places],
-        [arguments[:5], arguments[5:10]],
+        [arguments[arrays_of(0)], arguments[arrays_of(1)]],
         run.graph.words,
         int(workspace.available * run.graph.context.profile.hub_share),
     )

@@ -46,7 +46,7 @@ def test_kernels_are_kept(context):
 def test_headers_are_put_in_their_places_once():
     text = kernel_text("candidate_filter.cl")
     assert "#include" not in text
-    assert text.count("typedef struct {\n    global const uint *run_ranks;") == 1
+    assert text.count("typedef struct {\n    global const uint *neighbours;") == 1
 
 
 def test_kernel_that_does_not_build(context, monkeypatch):

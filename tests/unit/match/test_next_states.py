@@ -13,6 +13,7 @@ from gpugda.data.certain_facts import keeps_facts
 from gpugda.data.columns import to_values
 from gpugda.data.increments.apply import applied
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.directory import arrays_of, numbers_of
 from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.launch.candidate_filter import FilterArrays
 from gpugda.device.memory.buffers import MemoryBudget
@@ -256,10 +257,10 @@ def test_which_arguments_are_made(context, late):
     for outgoing, incoming, numbers in itertools.product((False, True), repeat=3):
         some = arrays.looking_at(outgoing=outgoing, incoming=incoming, numbers=numbers).graph
         there = [each is not None for each in some]
-        assert there[1] == (outgoing or not late)
-        assert there[6] == (incoming or not late)
-        assert there[10] == ((incoming and numbers) or not late)
-        assert all(there[each] for each in (2, 3, 4, 7, 8, 9))
+        out, back = there[arrays_of(0)], there[arrays_of(1)]
+        assert out == [outgoing or not late, True, True, True]
+        assert back == [incoming or not late, True, True, True]
+        assert there[numbers_of(1)] == ((incoming and numbers) or not late)
     assert [each is None for each in arrays.graph] == [
         each is None for each in copy.csr_arguments(budget)
     ]

@@ -67,7 +67,7 @@ def directory_of(
         kernels: Of the device.
         arguments: What the device knows of the direction, of ``GRAPH_PARAMETERS``.
     """
-    _, _, offsets, types, all_starts = arguments
+    _, offsets, types, all_starts = arguments
     if all_starts is None:
         return ComingRuns(run, csr, offsets)
     runs = Runs(all_starts, len(starts) - 1, offsets, types, csr.node_count)

@@ -10,7 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.directory import run_starts
+from gpugda.device.graph.directory import (
+    NEIGHBOURS,
+    RUN_OFFSETS,
+    RUN_STARTS,
+    RUN_TYPES,
+    arrays_of,
+    numbers_of,
+    run_starts,
+)
 from gpugda.device.launch.kept_entries import MOST_TESTS
 from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
@@ -113,15 +121,16 @@ def _reduced_graph(
     for place, name in enumerate(_NAMES):
         if name not in expected:
             continue
-        direction = Reducer(run, candidates, name, arguments[5 * place :][:5], numbered=numbered)
+        direction = Reducer(run, candidates, name, arguments[arrays_of(place)], numbered=numbered)
         found = direction.run(by_name[name], expected[name])
         if found is None:
             workspace.release(*arrays)
             return None
-        made[5 * place + 1], made[5 * place + 4] = found.neighbours, found.starts
+        first = arrays_of(place).start
+        made[first + NEIGHBOURS], made[first + RUN_STARTS] = found.neighbours, found.starts
         if found.offsets is not None:
-            made[5 * place + 2], made[5 * place + 3] = found.offsets, found.types
-        made[11 - place] = found.numbers
+            made[first + RUN_OFFSETS], made[first + RUN_TYPES] = found.offsets, found.types
+        made[numbers_of(place)] = found.numbers
         arrays += found.arrays()
         kept += found.total
     looked_at = run.graph.graph.relationship_count * len(expected)

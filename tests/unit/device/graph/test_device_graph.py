@@ -7,6 +7,7 @@ import pytest
 from graphs import make_graph
 
 from gpugda.device.graph.device_graph import ANY_LABEL, DeviceGraph
+from gpugda.device.graph.directory import GRAPH_ARGUMENTS
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import DeviceError, MemoryLimitError
 
@@ -21,7 +22,7 @@ def graph():
 
 def test_arrays_are_uploaded_once(context, graph):
     device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 20)
-    assert device_graph.csr_arguments(budget, needed=False) == [None] * 12
+    assert device_graph.csr_arguments(budget, needed=False) == [None] * GRAPH_ARGUMENTS
     assert device_graph.nbytes == 0
     first = device_graph.csr_arguments(budget)
     assert device_graph.nbytes == budget.used > 0
@@ -29,9 +30,9 @@ def test_arrays_are_uploaded_once(context, graph):
     assert device_graph.nbytes == budget.used
     csr = graph.incoming
     # One type: a row is a run, and nothing else is needed.
-    expected = [None, csr.neighbours, None, None, csr.row_offsets, csr.relationship_indexes]
+    expected = [csr.neighbours, None, None, csr.row_offsets, csr.relationship_indexes]
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
-        for array, values in zip(first[5:11], expected, strict=True):
+        for array, values in zip(first[4:9], expected, strict=True):
             assert (array is None) == (values is None)
             if values is not None:
                 np.testing.assert_array_equal(workspace.download(array), values)
@@ -86,8 +87,8 @@ def test_the_next_graph_uses_the_arrays_that_it_shares(context):
         second, used = DeviceGraph(context, following, like=first), budget.used
         ours = second.csr_arguments(budget)
         pointers = [[each and each.buffer.int_ptr for each in some] for some in (theirs, ours)]
-        assert (pointers[0][1] == pointers[1][1]) == shares
-        assert pointers[0][2:] == pointers[1][2:]
+        assert (pointers[0][0] == pointers[1][0]) == shares
+        assert pointers[0][1:] == pointers[1][1:]
         assert (budget.used == used) == shares  # what is shared is counted when a run begins
         assert second.nbytes == first.nbytes
         if shares:
@@ -97,7 +98,7 @@ def test_the_next_graph_uses_the_arrays_that_it_shares(context):
     first.close()
     assert first.nbytes == 0
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
-        found = workspace.download(ours[1])
+        found = workspace.download(ours[0])
         np.testing.assert_array_equal(found, other.outgoing.neighbours)
         for array, count in zip([each for each in ours if each is not None], expected, strict=True):
             assert len(workspace.download(array)) == count

@@ -8,6 +8,7 @@ from graphs import make_graph
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.directory import arrays_of, numbers_of
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segment_views import SegmentViews, Wanted
 from gpugda.device.graph.segments import cut_segments, ranges_of
@@ -75,12 +76,12 @@ def test_kernels_see_the_parts_that_are_wanted(context, most, names, types, has_
 
 
 def check_view(workspace, views, name, parts, graph):
-    first, csr, segments = (0, 5)[name == "incoming"], getattr(graph, name), views.segments
-    _, neighbours, offsets, types, starts = [
+    csr, segments = getattr(graph, name), views.segments
+    neighbours, offsets, types, starts = [
         None if each is None else workspace.download(each).astype(np.int64)
-        for each in views.arguments[first : first + 5]
+        for each in views.arguments[arrays_of(name == "incoming")]
     ]
-    numbers = workspace.download(views.arguments[11 - (name == "incoming")])
+    numbers = workspace.download(views.arguments[numbers_of(name == "incoming")])
     for node in range(graph.node_count):
         segment = int(np.searchsorted(segments.bounds, node, side="right")) - 1
         mine = [part for part in parts if part.segment == segment]

@@ -44,8 +44,8 @@ def check(device_graph):
     """The arrays of the rows hold what the host says."""
     found = device_graph.csr_arguments(MemoryBudget(BUDGET))
     for csr, arrays in (
-        (device_graph.graph.outgoing, found[1:5]),
-        (device_graph.graph.incoming, found[6:11]),
+        (device_graph.graph.outgoing, found[:4]),
+        (device_graph.graph.incoming, found[4:9]),
     ):
         host = (csr.neighbours, csr.run_offsets, csr.run_types, csr.run_starts)
         for array, expected in zip(arrays, (*host, csr.relationship_indexes), strict=False):
@@ -104,8 +104,7 @@ def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
         older.append(graph)
         if number in (4, 7):
             assert rebase_all(graph, older[number - 2])
-    assert {given[1].dtype for given in sent} <= {np.dtype(np.uint32)}
-    assert all(len(given[1]) < 3 * graph.node_count for given in sent)  # tables of ranks
+    assert sent == []
     current.close()
 
 

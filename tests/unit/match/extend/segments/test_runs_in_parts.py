@@ -58,7 +58,7 @@ def referred(text, types, relationships=6_000):
 @pytest.mark.parametrize("text", TYPED)
 def test_a_limit_below_the_directory(context, text):
     graph = graph_of_types(1_000, 4_000)
-    limit = 48_000
+    limit = 44_000
     assert directory_bytes(graph) > 2 * limit
     expected = referred(text, 1_000, 4_000)
     assert rows(context, graph, text, limit=limit)[0] == expected
