@@ -56,9 +56,9 @@ def _form(
 ) -> Hashable | None:
     """One expression as nested tuples, without places in the text; None: not known here."""
     if isinstance(node, ast.Literal):
-        return _value(node.value)
+        return _value("literal", node.value)
     if isinstance(node, ast.Parameter):
-        return _value(parameters.get(node.name, node.span))
+        return _value("parameter", parameters.get(node.name, node.span))
     if isinstance(node, ast.Property):
         if not isinstance(node.subject, ast.Variable) or node.subject.name != name:
             return None
@@ -80,10 +80,11 @@ def _form(
     return None if inside is None else (type(node).__name__, what, inside)
 
 
-def _value(value: Any) -> Hashable | None:
+def _value(source: str, value: Any) -> Hashable | None:
+    """A literal and a parameter of one value may order texts in two ways."""
     if type(value) is list:
         if not all(type(each) in _PLAIN for each in value):
             return None
     elif type(value) not in _PLAIN:
         return None
-    return "value", identity_of(value)
+    return source, identity_of(value)

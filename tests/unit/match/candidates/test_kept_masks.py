@@ -144,6 +144,16 @@ def test_what_may_hang_on_something_else_has_no_key(predicate):
     assert mask_key([predicate], "n", Parameters({"map": {"a": 1}}, "")) is None
 
 
+def test_a_literal_and_a_parameter_have_masks_of_their_own():
+    """Neo4j orders some texts in two ways, by where they come from."""
+    literal, parameter = (
+        mask_key([comparison(prop("n", "s"), "<", value)], "n", Parameters({"p": "x"}, ""))
+        for value in (lit("x"), param("p"))
+    )
+    assert literal is not None
+    assert literal != parameter
+
+
 def test_a_mask_of_properties_of_which_no_changes_are_told_goes():
     masks, bits = KeptMasks(), np.array([5], dtype=np.uint32)
     masks.put("x", bits, frozenset("x"))
