@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 GENEROUS_SECONDS = 60.0
@@ -19,6 +19,16 @@ def ends_in(seconds: float = GENEROUS_SECONDS) -> Iterator[None]:
     yield
     taken = time.monotonic() - started
     assert taken < seconds, f"it took {taken:.1f} s"
+
+
+def soon(is_so: Callable[[], bool], seconds: float = GENEROUS_SECONDS) -> bool:
+    """Whether something comes true: what another thread is at may keep it from being so at once."""
+    until = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 class Stopwatch:

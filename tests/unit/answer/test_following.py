@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from fake_server import FakeServer, facts, silent
 from random_database import RandomDatabase
+from soon import soon
 from strategies import rows_key
 
 from gpugda.answer.on_graph import answer_by_reference
@@ -114,7 +115,8 @@ def test_a_state_that_nobody_asks_any_more_goes_at_once(open_answers, no_cycles_
     held = [weakref.ref(each) for each in (session._graph, session._host_graph)]
     befriend(opened.server, 1)
     assert ask(opened, text).summary.engine == "gpu"
-    assert [each() for each in held] == [None, None]
+    # A thread that looks whether the state is to be compacted may hold it for a moment.
+    assert soon(lambda: all(each() is None for each in held))
 
 
 def befriend(server, number):
