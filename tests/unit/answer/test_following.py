@@ -115,7 +115,7 @@ def test_a_state_that_nobody_asks_any_more_goes_at_once(open_answers, no_cycles_
     held = [weakref.ref(each) for each in (session._graph, session._host_graph)]
     befriend(opened.server, 1)
     assert ask(opened, text).summary.engine == "gpu"
-    # A thread that looks whether the state is to be compacted may hold it for a moment.
+    # A thread that saves or compacts a state may hold it for a moment.
     assert soon(lambda: all(each() is None for each in held))
 
 
