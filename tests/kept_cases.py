@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpugda.device.launch.kept_entries import Chunk, EntryTest, entry_words
+from gpugda.device.launch.kept_entries import Chunk, EntryTest, KeptEntries, entry_words
 
 NODES = 300
 TESTS = [EntryTest(0, 1, (0, 2)), EntryTest(1, None, (1,)), EntryTest(None, 2, None)]
@@ -67,6 +67,14 @@ class Case:
         numbers = np.concatenate([[7, 7], self.numbers[first:last]]) if numbered else None
         arrays = (self.on_device(each, np.uint32) for each in (neighbours, numbers))
         return Chunk(*arrays, 2, first, last - first, number)
+
+    def target(self, chunks, run_count, kept_runs=None):
+        """Places for what is kept of so many chunks."""
+        allocate = self.workspace.allocate
+        kept = self.on_device(np.zeros(chunks + 1), np.uint64)
+        entries = (allocate(self.total, np.uint32) for _ in range(2))
+        starts = allocate(run_count + 1, np.uint32)
+        return KeptEntries(kept, self.total, *entries, starts, kept_runs)
 
     def check_entries(self, found, *, numbered):
         count = int(self.workspace.download(found.kept)[-1])

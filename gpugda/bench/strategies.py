@@ -42,7 +42,7 @@ from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from gpugda.data.data_graph import DataGraph
@@ -167,20 +167,22 @@ def _measure(
     progress.phase("measuring", len(patterns) * len(options.forms))
     runs = list[Timed]()
     try:
-        _ask_all(graph, patterns, matchers, options, progress, runs)
+        for run in _asked(graph, patterns, matchers, options, progress):
+            runs.append(run)
+            told = run.query, run.form, run.strategy, run.outcome, run.seconds
+            logger.info("query %d, %s, %s: %s, %.4f s", *told)
     except KeyboardInterrupt:
         logger.info("ended by hand after %d runs", len(runs))
     return runs
 
 
-def _ask_all(
+def _asked(
     graph: DataGraph,
     patterns: Sequence[str],
     matchers: Mapping[str, Matcher],
     options: StrategiesOptions,
     progress: Progress,
-    runs: list[Timed],
-) -> None:
+) -> Iterator[Timed]:
     order = Random(options.seed)
     given_up = set[tuple[int, str]]()  # who cannot count in time need not make rows
     for number, pattern in enumerate(patterns):
@@ -189,12 +191,11 @@ def _ask_all(
             order.shuffle(names)
             for name in names:
                 if (number, name) in given_up:
-                    runs.append(Timed(number, form, name, "too long", options.timeout, None))
+                    yield Timed(number, form, name, "too long", options.timeout, None)
                     continue
                 ask = _question(graph, pattern, form, name, matchers[name])
                 outcome, first, seconds, found = _fastest(ask, options)
-                runs.append(Timed(number, form, name, outcome, seconds, found, first))
-                logger.info("query %d, %s, %s: %s, %.4f s", number, form, name, outcome, seconds)
+                yield Timed(number, form, name, outcome, seconds, found, first)
                 if outcome == "too long":
                     given_up.add((number, name))
             progress.advance(1)

@@ -36,6 +36,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import numpy as np  # noqa: E402 - run by hand, where the tests' folder is not on the path yet
+from test_large_counts import labelled_graph  # noqa: E402
 from test_strategies import (  # noqa: E402
     QUERIES,
     RMAT,
@@ -52,7 +53,7 @@ from gpugda.bench.graphs import graph_source, graphs_folder  # noqa: E402
 from gpugda.bench.random_queries import DENSITIES, random_queries  # noqa: E402
 from gpugda.data.data_graph import DataGraph  # noqa: E402
 from gpugda.loading import load  # noqa: E402
-from gpugda.ports import GraphSource, SilentProgress  # noqa: E402
+from gpugda.ports import SilentProgress  # noqa: E402
 
 GMATCH = {18: (4, 5, 8, 40, 26, 10, 11), 20: (14, 13, 32, 212, 51, 30, 13)}
 """Milliseconds by scale, in the order of `PATTERNS`."""
@@ -64,7 +65,7 @@ LONG = 0.5
 SIZES = {8: 15.0, 10: 15.0, 12: 15.0, 16: 3.0}
 TEXTS = 8
 """Query graphs of each size and density."""
-POWER_LAW = 40_000, 300_000
+POWER_LAW_LABELS = 8
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def real(device: str | None) -> Iterator[Figure]:
 
 # ------------------------------------------------------------------ texts nobody has asked
 def texts(device: str | None) -> Iterator[Figure]:
-    sources = {"power law": power_law()}
+    sources = {"power law": labelled_graph(POWER_LAW_LABELS)}
     if (folder := graphs_folder(None)) is not None:
         sources["Yeast"] = graph_source("yeast", folder)
     for name, source in sources.items():
@@ -158,19 +159,6 @@ def new_texts(
         if number >= 4:
             times.append(took)
     return times
-
-
-def power_law() -> GraphSource:
-    """Eight labels, one type; degrees by a power law."""
-    from test_large_counts import chung_lu
-
-    random = np.random.default_rng(5)
-    source, target = chung_lu(random)
-    labels = [[f"L{each}"] for each in random.integers(0, 8, POWER_LAW[0])]
-    return gpugda.graph(
-        {"id": np.arange(POWER_LAW[0]), "labels": labels},
-        {"source": source, "target": target, "type": np.full(len(source), "R", dtype=object)},
-    )
 
 
 # ------------------------------------------------------------------ a process of its own

@@ -15,6 +15,7 @@ import pytest
 
 import gpugda
 from gpugda.bench.random_queries import RandomQuery, random_queries
+from gpugda.ports import GraphSource
 
 NODES, RELATIONSHIPS = 40_000, 300_000
 EMBEDDINGS = (5e7, 4e9)
@@ -32,15 +33,13 @@ def chung_lu(random: np.random.Generator, exponent: float = 2.3) -> tuple[np.nda
     return np.where(turned, low, high), np.where(turned, high, low)
 
 
-def labelled_graph(labels: int) -> gpugda.Accelerator:
+def labelled_graph(labels: int) -> GraphSource:
     random = np.random.default_rng(5)
     source, target = chung_lu(random)
     names = pa.array([f"L{label}" for label in random.integers(0, labels, NODES)])
-    return gpugda.connect(
-        gpugda.graph(
-            pa.table({"id": np.arange(NODES), "labels": names}),
-            pa.table({"source": source, "target": target, "type": pa.array(["R"] * len(source))}),
-        )
+    return gpugda.graph(
+        pa.table({"id": np.arange(NODES), "labels": names}),
+        pa.table({"source": source, "target": target, "type": pa.array(["R"] * len(source))}),
     )
 
 
@@ -56,7 +55,7 @@ def measure(limit: float, seconds: float) -> list[float]:
     """Prints a line per query; the times in seconds."""
     ends, times = time.perf_counter() + seconds, []
     for labels in (8, 16, 32):
-        with labelled_graph(labels) as accelerator:
+        with gpugda.connect(labelled_graph(labels)) as accelerator:
             graph = accelerator._answers.loaded.graph
             for directed in (True, False):
                 for nodes in (8, 10, 12):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kept_cases import NODES, Case
 
-from gpugda.device.launch.kept_entries import KeptEntries, KeptKernels, Runs
+from gpugda.device.launch.kept_entries import Found, KeptKernels, Runs
 from gpugda.device.launch.prefix_sum import PrefixSum
 
 
@@ -23,24 +23,19 @@ def test_entries_are_kept_in_order(context, workspace, types, chunk, numbered):
         NODES,
     )
     chunks = -(-case.total // chunk)
-    found = KeptEntries(
-        case.on_device(np.zeros(chunks + 1), np.uint64),
-        case.total,
-        workspace.allocate(case.total, np.uint32),
-        workspace.allocate(case.total, np.uint32),
-        workspace.allocate(runs + 1, np.uint32),
-    )
+    found = case.target(chunks, runs)
     kernels = KeptKernels(context)
     bits = workspace.allocate(-(-chunk // 32), np.uint32)
     for number in range(chunks):
         part = case.chunk(chunk, number, numbered=numbered)
         kernels.find(directory, part, case.tests, case.matrix, case.words, bits)
         sums = PrefixSum(context).run(workspace, bits, 0, -(-part.count // 32), of_bits=True)
-        kernels.write(part, bits, sums, found)
+        entries = Found(bits, sums)
+        kernels.write(part, entries, found)
         window = np.searchsorted(case.starts, [part.first, part.first + part.count])
         if number == chunks - 1:
             window[1] = runs + 1
-        kernels.start(directory, (int(window[0]), int(window[1])), part, bits, sums, found)
+        kernels.start(directory, (int(window[0]), int(window[1])), part, entries, found)
     case.check_entries(found, numbered=numbered)
     before = np.concatenate([[0], np.cumsum(case.kept)])
     np.testing.assert_array_equal(workspace.download(found.starts), before[case.starts])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kept_cases import NODES, Case
 
-from gpugda.device.launch.kept_entries import Found, KeptEntries, KeptKernels, KeptRuns, Runs
+from gpugda.device.launch.kept_entries import Found, KeptKernels, KeptRuns, Runs
 from gpugda.device.launch.kept_runs import RunKernels
 from gpugda.device.launch.prefix_sum import PrefixSum
 
@@ -21,14 +21,7 @@ def test_runs_come_with_entries(context, workspace, chunk, numbered):
         workspace.allocate(runs, np.uint16),
         workspace.allocate(NODES + 1, np.uint32),
     )
-    found = KeptEntries(
-        case.on_device(np.zeros(chunks + 1), np.uint64),
-        case.total,
-        workspace.allocate(case.total, np.uint32),
-        workspace.allocate(case.total, np.uint32),
-        workspace.allocate(runs + 1, np.uint32),
-        kept_runs,
-    )
+    found = case.target(chunks, runs, kept_runs)
     kernels, run_kernels, sums_of = KeptKernels(context), RunKernels(context), PrefixSum(context)
     all_offsets = case.on_device(offsets, np.uint32)
     bits = workspace.allocate(-(-chunk // 32), np.uint32)
@@ -42,15 +35,16 @@ def test_runs_come_with_entries(context, workspace, chunk, numbered):
         seen = Runs(here, last - low, all_offsets, kinds, NODES, 1, low)
         kernels.find(seen, part, case.tests, case.matrix, case.words, bits)
         sums = sums_of.run(workspace, bits, 0, -(-part.count // 32), of_bits=True)
-        kernels.write(part, bits, sums, found)
+        entries = Found(bits, sums)
+        kernels.write(part, entries, found)
         own = Runs(here, last - first, all_offsets, kinds, NODES, 1 + first - low, first)
-        run_kernels.find(own, part, Found(bits, sums), run_bits)
+        run_kernels.find(own, part, entries, run_bits)
         words = max(1, -(-own.count // 32))
         run_sums = sums_of.run(workspace, run_bits, 0, words, of_bits=True)
         nodes = np.searchsorted(offsets, [first, last]).tolist()
         if number == chunks - 1:
             nodes[1] = NODES + 1
-        entries, of_runs = Found(bits, sums), Found(run_bits, run_sums)
+        of_runs = Found(run_bits, run_sums)
         run_kernels.write(own, part, entries, of_runs, found, tuple(nodes))
     case.check_entries(found, numbered=numbered)
     before = np.concatenate([[0], np.cumsum(case.kept)])

@@ -194,8 +194,8 @@ class KeptKernels:
             bits,
         )
 
-    def write(self, chunk: Chunk, bits: DeviceArray, sums: DeviceArray, found: KeptEntries) -> None:
-        """Copies the entries of a chunk whose bits are set; ``sums``: of the bits."""
+    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+        """Copies the entries of a chunk whose bits are set."""
         self._write(
             -(-chunk.count // 32),
             chunk.neighbours,
@@ -203,13 +203,13 @@ class KeptKernels:
             chunk.place,
             chunk.first,
             chunk.count,
-            bits,
-            sums,
-            found.kept,
+            found.bits,
+            found.sums,
+            target.kept,
             chunk.number,
-            found.capacity,
-            found.neighbours,
-            found.numbers,
+            target.capacity,
+            target.neighbours,
+            target.numbers,
         )
 
     def start(
@@ -217,9 +217,8 @@ class KeptKernels:
         runs: Runs,
         window: tuple[int, int],
         chunk: Chunk,
-        bits: DeviceArray,
-        sums: DeviceArray,
-        found: KeptEntries,
+        found: Found,
+        target: KeptEntries,
     ) -> None:
         """Writes where runs begin among what is kept.
 
@@ -232,9 +231,9 @@ class KeptKernels:
             window[1] - window[0],
             chunk.first,
             chunk.count,
-            bits,
-            sums,
-            found.kept,
+            found.bits,
+            found.sums,
+            target.kept,
             chunk.number,
-            found.starts,
+            target.starts,
         )

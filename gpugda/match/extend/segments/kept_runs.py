@@ -121,7 +121,7 @@ class StayingRuns:
     def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
         """See `RunDirectory.write`."""
         window = self._window(chunk.first, chunk.count)
-        self._kernels.start(self._runs, window, chunk, *found, target)
+        self._kernels.start(self._runs, window, chunk, found, target)
 
     def _window(self, first: int, count: int) -> tuple[int, int]:
         """The runs that begin in a chunk; at the end of all, also those behind it."""

@@ -188,8 +188,9 @@ class Reducer:
             sums = self._run.kernels.prefix_sum.run(
                 self._run.workspace, bits, 0, -(-count // 32), of_bits=True
             )
-            self._kernels.write(chunk, bits, sums, target)
-            self._runs.write(chunk, Found(bits, sums), target)
+            found = Found(bits, sums)
+            self._kernels.write(chunk, found, target)
+            self._runs.write(chunk, found, target)
             self._run.workspace.release(sums)
 
     def _send(
