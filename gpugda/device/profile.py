@@ -50,6 +50,8 @@ class DeviceProfile:
             cannot have that memory.
         pooled_bytes: Of arrays that one run leaves for the next, at most, and at most a part of the
             device's memory.
+        made_bytes: So small an array is made for what is uploaded, and not passed on to the next
+            run: that takes a CPU's driver less than a copy into one that is there. 0 for never.
         page_locked_bytes: Of a data graph that is sent in parts, at most: from there it comes at
             the full speed of the bus. 0 where that memory is the host's own.
     """
@@ -76,6 +78,7 @@ class DeviceProfile:
     sorted_from: int | None = None
     staging_bytes: int = 1 << 22
     pooled_bytes: int = 1 << 28
+    made_bytes: int = 0
     page_locked_bytes: int = 0
 
 
@@ -94,6 +97,7 @@ CPU = DeviceProfile(
     launch_seconds=0.2,
     aside_bytes=None,
     thresholds=thresholds.CPU,
+    made_bytes=1 << 16,
 )
 
 GPU = DeviceProfile(

@@ -70,17 +70,23 @@ class DeviceArray:
         dtype: Of its elements.
         count: Number of elements; the buffer may be longer.
         nbytes: Bytes of the buffer.
+        is_pooled: Shall the next run have its memory?
     """
 
     buffer: Any
     dtype: np.dtype[Any]
     count: int
     nbytes: int
+    is_pooled: bool = True
 
     def shared(self) -> DeviceArray:
         """Another owner of the same memory, which is there until all of them have freed it."""
         buffer = cl.Buffer.from_int_ptr(self.buffer.int_ptr, retain=True)
         return DeviceArray(buffer, self.dtype, self.count, self.nbytes)
+
+    def for_next_owner(self) -> DeviceArray:
+        """The same memory as a value of its own: nobody reaches it by this one's reference."""
+        return DeviceArray(self.buffer, self.dtype, self.count, self.nbytes, self.is_pooled)
 
     @property
     def has_one_owner(self) -> bool:

@@ -106,7 +106,7 @@ class Workspace(Transfers):
         for array in arrays:
             if array is not None and self._live.pop(id(array), None) is not None:
                 # An owner of its own: who kept the old one must not free the next user's array.
-                owner = DeviceArray(array.buffer, array.dtype, array.count, array.nbytes)
+                owner = array.for_next_owner()
                 insort(self._idle, owner, key=_nbytes)
                 self._idle_bytes += array.nbytes
 
@@ -114,7 +114,8 @@ class Workspace(Transfers):
         """A copy of a NumPy array."""
         values = np.ascontiguousarray(values)
         is_small = 0 < values.nbytes <= _SMALL_UPLOAD_BYTES
-        if not is_small or self._fits_idle(values.nbytes):
+        is_made = is_small and values.nbytes <= self.context.profile.made_bytes
+        if not is_small or (not is_made and self._fits_idle(values.nbytes)):
             array = self.allocate(values.size, values.dtype, what)
             self.write(array, values)
             return array
@@ -128,7 +129,8 @@ class Workspace(Transfers):
         except BaseException:
             self.budget.release(values.nbytes)
             raise
-        return self._lives(DeviceArray(buffer, values.dtype, values.size, values.nbytes))
+        array = DeviceArray(buffer, values.dtype, values.size, values.nbytes, not is_made)
+        return self._lives(array)
 
     def _lives(self, array: DeviceArray) -> DeviceArray:
         self._live[id(array)] = array
@@ -218,14 +220,14 @@ class Workspace(Transfers):
         self._idle, self._idle_bytes = [], 0
         self._live.clear()
         # Owners of their own, as in `release`.
-        left = [*idle, *[DeviceArray(a.buffer, a.dtype, a.count, a.nbytes) for a in live]]
+        left = [*idle, *[array.for_next_owner() for array in live]]
         for array in live:
             array.buffer = None
         if self.pool is not None:
-            self.pool.give(left)
-        else:
-            for array in left:
-                array.free()
+            self.pool.give([each for each in left if each.is_pooled])
+            left = [each for each in left if not each.is_pooled]
+        for array in left:
+            array.free()
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Encoding",
+    "Exploration",
     "degree_looks",
     "encode_query",
-    "exploring_looks",
     "label_ids",
     "levels_of",
     "needed_degrees",
-    "reached_nodes",
 ]
 
 _LOOKS_PER_ENTRY = 3
@@ -119,32 +119,39 @@ def degree_looks(bound: BoundQuery, reached: Sequence[float]) -> dict[Degree, fl
     return looks
 
 
-def exploring_looks(bound: BoundQuery, reached: Sequence[float] | None = None) -> float:
-    """How many nodes and entries exploring and refining look at, by estimate.
+class Exploration:
+    """How the candidates of a query would be explored, by estimate: each part when asked for.
 
     Args:
         bound: The query.
-        reached: What `reached_nodes` gives, where that is known.
     """
-    if reached is None:
-        reached = reached_nodes(bound, levels_of(bound))
-    shares = [
-        count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
-    ]
-    entries = [
-        each.cardinality * min(shares[each.source], shares[each.target], 1.0)
-        for each in bound.relationships
-    ]
-    return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
+
+    def __init__(self, bound: BoundQuery) -> None:
+        self.bound = bound
+
+    @cached_property
+    def levels(self) -> list[list[int]]:
+        """What `levels_of` gives."""
+        return levels_of(self.bound)
+
+    @cached_property
+    def reached(self) -> list[float]:
+        """Per query node how many nodes are marked from the level before."""
+        return _reached_nodes(self.bound, self.levels)
+
+    @cached_property
+    def looks(self) -> float:
+        """How many nodes and entries exploring and refining look at."""
+        counted = zip(self.reached, self.bound.nodes, strict=True)
+        shares = [count / max(node.cardinality, 1.0) for count, node in counted]
+        entries = [
+            each.cardinality * min(shares[each.source], shares[each.target], 1.0)
+            for each in self.bound.relationships
+        ]
+        return sum(self.reached) + _LOOKS_PER_ENTRY * sum(entries)
 
 
-def reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[float]:
-    """Per query node how many nodes are marked from the level before, by estimate.
-
-    Args:
-        bound: The query.
-        levels: What `levels_of` gives.
-    """
+def _reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[float]:
     reached: dict[int, float] = {}
     nodes, at = bound.nodes, _relationships_at(bound)
     before = [max(node.cardinality, 1.0) for node in nodes]

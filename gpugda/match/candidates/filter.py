@@ -11,12 +11,10 @@ import numpy as np
 from gpugda.device.launch.candidate_filter import Batch, FilterArrays
 from gpugda.match.candidates.candidates import CollectedCandidates
 from gpugda.match.candidates.encode import (
+    Exploration,
     degree_looks,
     encode_query,
-    exploring_looks,
     label_ids,
-    levels_of,
-    reached_nodes,
 )
 
 if TYPE_CHECKING:
@@ -40,29 +38,36 @@ def filter_candidates(
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
     """
-    arrays, encoding = encode_filter(run, bound, masks, explores=True)
+    arrays, encoding = encode_filter(run, Exploration(bound), masks, explores=True)
     if not bound.relationships:
         return collect_checked(run, arrays, encoding)
     return explore_candidates(run, arrays, encoding, rounds)
 
 
 def encode_filter(
-    run: Run, bound: BoundQuery, masks: Masks, *, explores: bool
+    run: Run, exploration: Exploration, masks: Masks, *, explores: bool
 ) -> tuple[FilterArrays, Encoding]:
-    """What kernels look into, uploaded."""
+    """What kernels look into, uploaded.
+
+    Args:
+        run: Of the query.
+        exploration: Of the query.
+        masks: What predicates leave.
+        explores: Will neighbours be looked at?
+    """
+    bound = exploration.bound
     budget = run.workspace.budget
     run.graph.label_slots(label_ids(bound), budget)
-    levels = levels_of(bound)
-    asked = reached_nodes(bound, levels) if explores else [each.cardinality for each in bound.nodes]
+    asked = exploration.reached if explores else [each.cardinality for each in bound.nodes]
     degrees = degree_looks(bound, asked)
     has_directory = run.placement.has_directory
     look_up = run.graph.degree_slots if has_directory else run.graph.host_degree_slots
     label_bits, slots = look_up(degrees, budget)
     looks = sum(count for degree, count in degrees.items() if degree not in slots)
     if explores:
-        looks += exploring_looks(bound, asked)
+        looks += exploration.looks
     encoding = encode_query(
-        bound, masks, run.graph, slots, levels, looks, counts_degrees=has_directory
+        bound, masks, run.graph, slots, exploration.levels, looks, counts_degrees=has_directory
     )
     arrays = FilterArrays(
         graph=run.placement.arguments(budget, needed=bool(bound.relationships)),

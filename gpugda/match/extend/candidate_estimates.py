@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.candidates.encode import exploring_looks
 from gpugda.plan.cardinality import label_share
 from gpugda.plan.join_order import join_cost
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.match.candidates.encode import Exploration
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
     from gpugda.thresholds import FilterLimits
@@ -51,7 +51,7 @@ def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery
 
 
 def pays_exploring(
-    bound: BoundQuery,
+    exploration: Exploration,
     graph: DataGraph,
     leaves: Callable[[], Collection[int]],
     limits: FilterLimits,
@@ -62,23 +62,23 @@ def pays_exploring(
     join may be far too low. Else the join must be expected to take longer.
 
     Args:
-        bound: The query, `with_counts`.
+        exploration: Of the query, `with_counts`.
         graph: What it is asked of.
         leaves: Query nodes that are multiplied, not joined; asked for where it hangs on them.
         limits: What is cheap.
     """
     if limits.explores is not None:
         return limits.explores
+    bound = exploration.bound
     few_nodes, few = graph.node_count * _FEW, graph.relationship_count * _FEW
     is_selective = any(each.cardinality < few_nodes for each in bound.nodes) or any(
         each.cardinality < few for each in bound.relationships if each.predicates
     )
     if not is_selective:
         return False
-    looks = exploring_looks(bound)
-    if looks <= limits.cheap_looks:
+    if exploration.looks <= limits.cheap_looks:
         return True
-    return join_cost(bound, leaves()) > _PAIRS_PER_LOOK * looks
+    return join_cost(bound, leaves()) > _PAIRS_PER_LOOK * exploration.looks
 
 
 def _counted_node(node: BoundNode, masks: Masks, graph: DataGraph) -> BoundNode:

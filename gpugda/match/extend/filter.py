@@ -10,7 +10,12 @@ import numpy as np
 from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.launch.candidate_filter import Batch, FilterArrays
 from gpugda.match.candidates.candidates import Candidates
-from gpugda.match.candidates.encode import encode_query, levels_of, needed_degrees
+from gpugda.match.candidates.encode import (
+    Exploration,
+    encode_query,
+    levels_of,
+    needed_degrees,
+)
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
 from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.match.extend.earlier_candidates import (
@@ -61,15 +66,15 @@ def find_candidates(
     graph, masks = run.graph.graph, query.masks
     if leaves_nothing(masks):
         return None
-    counted = with_counts(query.bound, masks, graph)
+    exploration = Exploration(with_counts(query.bound, masks, graph))
 
     def leaves() -> frozenset[int]:
         return query.leaves(graph) if counting else frozenset()
 
     # Neighbours that come in parts are looked at by the join alone.
-    explore = run.placement.is_whole and pays_exploring(counted, graph, leaves, limits)
-    explores = explore and bool(counted.relationships)
-    return _filtered(run, small, counted, masks, rounds, limits, explores=explores)
+    explore = run.placement.is_whole and pays_exploring(exploration, graph, leaves, limits)
+    explores = explore and bool(query.bound.relationships)
+    return _filtered(run, small, exploration, masks, rounds, limits, explores=explores)
 
 
 def changed_since(
@@ -137,7 +142,7 @@ def noted(run: Run, query: KeptQuery) -> KnownCandidates | None:
 def _filtered(
     run: Run,
     small: SmallFilter | None,
-    bound: BoundQuery,
+    exploration: Exploration,
     masks: Masks,
     rounds: int | None,
     limits: FilterLimits,
@@ -145,7 +150,8 @@ def _filtered(
     explores: bool,
 ) -> Candidates | None:
     """By labels, degrees and predicates; and by neighbours, if it ``explores`` these."""
-    arrays, encoding = encode_filter(run, bound, masks, explores=explores)
+    arrays, encoding = encode_filter(run, exploration, masks, explores=explores)
+    bound = exploration.bound
     if small is not None and _is_small(run, arrays, encoding, limits, explores=explores):
         outcome = small.filter_all(
             run.workspace,

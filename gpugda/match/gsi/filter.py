@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.device.launch.candidate_filter import Batch
 from gpugda.match.candidates.candidates import Candidates
+from gpugda.match.candidates.encode import Exploration
 from gpugda.match.candidates.filter import encode_filter
 from gpugda.match.gsi.signatures import query_signatures
 
@@ -43,9 +44,8 @@ def filter_by_signatures(
     table = None
     if kernels is not None and options.signatures and bound.relationships:
         table = store.signatures(run, kernels)
-    arrays, encoding = encode_filter(
-        run, replace(plain, relationships=()), replace(masks, relationships={}), explores=False
-    )
+    nodes = Exploration(replace(plain, relationships=()))
+    arrays, encoding = encode_filter(run, nodes, replace(masks, relationships={}), explores=False)
     rows = len(bound.nodes)
     matrix = run.workspace.allocate(rows * arrays.words, np.uint32, "candidates")
     run.kernels.candidate_filter.check_candidates(arrays, Batch(0, rows), None, matrix)

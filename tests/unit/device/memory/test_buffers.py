@@ -1,5 +1,8 @@
 """Arrays on the device and their budget."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -141,6 +144,41 @@ def test_fill_beyond_what_the_driver_fills(context, count, monkeypatch):
         assert (workspace.download(array) == 9).all()
 
 
+def test_small_uploads_of_a_gpu_go_into_arrays_that_are_there(context):
+    gpu = copy(context)
+    gpu.profile = replace(context.profile, made_bytes=0)
+    pool = ArrayPool(5000)
+    with Workspace(gpu, MemoryBudget(1 << 20), pool) as first:
+        buffer = first.allocate(1000, np.uint32).buffer
+    with Workspace(gpu, MemoryBudget(1 << 20), pool) as second:
+        assert second.upload(np.arange(200)).buffer is not buffer
+        found = second.upload(np.arange(500))
+        assert found.buffer is buffer
+        assert second.download(found).tolist() == list(range(500))
+    pool.close()
+
+
+def test_small_uploads_of_a_cpu_are_made_and_not_passed_on(context):
+    cpu = copy(context)
+    cpu.profile = replace(context.profile, made_bytes=4000)
+    pool = ArrayPool(50_000)
+    with Workspace(cpu, MemoryBudget(1 << 20), pool) as first:
+        there = first.allocate(1000, np.uint32)
+        buffer = there.buffer
+        made, longer = first.upload(np.arange(500)), first.upload(np.arange(600))
+        assert first.download(made).tolist() == list(range(500))
+        first.release(there, made)
+        again = [first.allocate(1000, np.uint32) for _ in range(2)]
+        assert buffer in [each.buffer for each in again]  # both are used again in the same run
+        assert first.budget.used == 4000 + 4000 + 4800
+        kept = [buffer, longer.buffer]
+    assert first.budget.used == 0
+    with Workspace(cpu, MemoryBudget(1 << 20), pool) as second:
+        assert second.budget.used == 4000 + 4800
+        assert [second.allocate(n, np.int64).buffer for n in (500, 600)] == kept
+    pool.close()
+
+
 def test_a_pool_passes_arrays_on(context):
     pool = ArrayPool(5000)
     with Workspace(context, MemoryBudget(1 << 20), pool) as first:
@@ -155,10 +193,8 @@ def test_a_pool_passes_arrays_on(context):
         assert first.download(lent).tolist() == list(range(100))
         assert second.budget.used == 4000
         assert second.allocate(2000, np.uint32).buffer is not buffer
-        assert second.upload(np.arange(200)).buffer is not buffer
-        found = second.upload(np.arange(500))
-        assert found.buffer is buffer
-        assert second.download(found).tolist() == list(range(500))
+        assert second.allocate(200, np.int64).buffer is not buffer
+        assert second.allocate(500, np.int64).buffer is buffer
         with Workspace(context, MemoryBudget(1 << 20), pool) as third:
             assert third.budget.used == 0
     with Workspace(context, MemoryBudget(1 << 14), pool) as tight:

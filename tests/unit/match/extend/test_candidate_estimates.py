@@ -7,6 +7,7 @@ import pytest
 from bound_queries import Node, Relationship, make_plan
 from graphs import make_graph
 
+from gpugda.match.candidates.encode import Exploration
 from gpugda.match.embeddings import Masks
 from gpugda.match.extend.candidate_estimates import pays_exploring, with_counts
 from gpugda.thresholds import CPU, GPU
@@ -46,20 +47,24 @@ def test_counts_of_masks_replace_guesses(graph):
     assert counted.relationships[0].cardinality == 3.0
 
 
+def pays(bound, graph, leaves, thresholds):
+    return pays_exploring(Exploration(bound), graph, leaves, thresholds.filter)
+
+
 def test_only_what_is_selective_is_worth_it(graph):
-    assert not pays_exploring(path(1000.0, 1000.0, 1000.0), graph, tuple, CPU.filter)
-    assert pays_exploring(path(10.0, 1000.0, 1000.0, relationship=50.0), graph, tuple, CPU.filter)
+    assert not pays(path(1000.0, 1000.0, 1000.0), graph, tuple, CPU)
+    assert pays(path(10.0, 1000.0, 1000.0, relationship=50.0), graph, tuple, CPU)
 
 
 def test_much_to_look_at_must_be_less_than_the_join(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
-    assert not pays_exploring(few_rows, graph, tuple, CPU.filter)
+    assert not pays(few_rows, graph, tuple, CPU)
     many_rows = path(*[200.0] * 5, relationship=1e6)
-    assert pays_exploring(many_rows, graph, tuple, CPU.filter)
+    assert pays(many_rows, graph, tuple, CPU)
     leaves_multiplied = path(200.0, 1000.0, 1000.0, relationship=1e6)
-    assert not pays_exploring(leaves_multiplied, graph, lambda: {0, 2}, CPU.filter)
+    assert not pays(leaves_multiplied, graph, lambda: {0, 2}, CPU)
 
 
 def test_a_gpu_looks_at_many_at_once(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
-    assert pays_exploring(few_rows, graph, tuple, GPU.filter)
+    assert pays(few_rows, graph, tuple, GPU)
