@@ -5,14 +5,16 @@
    at more than `most_looks` entries with those before it, or that has more rows than there is place for. The host goes on there.
 
        join_rows     on a CPU: all steps by one work item
+       join_few      on a GPU: the first steps by one group, while each looks at few pairs
        join_pairs    on a GPU: step `number`, which extends or weighs; groups take BLOCK rows, items pairs of these
        join_others   on a GPU: step `number`, which multiplies or tests
 
-   On a GPU each step is a launch of its own, none of which is waited for: how many rows there are it reads from `outcome`.
+   A step that one group leaves is a launch of its own, none of which is waited for: how many rows there are it reads from `outcome`.
 
    steps, from words[steps_at] on:   what it does, place of its words, most rows of a pair (or its candidates), width of its rows
-   outcome   [0] complete steps [1] [2] rows of the last step where it only counts, low and high [3] looks, then rows of each step;
-             on a GPU it comes with all steps as complete, and the first one that gives up lowers that
+   outcome   [0] complete steps [1] [2] rows of the last step where it only counts, low and high [3] looks
+             [4] first step that one group left, then rows of each step; on a GPU it comes with all steps as complete, and the
+             first one that gives up lowers that
 */
 #include "work_split.h"
 #include "search.h"
@@ -34,7 +36,8 @@
 #define STEPS_DONE 0
 #define TOTAL_AT 1
 #define LOOKS_AT 3
-#define ROWS_AT 4
+#define LEFT_AT 4
+#define ROWS_AT 5
 
 #define JOIN_PARAMETERS \
     GRAPH_PARAMETERS, global const uint *words, uint steps_at, uint step_count, uint only_counts, \
@@ -225,55 +228,97 @@ static inline ulong join_block(const Step *step, const Made *made, local Block *
     return counted;
 }
 
+/* An item's share of a step that extends or weighs: of the rows of its group. To be called by all items. */
+static inline ulong share_of_pairs(const Step *step, const Made *made, local Block *block, ulong most_looks) {
+    uint item = get_local_id(0);
+    ulong counted = 0;
+    for (ulong first = (ulong)get_group_id(0) * BLOCK; first < made->row_count; first += (ulong)get_num_groups(0) * BLOCK) {
+        ulong row = first + item;
+        if (item < BLOCK) {
+            uint base = 0;
+            block->lengths[item] = row < made->row_count ? shortest_list(step, row, &base) : 0;
+            block->bases[item] = (uchar)base;
+            block->ways[item] = 0;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item <= BLOCK) block->sums[item] = pairs_before(block, item);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item == 0) block->goes_on = is_within(step, made, block, most_looks);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        counted += join_block(step, made, block, first);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < BLOCK && block->ways[item]) take_row(step, made, row, block->ways[item], &counted);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return counted;
+}
+
+/* An item's share of a step that multiplies or tests. */
+static inline ulong share_of_others(const Step *step, const Made *made, uint node_words, ulong most_looks) {
+    ulong counted = 0, items = made->row_count;
+    if (made->kind == MULTIPLIES) {
+        items *= node_words;
+        /* Every item finds the same. */
+        if (items / 16 + made->row_count * made->most_rows > most_looks) {
+            give_up(made);
+            return 0;
+        }
+    }
+    FOR_EACH(i, items) {
+        if (made->kind == PRUNES) {
+            if (passes_tests(step, i, NONE, 0)) take_row(step, made, i, NONE, &counted);
+            continue;
+        }
+        uint word = (uint)(i % node_words);
+        for (uint left = step->row_bits[word]; left; left &= left - 1) {
+            take_row(step, made, i / node_words, word * 32 + 31 - clz(left & -left), &counted);
+        }
+    }
+    return counted;
+}
+
+/* How many pairs a step looks at, or rows it makes where it multiplies; EVERY_ONE where there are more rows than items. To be called
+   by all items. */
+static inline ulong pairs_of_step(const Step *step, const Made *made, local ulong *scratch) {
+    uint item = get_local_id(0), base = 0;
+    ulong own = 0;
+    if (made->kind == MULTIPLIES) own = item == 0 ? made->row_count * made->most_rows : 0;
+    else if (made->row_count > get_local_size(0)) own = EVERY_ONE;
+    else if (item < made->row_count) own = made->kind == PRUNES ? 1 : shortest_list(step, item, &base);
+    ulong pairs = group_sum(own, scratch);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return pairs;
+}
+
+kernel void join_few(JOIN_PARAMETERS, uint few) {
+    local Block block;
+    local ulong scratch[MOST_ITEMS];
+    uint number = 0;
+    while (number < step_count) {
+        JOIN_STEP;
+        if (pairs_of_step(&step, &made, scratch) > few) break;
+        bool has_pairs = made.kind == EXTENDS || made.kind == WEIGHS;
+        ulong counted = has_pairs ? share_of_pairs(&step, &made, &block, most_looks)
+                                  : share_of_others(&step, &made, node_words, most_looks);
+        counted = group_sum(counted, scratch);
+        if (get_local_id(0) == 0) add_to_total(&made, counted);
+        /* The next step reads the rows that all items have written. */
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        ++number;
+    }
+    if (get_local_id(0) == 0) outcome[LEFT_AT] = number;
+}
+
 kernel void join_pairs(JOIN_PARAMETERS, uint number) {
     local Block block;
     local ulong scratch[MOST_ITEMS];
     JOIN_STEP;
-    uint item = get_local_id(0);
-    ulong counted = 0;
-    for (ulong first = (ulong)get_group_id(0) * BLOCK; first < made.row_count; first += (ulong)get_num_groups(0) * BLOCK) {
-        ulong row = first + item;
-        if (item < BLOCK) {
-            uint base = 0;
-            block.lengths[item] = row < made.row_count ? shortest_list(&step, row, &base) : 0;
-            block.bases[item] = (uchar)base;
-            block.ways[item] = 0;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item <= BLOCK) block.sums[item] = pairs_before(&block, item);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item == 0) block.goes_on = is_within(&step, &made, &block, most_looks);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        counted += join_block(&step, &made, &block, first);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < BLOCK && block.ways[item]) take_row(&step, &made, row, block.ways[item], &counted);
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    counted = group_sum(counted, scratch);
-    if (item == 0) add_to_total(&made, counted);
+    ulong counted = group_sum(share_of_pairs(&step, &made, &block, most_looks), scratch);
+    if (get_local_id(0) == 0) add_to_total(&made, counted);
 }
 
 kernel void join_others(JOIN_PARAMETERS, uint number) {
     JOIN_STEP;
-    ulong counted = 0, items = made.row_count;
-    if (made.kind == MULTIPLIES) {
-        items *= node_words;
-        /* Every item finds the same. */
-        if (items / 16 + made.row_count * made.most_rows > most_looks) {
-            give_up(&made);
-            return;
-        }
-    }
-    FOR_EACH(i, items) {
-        if (made.kind == PRUNES) {
-            if (passes_tests(&step, i, NONE, 0)) take_row(&step, &made, i, NONE, &counted);
-            continue;
-        }
-        uint word = (uint)(i % node_words);
-        for (uint left = step.row_bits[word]; left; left &= left - 1) {
-            take_row(&step, &made, i / node_words, word * 32 + 31 - clz(left & -left), &counted);
-        }
-    }
-    add_to_total(&made, counted);
+    add_to_total(&made, share_of_others(&step, &made, node_words, most_looks));
 }
 #endif

@@ -17,8 +17,16 @@ PAIRS = list(product(*FIRSTS))
 MANY = 1 << 20
 
 
+@pytest.fixture(params=[MANY, 20, 0], autouse=True)
+def few_pairs(request, monkeypatch):
+    """One group of a GPU makes all steps, the first ones, or none."""
+    monkeypatch.setattr(Joined, "few_pairs", request.param)
+
+
 class Joined:
     """Two nodes of some candidates each, then a step."""
+
+    few_pairs = 0
 
     def __init__(self, context, workspace, extended, kind=SmallJoin.EXTENDS):
         self.context, self.workspace = context, workspace
@@ -55,6 +63,7 @@ class Joined:
             only_counts=only_counts,
             most_looks=most_looks,
             capacity=capacity,
+            few_pairs=self.few_pairs,
         )
         width = self.steps[len(found.rows) - 1].width if found.rows else 0
         rows = found.rows[-1] if found.rows else 0

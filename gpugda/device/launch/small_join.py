@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["JoinStep", "SmallJoin", "SmallJoined", "join_step_words"]
 
 _FILE = "small_join.cl"
-_ROWS_AT = 4
+_LEFT_AT, _ROWS_AT = 4, 5
 """Of the outcome."""
+_FEW_PAIRS = 1 << 11
+"""Of a step: one group of a GPU looks at them while the host would launch another kernel."""
 
 
 class JoinStep(NamedTuple):
@@ -68,8 +70,9 @@ _PARAMETERS = f"{GRAPH}bIIIbIbIbQIbbb"
 class SmallJoin:
     """Makes the rows of all steps, unless they are too many.
 
-    On a CPU one work item makes them in one launch; on a GPU there is a launch per step, and one
-    blocking read after the last.
+    On a CPU one work item makes them in one launch. On a GPU one group makes those of the first
+    steps, while they are few, and is waited for; then there is a launch per step, and one blocking
+    read after the last.
     """
 
     MULTIPLIES, EXTENDS, WEIGHS, PRUNES = range(4)
@@ -79,9 +82,9 @@ class SmallJoin:
         if context.is_cpu:
             self._join = get_kernel(context, _FILE, "join_rows", _PARAMETERS)
         else:
-            pairs, others = (
+            self._few, pairs, others = (
                 get_kernel(context, _FILE, name, f"{_PARAMETERS}I")
-                for name in ("join_pairs", "join_others")
+                for name in ("join_few", "join_pairs", "join_others")
             )
             self._by_kind = {
                 self.MULTIPLIES: others,
@@ -99,6 +102,7 @@ class SmallJoin:
         only_counts: bool,
         most_looks: int,
         capacity: int,
+        few_pairs: int = _FEW_PAIRS,
     ) -> SmallJoined:
         """The rows of as many steps as can be completed.
 
@@ -109,6 +113,7 @@ class SmallJoin:
             only_counts: The rows of the last step are not made.
             most_looks: It ends before it looks at more entries, give or take those of a group.
             capacity: Rows for which there is place.
+            few_pairs: A step that looks at more is left to all groups of a GPU.
         """
         size = capacity * max(1, *(each.width for each in steps))
         tables = [workspace.allocate(size, np.uint32, "partial embeddings") for _ in range(2)]
@@ -133,12 +138,30 @@ class SmallJoin:
         )
         if self._context.is_cpu:
             self._join.launch_groups(1, *arguments)
+            found = workspace.download(outcome).tolist()
         else:
-            groups = self._context.info.compute_units
-            numbers = range(len(steps))
-            for kernel, some in groupby(numbers, lambda number: self._by_kind[steps[number].kind]):
-                kernel.launch_each(groups, some, *arguments)
-        done, low, high, _, *rows = workspace.download(outcome).tolist()
+            found = self._joined_by_groups(workspace, steps, arguments, outcome, few_pairs)
+        done, low, high = found[:3]
+        rows = found[_ROWS_AT:]
         last, other = tables if done % 2 == 0 else tables[::-1]
         workspace.release(outcome, other)
         return SmallJoined(rows[:done], high << 32 | low, last, capacity)
+
+    def _joined_by_groups(
+        self,
+        workspace: Workspace,
+        steps: Sequence[JoinStep],
+        arguments: Sequence[Any],
+        outcome: DeviceArray,
+        few_pairs: int,
+    ) -> list[int]:
+        self._few.launch_groups(1, *arguments, few_pairs)
+        found: list[int] = workspace.download(outcome).tolist()
+        left = range(found[_LEFT_AT], len(steps))
+        if not left:
+            return found
+        groups = self._context.info.compute_units
+        for kernel, some in groupby(left, lambda number: self._by_kind[steps[number].kind]):
+            kernel.launch_each(groups, some, *arguments)
+        found = workspace.download(outcome).tolist()
+        return found

@@ -105,17 +105,19 @@ def label_ids(bound: BoundQuery) -> set[int]:
     return ids
 
 
-def degree_looks(bound: BoundQuery, reached: Sequence[float]) -> dict[Degree, float]:
+def degree_looks(
+    degrees: Sequence[Sequence[Degree]], reached: Sequence[float]
+) -> dict[Degree, float]:
     """How many nodes must be looked at for each degree that is needed, by estimate.
 
     Args:
-        bound: The query.
+        degrees: What is needed per query node.
         reached: How many nodes are asked per query node.
     """
     looks: dict[Degree, float] = {}
-    for node in bound.nodes:
-        for need in needed_degrees(node):
-            looks[need] = looks.get(need, 0.0) + reached[node.position]
+    for needed, count in zip(degrees, reached, strict=True):
+        for need in needed:
+            looks[need] = looks.get(need, 0.0) + count
     return looks
 
 
@@ -133,6 +135,11 @@ class Exploration:
     def levels(self) -> list[list[int]]:
         """What `levels_of` gives."""
         return levels_of(self.bound)
+
+    @cached_property
+    def degrees(self) -> list[tuple[Degree, ...]]:
+        """What degrees each query node asks for."""
+        return list(map(needed_degrees, self.bound.nodes))
 
     @cached_property
     def reached(self) -> list[float]:
@@ -166,11 +173,10 @@ def _reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[f
 
 
 def encode_query(
-    bound: BoundQuery,
+    exploration: Exploration,
     masks: Masks,
     graph: DeviceGraph,
     slots: Mapping[int | Degree, int],
-    levels: Sequence[Sequence[int]],
     looks: float,
     *,
     counts_degrees: bool = True,
@@ -178,14 +184,14 @@ def encode_query(
     """The arrays of a query.
 
     Args:
-        bound: The query.
+        exploration: Of the query.
         masks: What predicates leave.
         graph: Where deep label programs are evaluated.
         slots: Row of each label's bitmap, and of those of some degrees.
-        levels: What `levels_of` gives.
         looks: As `Encoding` has it.
         counts_degrees: Can degrees without a slot be counted? Else they are not asked for.
     """
+    bound, levels = exploration.bound, exploration.levels
     order = [position for level in levels for position in level]
     rows = {position: row for row, position in enumerate(order)}
     node_masks = all_node_masks(bound, masks, graph)
@@ -193,8 +199,8 @@ def encode_query(
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
     adjacencies = _adjacencies(bound, rows, relationship_slots)
     degrees = [
-        [each for each in needed_degrees(node) if counts_degrees or each in slots]
-        for node in bound.nodes
+        [each for each in needed if counts_degrees or each in slots]
+        for needed in exploration.degrees
     ]
     query_rows = [
         QueryRow(

@@ -59,7 +59,7 @@ def encode_filter(
     budget = run.workspace.budget
     run.graph.label_slots(label_ids(bound), budget)
     asked = exploration.reached if explores else [each.cardinality for each in bound.nodes]
-    degrees = degree_looks(bound, asked)
+    degrees = degree_looks(exploration.degrees, asked)
     has_directory = run.placement.has_directory
     look_up = run.graph.degree_slots if has_directory else run.graph.host_degree_slots
     label_bits, slots = look_up(degrees, budget)
@@ -67,7 +67,7 @@ def encode_filter(
     if explores:
         looks += exploration.looks
     encoding = encode_query(
-        bound, masks, run.graph, slots, exploration.levels, looks, counts_degrees=has_directory
+        exploration, masks, run.graph, slots, looks, counts_degrees=has_directory
     )
     arrays = FilterArrays(
         graph=run.placement.arguments(budget, needed=bool(bound.relationships)),

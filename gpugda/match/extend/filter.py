@@ -13,7 +13,6 @@ from gpugda.match.candidates.candidates import Candidates
 from gpugda.match.candidates.encode import (
     Exploration,
     encode_query,
-    levels_of,
     needed_degrees,
 )
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
@@ -40,6 +39,8 @@ __all__ = ["changed_since", "find_candidates", "noted"]
 _LONGEST_ALONE = 1 << 10
 """Entries of a node that one work item of a GPU goes through."""
 _MOST_ROUNDS = 4
+_CHECKED_AT_ONCE = 1 << 15
+"""Words of the matrix that a GPU checks while the host would launch another kernel."""
 _ARRAYS_AT_LEAST = 4
 """Times what one work item needs must be free: it is not worth going near the limit."""
 
@@ -93,9 +94,8 @@ def changed_since(
     known = changed_candidates(earlier, bound, graph.graph, allowed_nodes(bound, masks, graph))
     if known is None:
         return None
-    encoding = encode_query(
-        bound, masks, graph, {}, levels_of(with_counts(bound, masks, graph.graph)), 0.0
-    )
+    exploration = Exploration(with_counts(bound, masks, graph.graph))
+    encoding = encode_query(exploration, masks, graph, {}, 0.0)
     rows = [known.bits[position] for position in encoding.rows]
     counts = [int(np.bitwise_count(each).sum(dtype=np.int64)) for each in rows]
     if 0 in counts:
@@ -218,15 +218,19 @@ def _explored_bits(
     workspace, kernels, levels = run.workspace, run.kernels.candidate_filter, encoding.levels
     size = levels[-1] * arrays.words
     read, kept = (workspace.allocate(size, np.uint32, "candidates") for _ in range(2))
-    marks = None
-    if len(levels) > 2:
+    everything, deepest = Batch(0, levels[-1]), len(levels) - 2
+    at_once, marks = size <= _CHECKED_AT_ONCE, None
+    if at_once:
+        kernels.check_candidates(arrays, everything, None, read, kept)
+    elif deepest:
         marks = workspace.allocate(size, np.uint32, "marks")
         workspace.fill(marks, 0)
     for level, (first, last) in enumerate(pairwise(levels)):
         batch = Batch(first, last - first)
-        kernels.check_candidates(arrays, batch, marks, read, kept)
-        kernels.explore_bits(arrays, batch, level, level, read, kept, marks)
-    everything, deepest = Batch(0, levels[-1]), len(levels) - 2
+        if not at_once:
+            kernels.check_candidates(arrays, batch, marks, read, kept)
+        known = deepest if at_once else level
+        kernels.explore_bits(arrays, batch, level, known, read, kept, marks)
     for _ in range(rounds):
         read, kept = kept, read
         workspace.copy(read, kept, 0)

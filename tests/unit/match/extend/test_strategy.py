@@ -550,7 +550,7 @@ def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
     for expected in tried:
         found, names = launches_of(monkeypatch, lambda: found_by(strategy, plan))
         assert found.total() == 210
-        assert bool({"join_rows", "join_pairs"}.intersection(names)) == expected
+        assert bool({"join_rows", "join_few"}.intersection(names)) == expected
 
 
 def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
