@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from gpugda.deadline import check_deadline, seconds_left
+from gpugda.deadline import check_deadline, seconds_left, working_until
 from gpugda.device.launch.candidate_filter import CandidateFilter
 from gpugda.device.launch.candidate_relationships import CandidateRelationships
 from gpugda.device.launch.join import Join
@@ -83,6 +83,10 @@ class Run:
         """
         check_deadline(self.deadline)
         self.graph.context.check()
+
+    def working(self) -> working_until:
+        """Of a block: what it calls on the host goes by the run's deadline, see `check_time`."""
+        return working_until(self.deadline)
 
     def until(self, deadline: float) -> Run:
         """The same, with an earlier deadline; of the monotonic clock."""

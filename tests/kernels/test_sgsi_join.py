@@ -7,7 +7,7 @@ from kernels.kernel_graphs import SIZES, random_graph, unpack
 from gpugda.device.launch.gsi_join import ListArrays, Rows
 from gpugda.device.launch.join import Table
 from gpugda.device.launch.sgsi_join import Filled, LongRows, RowLists, SgsiJoin
-from gpugda.match.gsi.pcsr import Partition, sorted_entries
+from gpugda.match.gsi.entries import Partition, sorted_entries
 from gpugda.match.sgsi.segments import cut
 
 

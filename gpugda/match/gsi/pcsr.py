@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.runs import places_in_runs
-from gpugda.errors import MemoryLimitError
+from gpugda.data.threads import pieces_of
+from gpugda.deadline import check_time
+from gpugda.match.gsi.entries import PIECE, sorted_entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
+    from gpugda.match.gsi.entries import Entries, Partition
     from gpugda.types import NameId
 
 __all__ = [
-    "Entries",
     "HostLists",
-    "Partition",
     "gathered_lists",
     "hash_groups",
     "hashed_lists",
     "make_lists",
-    "sorted_entries",
 ]
 
 _NONE = 0xFFFFFFFF
 _PAIRS = 15
 _GROUP_WORDS = 32
-_MOST_ENTRIES = 0xFFFFFFFE
-
-
-class Partition(NamedTuple):
-    """Relationships of some types (None for any) as seen along one direction, or both."""
-
-    types: tuple[int, ...] | None
-    outgoing: bool
-    incoming: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,14 +59,6 @@ class HostLists:
         return sum(each.nbytes for each in arrays if each is not None)
 
 
-class Entries(NamedTuple):
-    """Of lists: whose it is, the neighbour, and the relationship; each ``uint32``."""
-
-    owners: NDArray[np.uint32]
-    neighbours: NDArray[np.uint32]
-    relationships: NDArray[np.uint32]
-
-
 def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) -> HostLists:
     """The lists of a partition.
 
@@ -87,6 +69,7 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
 
     Raises:
         MemoryLimitError: They have more entries than offsets of 32 bits can name.
+        QueryTimeoutError: The deadline of this thread's work passed.
     """
     found = sorted_entries(
         graph, partition if hashed is not None else partition._replace(types=None)
@@ -96,7 +79,12 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
     owners, neighbours, relationships = found
     offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
     np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
-    types = graph.relationship_types()[relationships]
+    check_time()
+    of_relationships = graph.relationship_types()
+    types = np.empty(len(relationships), dtype=of_relationships.dtype)
+    for piece in pieces_of(len(relationships), PIECE):
+        check_time()
+        of_relationships.take(relationships[piece], mode="clip", out=types[piece])
     longest = int(np.diff(offsets).max(initial=0))
     return HostLists(offsets, 0, neighbours, relationships, types, longest)
 
@@ -104,7 +92,7 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
 def hashed_lists(entries: Entries, fill: int) -> HostLists:
     """Lists of entries that are sorted by owner, in hash groups of so many owners on average."""
     owners = entries.owners
-    firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
+    firsts = _first_places(owners)
     lengths = np.diff(firsts, append=len(owners))
     found = entries.neighbours, entries.relationships
     return gathered_lists(owners[firsts], (firsts, lengths), found, fill)
@@ -126,61 +114,31 @@ def gathered_lists(
     """
     firsts, lengths = runs
     groups, base, order = hash_groups(owners, lengths, fill)
-    in_order = lengths[order]
-    places = np.repeat(firsts[order] - (np.cumsum(in_order) - in_order), in_order)
-    places += np.arange(len(places))
-    # All are within: without "clip" NumPy would copy once more, lest some are not.
-    neighbours, relationships = (each.take(places, mode="clip") for each in entries)
-    return HostLists(groups, base, neighbours, relationships, longest=int(lengths.max(initial=0)))
+    ends = np.cumsum(lengths[order])
+    total = int(ends[-1]) if len(ends) else 0
+    found = np.empty(total, dtype=np.uint32), np.empty(total, dtype=np.uint32)
+    first = 0
+    while first < len(order):
+        check_time()
+        begin = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, begin + PIECE, side="right")))
+        each_length = lengths[order[first:last]]
+        places = np.repeat(firsts[order[first:last]], each_length) + places_in_runs(each_length)
+        for values, target in zip(entries, found, strict=True):
+            # All are within: without "clip" NumPy would copy once more, lest some are not.
+            values.take(places, mode="clip", out=target[begin : begin + len(places)])
+        first = last
+    return HostLists(groups, base, *found, longest=int(lengths.max(initial=0)))
 
 
-def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
-    """The entries of a partition, by owner, then by neighbour.
-
-    Raises:
-        MemoryLimitError: There are more than offsets of 32 bits can name.
-    """
-    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
-        raise MemoryLimitError(
-            f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
-            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
-            "strategy to gpugda"
-        )
-    ways = []
-    if partition.outgoing:
-        ways.append(_one_way(graph.outgoing, partition.types, len(graph.types)))
-    if partition.incoming:
-        ways.append(_one_way(graph.incoming, partition.types, len(graph.types)))
-    if len(ways) == 2:
-        back = ways[1].owners != ways[1].neighbours  # a loop is in its list once
-        ways[1] = Entries(*(each[back] for each in ways[1]))
-    found = Entries(*(np.concatenate(each) for each in zip(*ways, strict=True)))
-    if len(ways) == 1 and (len(graph.types) <= 1 or len(partition.types or (0, 0)) == 1):
-        return found  # a row is sorted by neighbour within a type
-    return _sorted(found, graph.node_count)
-
-
-def _one_way(csr: Csr, types: tuple[int, ...] | None, type_count: int) -> Entries:
-    """By owner."""
-    relationships = csr.relationship_indexes
-    if relationships is None:
-        relationships = np.arange(csr.relationship_count, dtype=np.uint32)
-    if types is None or len(types) == type_count:
-        return Entries(csr.entry_nodes(), csr.neighbours, relationships)
-    allowed = np.zeros(type_count, dtype=np.bool_)
-    allowed[list(types)] = True
-    runs = np.flatnonzero(allowed[csr.run_types])
-    lengths = (csr.run_starts[runs + 1] - csr.run_starts[runs]).astype(np.int64)
-    chosen = np.repeat(csr.run_starts[runs], lengths) + places_in_runs(lengths)
-    nodes = (np.searchsorted(csr.run_offsets, runs, side="right") - 1).astype(np.uint32)
-    return Entries(np.repeat(nodes, lengths), csr.neighbours[chosen], relationships[chosen])
-
-
-def _sorted(entries: Entries, node_count: int) -> Entries:
-    # Two sorted halves are merged by a stable sort, not sorted again.
-    keys = entries.owners.astype(np.uint64) * np.uint64(max(node_count, 1)) + entries.neighbours
-    order = np.argsort(keys, kind="stable")
-    return Entries(*(each[order] for each in entries))
+def _first_places(owners: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Where each owner's entries begin."""
+    found = [np.zeros(min(1, len(owners)), dtype=np.int64)]
+    for piece in pieces_of(max(0, len(owners) - 1), PIECE):
+        check_time()
+        changes = owners[piece.start + 1 : piece.stop + 1] != owners[piece]
+        found.append(np.flatnonzero(changes) + (piece.start + 1))
+    return np.concatenate(found)
 
 
 def hash_groups(
@@ -192,7 +150,9 @@ def hash_groups(
     """
     base = max(1, -(-len(owners) // fill))
     homes = _homes(owners, base)
+    check_time()
     order = _order_of(homes, base)
+    check_time()
     counts = np.bincount(homes, minlength=base)
     extra = np.maximum(0, -(-counts // _PAIRS) - 1)
     first_extra = base + np.cumsum(extra) - extra
@@ -200,8 +160,10 @@ def hash_groups(
     link, slot = rank // _PAIRS, rank % _PAIRS
     home = homes[order]
     group = np.where(link == 0, home, first_extra[home] + link - 1)
+    check_time()
     table = np.full((base + int(extra.sum()), _GROUP_WORDS), _NONE, dtype=np.uint32)
     ends = np.cumsum(lengths[order])
+    check_time()
     table[group, 2 * slot] = owners[order]
     table[group, 2 * slot + 1] = ends - lengths[order]
     table[group, 2 * slot + 3] = ends  # where the list of the next pair begins, if there is one

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpugda.match.gsi.pcsr import Partition
+from gpugda.match.gsi.entries import Partition
 from gpugda.plan.row_tests import is_single, variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
 

@@ -10,7 +10,8 @@ import numpy as np
 from gpugda.device.launch.gsi_join import ListArrays
 from gpugda.device.memory.buffers import SMALLEST_BYTES, MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError
-from gpugda.match.gsi.pcsr import Partition, make_lists
+from gpugda.match.gsi.entries import Partition
+from gpugda.match.gsi.pcsr import make_lists
 from gpugda.match.gsi.signatures import make_signatures, signature_bytes
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ class GraphStore:
 
     def _upload(self, run: Run, key: Partition) -> ListArrays:
         hashed = self._options.group_fill if self._options.partitions else None
-        made = make_lists(self._graph.graph, key, hashed=hashed)
+        with run.working():
+            made = make_lists(self._graph.graph, key, hashed=hashed)
         host = (made.groups, made.neighbours, made.relationships, made.types)
         size = sum(max(each.nbytes, SMALLEST_BYTES) for each in host if each is not None)
         _count(run, size, _WHAT)

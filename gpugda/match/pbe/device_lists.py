@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.pbe_search import PbeSearch
     from gpugda.device.memory.buffers import DeviceArray, Workspace
-    from gpugda.match.gsi.pcsr import HostLists, Partition
+    from gpugda.match.gsi.entries import Partition
+    from gpugda.match.gsi.pcsr import HostLists
     from gpugda.match.gsi.steps import Link, VertexStep
     from gpugda.match.run import Run
 
@@ -114,7 +115,10 @@ class ListLoader:
             if taken <= self.most_bytes or count == 1:
                 break
             count = max(1, min(count // 2, count * self.most_bytes // taken))
-        made = {key: lists_of(self.rows_of[key], each, self.fill) for key, each in nodes.items()}
+        with self.run.working():
+            made = {
+                key: lists_of(self.rows_of[key], each, self.fill) for key, each in nodes.items()
+            }
         lists = {key: upload_lists(self.run.workspace, each) for key, each in made.items()}
         loaded.add(made.values(), started)
         return rows, self.by_link(step.links, lists), list(lists.values())

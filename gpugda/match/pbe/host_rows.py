@@ -9,13 +9,15 @@ import numpy as np
 
 from gpugda.data.adjacency import Adjacency
 from gpugda.data.runs import offsets_of
-from gpugda.match.gsi.pcsr import Entries, HostLists, gathered_lists, hashed_lists, sorted_entries
+from gpugda.deadline import check_time
+from gpugda.match.gsi.entries import Entries, sorted_entries
+from gpugda.match.gsi.pcsr import HostLists, gathered_lists, hashed_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.gsi.pcsr import Partition
+    from gpugda.match.gsi.entries import Partition
     from gpugda.match.pbe.partitions import PartitionPlan
 
 __all__ = ["ENTRY_BYTES", "list_bytes", "lists_of", "make_host_rows", "partition_lists"]
@@ -52,9 +54,13 @@ def make_host_rows(graph: DataGraph, key: Partition) -> Adjacency:
 def partition_lists(rows: Adjacency, plan: PartitionPlan, fill: int) -> list[HostLists]:
     """Of each partition, the lists of the relationships both of whose ends are in it."""
     owners = rows.nodes()
+    check_time()
     own = plan.of_node[owners]
+    check_time()
     inside = np.flatnonzero(own == plan.of_node[rows.neighbours])
+    check_time()
     inside = inside[np.argsort(own[inside], kind="stable")]
+    check_time()
     bounds = np.searchsorted(own[inside], np.arange(plan.count + 1))
     parts = [inside[first:last] for first, last in pairwise(bounds)]
     return [

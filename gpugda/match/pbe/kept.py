@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.gsi.pcsr import HostLists, Partition
+    from gpugda.match.gsi.entries import Partition
+    from gpugda.match.gsi.pcsr import HostLists
 
 __all__ = ["KeptParts", "kept_of"]
 

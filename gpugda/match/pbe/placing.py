@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.errors import MemoryLimitError
-from gpugda.match.gsi.pcsr import Partition
+from gpugda.match.gsi.entries import Partition
 from gpugda.match.pbe.device_lists import least_load_bytes
 from gpugda.match.pbe.host_rows import list_bytes
 from gpugda.match.pbe.partitions import MOST_PARTITIONS
@@ -132,7 +132,8 @@ def place_parts(
     """
     graph, levels = run.graph.graph, max(len(each) for each in steps)
     every = {link.partition for each in steps for step in each for link in step.links}
-    rows_of = {key: kept.rows(graph, key) for key in sorted(every, key=str)}
+    with run.working():
+        rows_of = {key: kept.rows(graph, key) for key in sorted(every, key=str)}
     free = run.workspace.available
     rows = int(free * options.rows_share)
     loading = max(sum(bool(step.links) for step in each) for each in steps)
@@ -143,7 +144,8 @@ def place_parts(
     while True:
         run.check_deadline()
         plan = kept.partitions(graph, count, run.deadline)
-        lists = {key: kept.lists(graph, plan, key) for key in keys}
+        with run.working():
+            lists = {key: kept.lists(graph, plan, key) for key in keys}
         kept.trim(options.host_share)
         largest = max(sum(each[at].nbytes for each in lists.values()) for at in range(plan.count))
         if largest <= room.lists or count == most:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gpugda.match.gsi.pcsr import Entries, hashed_lists, sorted_entries
+from gpugda.deadline import check_time
+from gpugda.match.gsi.entries import Entries, sorted_entries
+from gpugda.match.gsi.pcsr import hashed_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.gsi.pcsr import HostLists, Partition
+    from gpugda.match.gsi.entries import Partition
+    from gpugda.match.gsi.pcsr import HostLists
 
 __all__ = ["LEAST_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "most_bytes"]
 
@@ -120,6 +123,9 @@ class HostSegments:
             room: Bytes of a segment on the device.
             most: Entries of a segment: a row has places for all of them.
             mask: Bitmap of the relationships that are left; then nothing is kept.
+
+        Raises:
+            QueryTimeoutError: The deadline of this thread's work passed.
         """
         kept = self._kept.pop(partition, None) if mask is None else None
         if kept is None or not self._suits(kept, room, most):
@@ -143,10 +149,13 @@ class HostSegments:
         if self._wanted is not None:
             return self._wanted
         total = len(found.owners)
+        check_time()
         firsts = np.diff(found.owners, prepend=np.uint32(0xFFFFFFFF)) != 0
+        check_time()
         owners = np.concatenate([[0], np.cumsum(firsts)])
         entries = max(min(total, most), 1)
         while entries > LEAST_ENTRIES and self._longest(owners, entries) > room:
+            check_time()
             entries = max(LEAST_ENTRIES, min(entries - 1, entries * 3 // 4))
         return entries
 

@@ -142,7 +142,7 @@ class SgsiStrategy(Matcher):
         frequency = type_frequency(pattern, self._graph)
         order = node_order(pattern, candidates.count, frequency)
         steps = compile_steps(pattern, self._graph.graph, order, rows, frequency)
-        with run.stage("lists"):
+        with run.stage("lists"), run.working():
             sources = Sources(candidates, self._segments(steps, masks, plan), loader)
         join = SegmentJoin(run, sources, self._joins, scratch, plan, self._options)
         generator = Generator(run, self._joins.sgsi, scratch)

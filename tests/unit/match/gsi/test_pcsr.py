@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.errors import MemoryLimitError
-from gpugda.match.gsi.pcsr import Partition, _order_of, make_lists
+from gpugda.match.gsi.entries import Partition
+from gpugda.match.gsi.pcsr import _order_of, make_lists
 
 NONE = 0xFFFFFFFF
 WORDS = 32
@@ -87,7 +88,7 @@ def test_full_groups_go_on_behind_the_others():
 
 
 def test_more_entries_than_offsets_can_name_are_refused(monkeypatch):
-    monkeypatch.setattr("gpugda.match.gsi.pcsr._MOST_ENTRIES", 5)
+    monkeypatch.setattr("gpugda.match.gsi.entries._MOST_ENTRIES", 5)
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {})] * 3)
     assert make_lists(graph, Partition(None, True, False), hashed=5).longest == 3
     with pytest.raises(MemoryLimitError, match="give a direction"):

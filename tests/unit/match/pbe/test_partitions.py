@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.errors import DeviceError, QueryTimeoutError
-from gpugda.match.gsi.pcsr import Partition
+from gpugda.match.gsi.entries import Partition
 from gpugda.match.pbe.host_rows import make_host_rows, partition_lists
 from gpugda.match.pbe.partitions import make_partitions
 
