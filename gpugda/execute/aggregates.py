@@ -7,18 +7,19 @@ value through the functions of `gpugda.expressions.functions`.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
+from gpugda.execute.distinct_counts import distinct_counts
 from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import first_rows
 from gpugda.execute.nan_identity import row_identity
 from gpugda.execute.percentiles import percentiles_of
 from gpugda.execute.sorting import float_order
-from gpugda.execute.sums import sum_of_floats, sum_of_integers
+from gpugda.execute.sums import sum_of_floats, sum_of_integers, sum_of_known_floats
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
@@ -62,11 +63,21 @@ def aggregate(
     """
     if find_aggregate(name) is None:
         raise UnsupportedQueryError(f"{name}() is not answered here", construct=f"{name}()")
+    if name == "sum" and not distinct and weights is None and _is_float(operand):
+        known = sum_of_known_floats(operand, groups)
+        if known is not None:
+            return known
     rows = _with_values(operand, groups, row_count, weights)
+    if distinct and name == "count":
+        return _count_once(rows)
     if distinct:
         rows = _each_once(rows)
     made = _made(name, rows, further)
     return _folded(name, rows.expanded(), further, groups) if made is None else made
+
+
+def _is_float(operand: Operand) -> TypeGuard[Column]:
+    return isinstance(operand, Column) and operand.kind is ColumnKind.FLOAT
 
 
 def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
@@ -109,6 +120,11 @@ def _each_once(rows: Rows) -> Rows:
 def _count(rows: Rows) -> Operand:
     counts = np.bincount(rows.group_of, minlength=rows.groups).astype(np.int64)
     return Column(ColumnKind.INTEGER, counts)
+
+
+def _count_once(rows: Rows) -> Operand:
+    once = [rows.values, row_identity(rows.values)]
+    return Column(ColumnKind.INTEGER, distinct_counts(once, rows.group_of, rows.groups))
 
 
 def _collect(rows: Rows) -> Operand:

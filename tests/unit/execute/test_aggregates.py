@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.device import host_device
 from gpugda.errors import QueryError
-from gpugda.execute import means
+from gpugda.execute import aggregates, means, sums
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouping import Groups
 from gpugda.expressions.functions import find_aggregate
@@ -146,3 +146,45 @@ def test_many_floats_are_added_in_the_order_of_rows(monkeypatch):
         found = aggregate("sum", operand, (), one, len(values), distinct=False)
         assert value_at(found, 0) == expected
         monkeypatch.setattr(host_device, "host_device", lambda: None)
+
+
+@given(data=st.data(), window=st.sampled_from([4, 64]))
+def test_sums_of_floats_or_null_are_added_in_the_order_of_rows(data, window):
+    """Bit by bit; null's own bits are of any number, also of NaN."""
+    numbers = st.one_of(st.floats(), st.sampled_from([-0.0, 0.1, 1e300, math.inf]))
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 3), numbers, st.booleans()), max_size=40))
+    group_of = np.array([row[0] for row in rows], dtype=np.int64)
+    used, first, group_of = np.unique(group_of, return_index=True, return_inverse=True)
+    groups = Groups(first.astype(np.int64), group_of.reshape(-1).astype(np.int64))
+    raw = np.array([row[1] for row in rows], dtype=np.float64)
+    valid = np.array([row[2] for row in rows], dtype=np.bool_)
+    column = Column(ColumnKind.FLOAT, raw, valid)
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        patch.setattr(sums, "_CACHED", window)
+        found = sums.sum_of_known_floats(column, groups)
+        whole = aggregate("sum", column, (), groups, len(rows), distinct=False)
+    expected = [0.0] * len(used)
+    for group, number, known in zip(groups.group_of.tolist(), raw.tolist(), valid, strict=True):
+        expected[group] += number if known else 0.0
+    some = [bool(valid[groups.group_of == group].any()) for group in range(len(used))]
+    if found is None:
+        assert len(used) in (0, 1) or not all(some) or len(used) > window // 4
+    else:
+        assert all(some)
+        assert list(map(repr, found.values.tolist())) == list(map(repr, expected))
+    for group, known in enumerate(some):
+        shown = repr(value_at(whole, group))
+        assert shown == (repr(expected[group]) if known else "0")
+
+
+def test_sums_of_floats_or_null_do_not_look_for_the_rows_that_are_known(monkeypatch):
+    random = np.random.default_rng(1)
+    group_of = np.concatenate([np.arange(100), random.integers(0, 100, 50_000)])
+    groups = Groups(np.arange(100), group_of)
+    raw = random.normal(size=len(group_of))
+    valid = random.random(len(group_of)) < 0.9
+    expected = np.bincount(group_of[valid], weights=raw[valid])
+    monkeypatch.setattr(aggregates, "_with_values", None)
+    column = Column(ColumnKind.FLOAT, raw, valid)
+    found = aggregate("sum", column, (), groups, len(group_of), distinct=False)
+    assert found.values.tobytes() == expected.tobytes()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.execute import grouping
+from gpugda.execute import grouping, row_codes
 from gpugda.execute.grouping import first_rows, group_rows
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant
@@ -34,8 +34,8 @@ LIMITS = {
     "as they are": {},
     "small windows": {"_WINDOW": 3},
     "no tables": {"_TABLE_ROWS": 0, "_SMALL_TABLE": 0},
-    "short codes": {"_LARGEST_CODE": 1000},
-    "short codes, no tables": {"_LARGEST_CODE": 1000, "_TABLE_ROWS": 0, "_SMALL_TABLE": 0},
+    "short codes": {"LARGEST_CODE": 1000},
+    "short codes, no tables": {"LARGEST_CODE": 1000, "_TABLE_ROWS": 0, "_SMALL_TABLE": 0},
 }
 
 
@@ -54,7 +54,7 @@ def test_groups_are_those_of_equal_keys(data, limits):
     operands.append(Constant(7))
     with pytest.MonkeyPatch.context() as patch:
         for name, number in LIMITS[limits].items():
-            patch.setattr(grouping, name, number)
+            patch.setattr(grouping if name == "_WINDOW" else row_codes, name, number)
         groups = group_rows(operands, len(rows))
         first = first_rows(operands, len(rows))
     expected = expected_groups(rows)

@@ -1,0 +1,186 @@
+"""Integer codes of the values of rows: equal where the values are, in the sense of DISTINCT."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.stable_order import stable_order
+from gpugda.expressions.operands import Operand, used_codes
+from gpugda.expressions.temporal.read_rows import moments_of
+from gpugda.values import group_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "LARGEST_CODE",
+    "RowKey",
+    "codes_of_rows",
+    "combined",
+    "dense",
+    "fits_table",
+    "is_tabled",
+    "keys_of",
+    "runs",
+]
+
+LARGEST_CODE = 2**62
+_TABLE_ROWS = 8  # a table by code may be this much longer than the rows are many
+_SMALL_TABLE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowKey:
+    """A column whose values are numbered.
+
+    Args:
+        values: Integers, the same where the column's values are.
+        low: The least of them that is not null's.
+        count: How many numbers there may be.
+        valid: Rows that are not null; null has the last number.
+    """
+
+    values: NDArray[Any]
+    low: int
+    count: int
+    valid: NDArray[np.bool_] | None = None
+
+
+def keys_of(operands: Sequence[Operand]) -> list[RowKey]:
+    """Of those that are not the same in all rows, of which there must be some."""
+    return [_key_of(operand) for operand in operands if isinstance(operand, Column)]
+
+
+def is_tabled(key: RowKey, row_count: int) -> bool:
+    """Could its numbers be places in a table? Else it is sorted by, as it is."""
+    return key.valid is not None or fits_table(key.count, row_count)
+
+
+def combined(keys: Sequence[RowKey], row_count: int) -> tuple[list[RowKey], int]:
+    """Keys that make one code of 64 bits, and how many codes there may be."""
+    made: list[RowKey] = []
+    count = 1
+    for key in keys:
+        if key.count > LARGEST_CODE:
+            key = _renumbered(key)
+        if count * key.count > LARGEST_CODE:
+            made = [dense(made, row_count)]
+            count = made[0].count
+        if count * key.count > LARGEST_CODE:
+            key = dense([key], row_count)
+        made.append(key)
+        count *= key.count
+    return made, count
+
+
+def _renumbered(key: RowKey) -> RowKey:
+    places, count = _distinct(key.values)
+    return RowKey(places, 0, count + (key.valid is not None), key.valid)
+
+
+def _key_of(column: Column) -> RowKey:
+    values, low, count = _codes_of_values(column)
+    if column.valid is None:
+        return RowKey(values, low, count)
+    return RowKey(values, low, count + 1, column.valid)
+
+
+def _codes_of_values(column: Column) -> tuple[NDArray[Any], int, int]:
+    """Codes equal for equal values, the least of them, and how many there may be from there."""
+    values = column.values
+    if column.kind is ColumnKind.FLOAT:
+        values = _zeros_alike(values)
+    if column.kind is ColumnKind.OBJECT:
+        return _codes_of_objects(column)
+    # Nodes of one label often stand side by side: codes from the least on are few.
+    low, high = int(values.min()), int(values.max())
+    return values, low, high - low + 1
+
+
+def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
+    dictionary = column.dictionary
+    if dictionary is None or len(dictionary) == 0:  # then all rows are null
+        return np.zeros(len(column), dtype=np.int64), 0, 1
+    moments = moments_of(column)
+    if moments is not None:
+        ranks, codes_of = np.unique(moments.ranks(), return_inverse=True)
+        return codes_of.reshape(-1)[column.values], 0, len(ranks)
+    used, places = used_codes(column.values, len(dictionary))
+    numbers: dict[Any, int] = {}
+    codes = [
+        numbers.setdefault(_object_key(value), len(numbers))
+        for value in dictionary.values(used.astype(np.int32))
+    ]
+    return np.array(codes, dtype=np.int64)[places], 0, len(numbers)
+
+
+def _object_key(value: Any) -> Any:
+    """As `group_key`, but with one NaN: what tells NaNs apart stands in a column of its own."""
+    return math.nan if isinstance(value, float) and value != value else group_key(value)
+
+
+def _zeros_alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Bits that are the same for numbers that are: one zero, one NaN."""
+    made = values + 0.0
+    is_nan = np.isnan(made)
+    if is_nan.any():
+        made[is_nan] = np.nan
+    bits: NDArray[np.int64] = made.view(np.int64)
+    return bits
+
+
+def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Per row the place of its value among the distinct ones, and how many there are."""
+    order, first, lengths = runs(values)
+    places = np.empty(len(values), dtype=np.int64)
+    places[order] = np.repeat(np.arange(len(first)), lengths)
+    return places, len(first)
+
+
+def runs(
+    values: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the order of values; per distinct value its first row, and how many it has."""
+    order = stable_order(values)
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return order, order[starts], np.diff(starts, append=len(values))
+
+
+def codes_of_rows(keys: Sequence[RowKey], rows: slice) -> NDArray[np.int64]:
+    """One code for the values of all keys, in some rows."""
+    codes: NDArray[np.int64] | None = None
+    for key in keys:
+        more = np.subtract(key.values[rows], key.low, dtype=np.int64)
+        if key.valid is not None:
+            more[~key.valid[rows]] = key.count - 1
+        if codes is None:
+            codes = more
+            continue
+        codes *= key.count
+        codes += more
+    assert codes is not None
+    return codes
+
+
+def dense(keys: Sequence[RowKey], row_count: int) -> RowKey:
+    """The keys as one whose numbers are all used."""
+    codes = codes_of_rows(keys, slice(0, row_count))
+    count = math.prod(key.count for key in keys)
+    if fits_table(count, row_count):
+        used, places = used_codes(codes, count)
+        return RowKey(places, 0, len(used))
+    places, distinct = _distinct(codes)
+    return RowKey(places, 0, distinct)
+
+
+def fits_table(count: int, row_count: int) -> bool:
+    """Is a table by so many codes short enough beside so many rows?"""
+    return count <= _TABLE_ROWS * row_count + _SMALL_TABLE

@@ -1,0 +1,80 @@
+"""How many values of each group differ, against sets of the values' keys."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute import aggregates, distinct_counts, row_codes
+from gpugda.execute.aggregates import aggregate
+from gpugda.execute.grouping import group_rows
+from gpugda.expressions.made_columns import column_of
+from gpugda.values import group_key
+
+VALUES = [
+    st.one_of(st.none(), st.integers(-3, 3)),
+    st.sampled_from([-(2**63), 2**63 - 1, 2**53, 2**53 + 1, 2**62, -1, 0]),
+    st.sampled_from([0.0, -0.0, math.nan, -math.nan, math.inf, 1.5]),
+    st.one_of(st.none(), st.sampled_from(["", "a", "b", "ä"])),
+    st.one_of(st.none(), st.booleans()),
+    st.sampled_from([None, 1, 1.0, "1", True, [1], [1.0], 2**53 + 1, 2.0**53]),
+]
+LIMITS = {
+    "as they are": [],
+    "small windows": [(distinct_counts, "_WINDOW", 3)],
+    "sorted": [(distinct_counts, "_LARGEST_TABLE", 0)],
+    "sorted as 64 bits": [(distinct_counts, "_LARGEST_TABLE", 0), (distinct_counts, "_SHORT", 0)],
+    "short codes": [(row_codes, "LARGEST_CODE", 1000), (distinct_counts, "LARGEST_CODE", 1000)],
+    "short codes, many groups": [
+        (row_codes, "LARGEST_CODE", 1000),
+        (distinct_counts, "LARGEST_CODE", 1000),
+        (distinct_counts, "_FEW_GROUPS", 0),
+    ],
+}
+
+
+def expected_counts(values, group_of, groups):
+    seen = [set() for _ in range(groups)]
+    for value, group in zip(values, group_of, strict=True):
+        seen[group].add("NaN" if value != value else group_key(value))
+    return [len(each) for each in seen]
+
+
+@given(data=st.data(), limits=st.sampled_from(list(LIMITS)), groups=st.integers(1, 4))
+def test_counts_are_those_of_sets(data, limits, groups):
+    values = data.draw(st.lists(data.draw(st.sampled_from(VALUES)), max_size=30))
+    group_of = np.array([data.draw(st.integers(0, groups - 1)) for _ in values], dtype=np.int64)
+    column = column_of(values) if values else Column(ColumnKind.INTEGER, np.zeros(0, np.int64))
+    if not isinstance(column, Column):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, number in LIMITS[limits]:
+            patch.setattr(module, name, number)
+        found = distinct_counts.distinct_counts([column], group_of, groups)
+    assert found.dtype == np.int64
+    assert found.tolist() == expected_counts(values, group_of.tolist(), groups)
+
+
+@pytest.mark.parametrize("different", [10, 100_000, 2**62])
+@pytest.mark.parametrize("groups", [1, 7, 20_000])
+def test_many_rows(different, groups):
+    random = np.random.default_rng(1)
+    values = random.integers(-different, different, 100_000)
+    values[::7] = values[0]
+    group_of = random.integers(0, groups, 100_000)
+    found = distinct_counts.distinct_counts([Column(ColumnKind.INTEGER, values)], group_of, groups)
+    pairs = np.unique(np.stack([group_of, values]), axis=1)
+    assert found.tolist() == np.bincount(pairs[0], minlength=groups).tolist()
+
+
+def test_count_distinct_finds_no_row_of_a_value(monkeypatch):
+    """Which `collect(DISTINCT x)` needs; null is no value, and the two zeros are one."""
+    monkeypatch.setattr(aggregates, "first_rows", None)
+    keys = [column_of([1, 1, 1, 2, 2, 3])]
+    values = column_of([0.0, -0.0, math.inf, None, 2.5, None])
+    groups = group_rows(keys, 6)
+    counts = aggregate("count", values, (), groups, 6, distinct=True)
+    assert counts.values.tolist() == [2, 1, 0]
