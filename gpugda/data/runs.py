@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["offsets_of", "places_in_runs"]
+__all__ = ["are_in_a_row", "offsets_of", "places_in_runs"]
+
+_WINDOW: Final = 1 << 14
+"""Numbers that stay in the processor's cache."""
+
+
+def are_in_a_row(numbers: NDArray[Any]) -> bool:
+    """Is each number the next one, so that what they stand for is a slice?
+
+    Example:
+        >>> are_in_a_row(np.array([3, 4, 5])), are_in_a_row(np.array([3, 5, 4]))
+        (True, False)
+    """
+    if not len(numbers) or int(numbers[-1]) - int(numbers[0]) != len(numbers) - 1:
+        return False
+    parts = (numbers[start : start + _WINDOW + 1] for start in range(0, len(numbers) - 1, _WINDOW))
+    return all(bool((part[1:] - part[:-1] == 1).all()) for part in parts)
 
 
 def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, constant_null
-from gpugda.data.runs import places_in_runs
+from gpugda.data.runs import are_in_a_row, places_in_runs
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.compare_columns import equal
 from gpugda.expressions.lists import ColumnLists, EntityLists
@@ -44,8 +44,10 @@ def element_at(lists: Operand, index: Operand) -> Column | None:
         place = np.where(whole < 0, whole + counts, whole)
     known = both(validity(lists), validity(index))
     there = np.broadcast_to(both((place >= 0) & (place < counts), known), len(lists))
+    if there.all():
+        return elements.take(firsts + place if np.any(place) else firsts)
     found = elements.take(np.where(there, firsts + place, 0))
-    return Column(found.kind, found.values, None if there.all() else there, found.dictionary)
+    return Column(found.kind, found.values, there, found.dictionary)
 
 
 def part_of(lists: Operand, start: Operand, end: Operand) -> Column | None:
@@ -140,6 +142,9 @@ def _parts(lists: Column) -> tuple[NDArray[np.int64], NDArray[np.int64], Column]
     if not len(dictionary):
         nothing = np.zeros(len(lists), dtype=np.int64)
         return nothing, nothing, elements
+    if are_in_a_row(lists.values):
+        ends = dictionary.offsets[lists.values[0] : int(lists.values[-1]) + 2]
+        return ends[:-1], np.diff(ends), elements
     firsts = dictionary.offsets[lists.values]
     return firsts, dictionary.offsets[1:][lists.values] - firsts, elements
 

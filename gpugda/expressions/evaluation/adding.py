@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["added_up"]
 
 _LARGEST: Final = 2**63 - 1
+_WINDOW: Final = 1 << 16
+"""Numbers that stay in the processor's cache while they are read twice."""
+_SHORT: Final = 4
+"""Lists of fewer elements are too short for one step each."""
 _LONG: Final = 64
 """A list of more elements is added up by itself."""
 
@@ -45,7 +49,8 @@ def added_up(
     numbers = _terms(evaluator, node, term, lists.column)
     if numbers is None or _kind_of(initial) is None:
         return None
-    first = as_column(initial, len(lists.counts)).values
+    first = as_column(initial, 1).values  # of a constant, one for all
+    first = np.broadcast_to(first, len(lists.counts))
     if numbers.dtype == np.int64:
         sums = _sums_of_integers(numbers, first, lists)
     else:
@@ -94,18 +99,36 @@ def _sums_of_integers(
         return None  # each is rounded as it is added
     if _largest(numbers) * int(lists.counts.max()) + _largest(first) > _LARGEST:
         return None
-    # What leaves 64 bits on the way from list to list comes back in the difference.
-    total = np.empty(len(numbers) + 1, dtype=np.int64)
-    total[0] = 0
-    np.cumsum(numbers, out=total[1:])
-    at_ends = total[lists.firsts]
-    sums: NDArray[np.int64] = first + (at_ends[1:] - at_ends[:-1])[lists.places]
+    sums: NDArray[np.int64] = first + lists.of_rows(_sums_of_lists(numbers, lists.firsts))
+    return sums
+
+
+def _sums_of_lists(numbers: NDArray[np.int64], firsts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of each list, where no sum leaves 64 bits."""
+    if len(numbers) < _SHORT * len(firsts):
+        # What leaves 64 bits on the way from list to list comes back in the difference.
+        total = np.empty(len(numbers) + 1, dtype=np.int64)
+        total[0] = 0
+        np.cumsum(numbers, out=total[1:])
+        at_ends = total[firsts]
+        return np.asarray(at_ends[1:] - at_ends[:-1])
+    # An empty list would be given the first element of the next one.
+    starts, there = firsts[:-1], numbers[: firsts[-1]]
+    filled = starts < firsts[1:]
+    if filled.all():
+        return np.add.reduceat(there, starts)
+    sums = np.zeros(len(filled), dtype=np.int64)
+    sums[filled] = np.add.reduceat(there, starts[filled])
     return sums
 
 
 def _largest(numbers: NDArray[np.int64]) -> int:
     """The greatest distance from 0."""
-    return max(int(numbers.max()), -int(numbers.min())) if len(numbers) else 0
+    largest = 0
+    for start in range(0, len(numbers), _WINDOW):
+        part = numbers[start : start + _WINDOW]
+        largest = max(largest, int(part.max()), -int(part.min()))
+    return largest
 
 
 def _sums_of_floats(
@@ -116,7 +139,7 @@ def _sums_of_floats(
     if first.dtype != np.float64 and ((counts == 0) & lists.valid).any():
         return None
     sums = first.astype(np.float64)
-    firsts = lists.firsts[lists.places]
+    firsts = lists.of_rows(lists.firsts[:-1])
     _add_long(sums, numbers, firsts, counts)
     rows = np.flatnonzero((counts > 0) & (counts <= _LONG))
     rows = rows[np.argsort(-counts[rows].astype(np.int8), kind="stable")]

@@ -38,6 +38,7 @@ from gpugda.query.ast import ListQuantifier
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gpugda.data.columns import Dictionary
     from gpugda.expressions.evaluation.evaluator import Evaluator
     from gpugda.query import ast
 
@@ -101,10 +102,10 @@ def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> 
     found = inner.value(node.projection)
     if found.faults:
         return None
-    made = _lists(inner, node.projection, found, np.diff(lists.firsts), True)
+    dictionary = _dictionary(inner, node.projection, found, lists.firsts)
     codes = lists.places.astype(np.int32, copy=False)
     valid = None if lists.valid is True else np.array(np.broadcast_to(lists.valid, len(codes)))
-    return Column(ColumnKind.OBJECT, codes, valid, made.dictionary)
+    return Column(ColumnKind.OBJECT, codes, valid, dictionary)
 
 
 def _lists(
@@ -118,18 +119,22 @@ def _lists(
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     codes = np.arange(len(counts), dtype=np.int32)
     known = None if valid is True else np.array(np.broadcast_to(valid, len(counts)))
+    return Column(ColumnKind.OBJECT, codes, known, _dictionary(inner, node, result, ends))
+
+
+def _dictionary(
+    inner: Evaluator, node: ast.Expression | None, result: Evaluated, ends: NDArray[np.int64]
+) -> Dictionary:
+    """The values of elements as lists, each of which ends where the next one begins."""
     operand = result.operand
-    dictionary: Any
     if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
         of_nodes = operand.kind is ColumnKind.NODE
-        dictionary = EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
-    elif isinstance(operand, Column) and _stays(operand):
-        dictionary = ColumnLists(ends, operand)
-    else:
-        values = python_values(inner, node, operand)
-        bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
-        dictionary = ObjectDictionary([values[start:end] for start, end in bounds])
-    return Column(ColumnKind.OBJECT, codes, known, dictionary)
+        return EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
+    if isinstance(operand, Column) and _stays(operand):
+        return ColumnLists(ends, operand)
+    values = python_values(inner, node, operand)
+    bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
+    return ObjectDictionary([values[start:end] for start, end in bounds])
 
 
 def _stays(elements: Column) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.runs import places_in_runs
+from gpugda.data.runs import are_in_a_row, places_in_runs
 from gpugda.expressions.lists import ColumnLists, EntityLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import (
@@ -85,13 +85,17 @@ class Lists:
     def _one_after_the_other(self) -> Column | None:
         """The elements where each row has the next list, as collected ones have; else None."""
         places = self.places
-        if self.valid is not True or not len(places):
+        if self.valid is not True:
             return None
-        if not (np.diff(places) == 1).all():
+        if not are_in_a_row(places):
             return None
         column, part = self.column, slice(self.firsts[places[0]], self.firsts[places[-1] + 1])
         valid = None if column.valid is None else column.valid[part]
         return Column(column.kind, column.values[part], valid, column.dictionary)
+
+    def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Of each row what its list has."""
+        return _at_places(values, self.places)
 
     def is_spare(self) -> bool:
         """Are there elements, and not many that no row has, so that all may be computed with?"""
@@ -137,8 +141,16 @@ def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
     if len(firsts) == 1:
         counts = np.zeros(row_count, np.int64)
         return Lists(column, np.zeros(2, np.int64), np.zeros(row_count, np.int64), counts, valid)
-    counts = np.where(valid, np.diff(firsts)[places], 0)
+    counts = _at_places(np.diff(firsts), places)
+    if valid is not True:
+        counts = np.where(valid, counts, 0)
     return Lists(column, firsts, places, counts, valid)
+
+
+def _at_places(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    in_a_row = are_in_a_row(places)
+    found: NDArray[Any] = values[slice(places[0], int(places[-1]) + 1) if in_a_row else places]
+    return found
 
 
 def is_of_element(name: str, expression: ast.Expression) -> bool:

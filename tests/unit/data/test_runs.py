@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from gpugda.data.runs import places_in_runs
+from gpugda.data import runs
+from gpugda.data.runs import are_in_a_row, places_in_runs
 
 
 @pytest.mark.parametrize(
@@ -12,3 +13,13 @@ def test_each_run_counts_from_zero(lengths, kind):
     places = places_in_runs(np.array(lengths, dtype=kind))
     assert places.dtype == np.int64
     assert places.tolist() == [place for length in lengths for place in range(length)]
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 100])
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.int32])
+def test_numbers_in_a_row(monkeypatch, window, kind):
+    monkeypatch.setattr(runs, "_WINDOW", window)
+    for numbers in ([0], [3], [3, 4], [0, 1, 2, 3, 4, 5]):
+        assert are_in_a_row(np.array(numbers, dtype=kind))
+    for numbers in ([], [1, 1], [1, 0], [0, 2, 1, 3], [0, 0, 2, 3], [0, 1, 3, 3], [5, 4, 3]):
+        assert not are_in_a_row(np.array(numbers, dtype=kind))

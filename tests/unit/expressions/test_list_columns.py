@@ -9,6 +9,7 @@ import pytest
 
 from gpugda import values
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions import list_columns
 from gpugda.expressions.chosen import scattered
 from gpugda.expressions.compare_columns import equal
 from gpugda.expressions.environment import Environment
@@ -74,6 +75,20 @@ def test_subscripts(kind, seed, row_count):
     found = element_at(lists, as_column(column_of([*places, 1]).take(np.arange(row_count)), 0))
     expected = [access.subscript(a, b, None) for a, b in zip(given, places, strict=True)]
     assert shown(found, row_count) == [repr(each) for each in expected]
+
+
+@pytest.mark.parametrize("kind", ELEMENTS)
+@pytest.mark.parametrize("first", [0, 2])
+def test_subscripts_of_lists_in_a_row(kind, first):
+    """As collected lists are: where they begin is a slice of where all lists do."""
+    given, _ = lists_of_rows(random.Random(kind), kind, 3)
+    codes = np.arange(first, first + 4, dtype=np.int32)
+    lists = Column(ColumnKind.OBJECT, codes, None, given.dictionary)
+    values_of = given.dictionary.values(codes)
+    for index in INDEXES:
+        expected = [access.subscript(each, index, None) for each in values_of]
+        assert shown(element_at(lists, Constant(index)), 4) == [repr(each) for each in expected]
+    assert np.shares_memory(list_columns._parts(lists)[0], given.dictionary.offsets)
 
 
 @pytest.mark.parametrize("kind", ELEMENTS)

@@ -11,7 +11,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_value
 from gpugda.expressions.evaluation import adding, comprehension
-from gpugda.expressions.evaluation.exploded import Lists
+from gpugda.expressions.evaluation.exploded import Lists, lists_of
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import distinct_values
@@ -81,7 +81,7 @@ def lists_of_rows(rng, kind, rows, lengths):
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 @pytest.mark.parametrize("kind", ELEMENTS)
-@pytest.mark.parametrize("lengths", [(0, 1, 5, 2), (100, 65, 64, 3, 1), (2, 2)])
+@pytest.mark.parametrize("lengths", [(0, 1, 5, 2), (100, 65, 64, 3, 1), (2, 2), (0, 9, 0, 20, 0)])
 def test_as_row_by_row(monkeypatch, kind, lengths, text):
     rng = random.Random(f"{kind}{lengths}")
     variables = {
@@ -91,6 +91,23 @@ def test_as_row_by_row(monkeypatch, kind, lengths, text):
     at_once = shown(text, variables, 30)
     monkeypatch.setattr(Lists, "is_spare", lambda _: False)
     assert at_once == shown(text, variables, 30)
+
+
+@pytest.mark.parametrize("text", ["reduce(s = 1, v IN l | s + v)", "[v IN l | v + 1]"])
+@pytest.mark.parametrize("kind", ["integers", "decimals"])
+@pytest.mark.parametrize(("first", "count"), [(0, 20), (0, 5), (7, 6)])
+def test_lists_of_rows_in_a_row(monkeypatch, kind, text, first, count):
+    """As collected lists are: what is known of lists is a slice for the rows."""
+    lengths = [9, 0, 12, 1, 30] * 4
+    made = lists_of_rows(random.Random(kind), kind, 1, lengths)
+    codes = np.arange(first, first + count, dtype=np.int32)
+    lists = Column(ColumnKind.OBJECT, codes, None, made.dictionary)
+    at_once = shown(text, {"l": lists}, count)
+    found = lists_of(lists, count, True)
+    assert np.shares_memory(found.of_rows(found.firsts), found.firsts)
+    assert found.counts.tolist() == lengths[first : first + count]
+    monkeypatch.setattr(Lists, "is_spare", lambda _: False)
+    assert at_once == shown(text, {"l": lists}, count)
 
 
 @pytest.mark.parametrize(
