@@ -200,23 +200,23 @@ class DeviceGraph:
         return [*outgoing[:CSR_ARRAYS], *incoming, None]
 
     def part_arguments(
-        self, budget: MemoryBudget, *, outgoing: bool, incoming: bool, numbers: bool
+        self, budget: MemoryBudget, *, outgoing: bool, incoming: bool, numbers: bool, lengths: bool
     ) -> list[Any]:
-        """As `directory_arguments`, with the entries of some rows.
+        """As `csr_arguments`, of the rows that are looked at alone.
 
         Args:
             budget: What new arrays are counted against.
-            outgoing: With those of outgoing rows.
-            incoming: With those of incoming ones.
-            numbers: With the relationship that each of these is.
+            outgoing: Are outgoing rows?
+            incoming: Are incoming ones?
+            numbers: And the relationship that each of their entries is?
+            lengths: Only where rows begin, no entries.
 
         Raises:
             MemoryLimitError: They fit the budget or the device no more.
         """
-        places = (
-            [*_DIRECTORY, *[NEIGHBOURS] * outgoing],
-            [*_DIRECTORY, *[NEIGHBOURS] * incoming, *[_NUMBERS] * numbers],
-        )
+        rows = _DIRECTORY if lengths else (*_DIRECTORY, NEIGHBOURS)
+        behind = (_NUMBERS,) if numbers and not lengths else ()
+        places = (rows if outgoing else (), (*rows, *behind) if incoming else ())
         found = [
             self._csr(name, budget, some) for name, some in zip(_DIRECTIONS, places, strict=True)
         ]

@@ -16,8 +16,8 @@ __all__ = ["LateArguments"]
 class LateArguments:
     """All arguments for ``GRAPH_PARAMETERS``, made when somebody goes through them.
 
-    After a change, making the entries and their relationship indexes is what takes longest: who
-    knows which of them a kernel reads asks for these.
+    After a change, making the entries and their relationship indexes is what takes longest, then
+    where rows begin: who knows which of them a kernel reads asks for these.
 
     Args:
         graph: The data graph on the device.
@@ -32,18 +32,20 @@ class LateArguments:
     def __iter__(self) -> Iterator[Any]:
         return iter(self._graph.csr_arguments(self.budget))
 
-    def of(self, *, outgoing: bool, incoming: bool, numbers: bool) -> list[Any]:
-        """Where all rows begin, and the entries of some; None for all else.
+    def of(
+        self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
+    ) -> list[Any]:
+        """The rows of some directions; None for all else.
 
         Args:
-            outgoing: With the entries of outgoing rows.
-            incoming: With those of incoming ones.
-            numbers: With the relationship that each of these is, where they are there.
+            outgoing: Outgoing rows: where they begin, and their entries.
+            incoming: Incoming ones.
+            numbers: With the relationship that each entry of these is, where they are there.
+            lengths: Without any entries.
 
         Raises:
             MemoryLimitError: They fit the budget or the device no more.
         """
-        numbers = numbers and incoming
         return self._graph.part_arguments(
-            self.budget, outgoing=outgoing, incoming=incoming, numbers=numbers
+            self.budget, outgoing=outgoing, incoming=incoming, numbers=numbers, lengths=lengths
         )

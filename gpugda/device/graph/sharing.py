@@ -22,6 +22,8 @@ __all__ = ["LateArray", "Rows", "made_of_late", "taken_over", "what_is_held"]
 _SHARE_OF_MEMORY = 4
 """Older arrays are there besides the new ones for a moment: only where all take at most this part
 of the device's memory."""
+_MOST_PATCHES = 4
+"""An array that nobody asks for while its base is exchanged more often goes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,12 +31,14 @@ class LateArray:
     """An array of an earlier state, from which a later state's is made once it is asked for.
 
     Args:
-        before: What it holds, on the host.
+        before: What it holds once the patches are applied, on the host.
         array: On the device.
+        patches: What is to be applied first: each leads from one base to the next.
     """
 
     before: Any
     array: DeviceArray
+    patches: tuple[Patch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,25 +69,48 @@ def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: R
         if all(map(operator.is_, before, after)):
             found.made[name, place] = None if array is None else workspace.adopt(array.shared())
         elif array is not None and before[1:] == after[1:]:
-            _take_late(workspace, LateArray(before[0], array), after[0], (name, place), found)
+            late = LateArray(before[0], array)
+            _take_late(workspace, late, (before[0], after[0]), (name, place), found)
     for (name, place), late in rows.late.items():
-        after = _host_arrays(graph, name)[place]
-        if _host_arrays(older, name)[place][1:] == after[1:]:
-            _take_late(workspace, late, after[0], (name, place), found)
+        before, after = (_host_arrays(each, name)[place] for each in (older, graph))
+        if before[1:] == after[1:]:
+            _take_late(workspace, late, (before[0], after[0]), (name, place), found)
     return found
 
 
 def _take_late(
-    workspace: Workspace, late: LateArray, after: Any, key: tuple[str, int], found: Rows
+    workspace: Workspace,
+    late: LateArray,
+    states: tuple[Any, Any],
+    key: tuple[str, int],
+    found: Rows,
 ) -> None:
+    """Notes the late array for the second of two states, if that can be made of it."""
+    after = states[1]
     if not isinstance(after, Patched):
         return
-    found.late[key] = LateArray(late.before, workspace.adopt(late.array.shared()))
     if after.base is not _base(late.before):
         # Once it is made of yet another base, nobody knows any more how the two belong together.
-        made = made_of_late(workspace, found.late.pop(key), after, f"{key[0]} relationships")
-        if made is not None:
-            found.made[key] = made
+        on_way = _led_over(late, states)
+        if on_way is None or len(on_way.patches) > _MOST_PATCHES:
+            return
+        late = on_way
+    array = workspace.adopt(late.array.shared())
+    found.late[key] = LateArray(late.before, array, late.patches)
+
+
+def _led_over(late: LateArray, states: tuple[Any, Any]) -> LateArray | None:
+    """The same with a patch that leads to the new base; None where nothing tells it.
+
+    Args:
+        late: Of the old base.
+        states: What was exchanged has both bases: the state before, if it was after that was made.
+    """
+    for state in reversed(states):
+        patch = state.since(late.before) if isinstance(state, Patched) else None
+        if patch is not None and state.base is states[1].base:
+            return LateArray(state, late.array, (*late.patches, patch))
+    return None
 
 
 def _base(array: Any) -> Any:
@@ -107,11 +134,27 @@ def made_of_late(
     patch = after.since(late.before) if isinstance(after, Patched) else None
     made = None
     with suppress(MemoryLimitError):
-        made = None if patch is None else _made(workspace, late.array, patch, what)
+        made = None if patch is None else _patched(workspace, late, patch, what)
     if made is not late.array:
         for each in workspace.given_away([late.array]):
             each.free()
     return made
+
+
+def _patched(workspace: Workspace, late: LateArray, last: Patch, what: str) -> DeviceArray | None:
+    """With all patches, one after the other; what is made on the way goes."""
+    array = late.array
+    for patch in (*late.patches, last):
+        made = None
+        try:
+            made = _made(workspace, array, patch, what)
+        finally:
+            if made is not array and array is not late.array:
+                workspace.release(array)
+        if made is None:
+            return None
+        array = made
+    return array
 
 
 def _made(workspace: Workspace, older: DeviceArray, patch: Patch, what: str) -> DeviceArray | None:

@@ -28,7 +28,9 @@ class GraphByPart(Protocol):
     def __iter__(self) -> Iterator[Any]:
         """All of them."""
 
-    def of(self, *, outgoing: bool, incoming: bool, numbers: bool) -> list[Any]:
+    def of(
+        self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
+    ) -> list[Any]:
         """Those that a kernel needs: see `FilterArrays.looking_at`."""
 
 
@@ -56,11 +58,16 @@ class FilterArrays:
     relationship_words: int
     node_count: int
 
-    def looking_at(self, *, outgoing: bool, incoming: bool, numbers: bool = False) -> FilterArrays:
-        """For a kernel that reads these entries alone, and with ``numbers`` which ones they are."""
+    def looking_at(
+        self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
+    ) -> FilterArrays:
+        """For a kernel that reads these rows alone, or their ``lengths``.
+
+        With ``numbers`` it also reads which relationships the entries are.
+        """
         if isinstance(self.graph, list):
             return self
-        some = self.graph.of(outgoing=outgoing, incoming=incoming, numbers=numbers)
+        some = self.graph.of(outgoing=outgoing, incoming=incoming, numbers=numbers, lengths=lengths)
         return replace(self, graph=some)
 
 

@@ -201,7 +201,7 @@ class Messages:
         return _OnDevice(arrays, totals)
 
     def _looked_at(self, factors: Sequence[Factor]) -> FilterArrays:
-        """What multiplying looks into: entries only for what two groups have in common."""
+        """What multiplying looks into: rows only for what two groups have in common."""
         arrays = self._candidates.arrays
         if any(len(each.groups) > 1 for each in factors):
             return arrays
@@ -278,9 +278,10 @@ class Messages:
         )
         if by_length or self._views is None:
             arrays = candidates.arrays.looking_at(
-                outgoing=group.outgoing and not by_length,
-                incoming=group.incoming and not by_length,
+                outgoing=group.outgoing,
+                incoming=group.incoming,
                 numbers=group.relationships[0] in self._masks.relationships,
+                lengths=by_length,
             )
             count(arrays)
         else:

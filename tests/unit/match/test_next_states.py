@@ -254,13 +254,16 @@ def test_which_arguments_are_made(context, late):
         copy = DeviceGraph(context, graph)
         everything = LateArguments(copy, budget)
     arrays = FilterArrays(everything, None, None, None, None, 1, 1, graph.node_count)
-    for outgoing, incoming, numbers in itertools.product((False, True), repeat=3):
-        some = arrays.looking_at(outgoing=outgoing, incoming=incoming, numbers=numbers).graph
+    for outgoing, incoming, numbers, lengths in itertools.product((False, True), repeat=4):
+        some = arrays.looking_at(
+            outgoing=outgoing, incoming=incoming, numbers=numbers, lengths=lengths
+        ).graph
         there = [each is not None for each in some]
-        out, back = there[arrays_of(0)], there[arrays_of(1)]
-        assert out == [outgoing or not late, True, True, True]
-        assert back == [incoming or not late, True, True, True]
-        assert there[numbers_of(1)] == ((incoming and numbers) or not late)
+        for number, looked_at in enumerate((outgoing, incoming)):
+            entries, *rows = there[arrays_of(number)]
+            assert rows == [looked_at or not late] * 3
+            assert entries == ((looked_at and not lengths) or not late)
+        assert there[numbers_of(1)] == ((incoming and numbers and not lengths) or not late)
     assert [each is None for each in arrays.graph] == [
         each is None for each in copy.csr_arguments(budget)
     ]

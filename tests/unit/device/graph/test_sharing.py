@@ -108,6 +108,33 @@ def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
     current.close()
 
 
+@pytest.mark.parametrize("most", [sharing._MOST_PATCHES, 1])
+def test_compaction_makes_no_array_that_nobody_asks_for(context, made, monkeypatch, most):
+    """What is asked for after several of them is made where the first state's array was."""
+    monkeypatch.setattr(changing, "PATCHED_FROM", 100)
+    monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
+    monkeypatch.setattr(sharing, "_MOST_PATCHES", most)
+    older, current, sent = [], None, []
+    for number, graph in enumerate(states(RandomDatabase(5, 200), 12)):
+        following = DeviceGraph(context, graph, like=current)
+        if current is None:
+            check(following)
+        else:
+            current.close()
+        current = following
+        older.append(graph)
+        if number in (4, 7, 10):
+            assert rebase_all(graph, older[number - 2])
+    assert not made
+    upload = DeviceGraph._upload
+    monkeypatch.setattr(DeviceGraph, "_upload", lambda *given: sent.append(given) or upload(*given))
+    check(current)
+    assert bool(sent) == (most == 1)
+    assert bool(made) == (most > 1)
+    current.close()
+    assert current.nbytes == 0
+
+
 def rebase_all(graph, older):
     """As the compactor does."""
     found = []
