@@ -48,10 +48,12 @@ def _unary(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
 def _binary(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
     if node.operator in logic.CONNECTIVES:
         return logic.connected(own, node, row)
+    if node.operator is ast.BinaryOperator.IN:
+        return _membership(own, node, row)
     # A sum of a thousand terms leans to the left: no recursion along it.
     spine: list[ast.Binary] = []
     left: ast.Expression = node
-    while isinstance(left, ast.Binary) and left.operator not in logic.CONNECTIVES:
+    while isinstance(left, ast.Binary) and left.operator not in _NOT_IN_A_SPINE:
         if spine and isinstance(row, Scope) and own.shape(left) in row:
             break
         spine.append(left)
@@ -60,6 +62,13 @@ def _binary(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
     for part in reversed(spine):
         value = _operated(part, value, own.value(part.right, row))
     return value
+
+
+def _membership(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> bool | None:
+    found = own.value(node.right, row)
+    if found is None or (isinstance(found, list) and not found):
+        return values.is_in(None, found)  # Neo4j does not evaluate the left side then
+    return values.is_in(own.value(node.left, row), found)
 
 
 def _operated(node: ast.Binary, left: Any, right: Any) -> Any:
@@ -116,8 +125,9 @@ def _function(own: Evaluator, node: ast.FunctionCall, row: Mapping[Any, Any]) ->
     return function(own.context, list(found))
 
 
+_NOT_IN_A_SPINE = (*logic.CONNECTIVES, ast.BinaryOperator.IN)
+
 _BINARY: dict[ast.BinaryOperator, Callable[[Any, Any], Any]] = {
-    ast.BinaryOperator.IN: values.is_in,
     ast.BinaryOperator.STARTS_WITH: text.starts_with,
     ast.BinaryOperator.ENDS_WITH: text.ends_with,
     ast.BinaryOperator.CONTAINS: text.contains,

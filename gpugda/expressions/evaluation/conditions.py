@@ -16,7 +16,15 @@ from gpugda.expressions.id_order import by_ids
 from gpugda.expressions.known_ids import index_of_element_id, index_of_id
 from gpugda.expressions.label_columns import ENTITY_KINDS
 from gpugda.expressions.membership import is_in
-from gpugda.expressions.operands import Constant, Evaluated, both, inverted
+from gpugda.expressions.operands import (
+    Constant,
+    Evaluated,
+    Fault,
+    both,
+    either,
+    inverted,
+    validity,
+)
 from gpugda.expressions.operators.text import is_normalized
 from gpugda.expressions.operators.types import is_of_type
 from gpugda.expressions.text_columns import texts_match
@@ -143,7 +151,21 @@ def _membership(evaluator: Evaluator, node: ast.Binary) -> Truth:
     if isinstance(right.operand, Constant) and isinstance(right.operand.value, dict):
         fault = evaluator.mismatch(right.operand, node.right.span, "expected a list but was")
         return Truth(False, False, (*left.faults, *right.faults, fault))
-    return with_faults(is_in(left.operand, right.operand, row_count, cache), left, right)
+    truth = is_in(left.operand, right.operand, row_count, cache)
+    return with_faults(truth, _asked(evaluator, left, right), right)
+
+
+def _asked(evaluator: Evaluator, left: Evaluated, right: Evaluated) -> Evaluated:
+    """The left side of ``IN``, which Neo4j does not evaluate where the list is empty or null."""
+    if not left.faults:
+        return left
+    lists = right.operand
+    is_null = lists.value is None if isinstance(lists, Constant) else inverted(validity(lists))
+    # Of null it is known that it is not in a list only where the list is empty.
+    is_empty = is_in(Constant(None), lists, evaluator.row_count, evaluator.cache).fails
+    is_read = inverted(either(is_null, is_empty))
+    faults = (Fault(both(fault.rows, is_read), fault.error) for fault in left.faults)
+    return Evaluated(left.operand, tuple(faults))
 
 
 # ------------------------------------------------------------------ types and normal forms
