@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugda.errors import CypherExecutionError, CypherTypeError
+from gpugda.errors import CypherExecutionError, CypherTypeError, UnsupportedQueryError
 from gpugda.expressions.kinds import kind_of_value
 from gpugda.expressions.numbers import saturated
 from gpugda.values import describe
 
 __all__ = [
     "LARGEST_POSITION",
+    "check_token_name",
     "list_of",
     "not_callable",
     "number",
@@ -26,6 +27,20 @@ LARGEST_POSITION = 2**31 - 1
 def type_error(function: str, wanted: str, given: Any) -> CypherTypeError:
     """The error of a function that was given a value of a wrong type."""
     return CypherTypeError(f"{function} takes {wanted}, not {describe(given)}")
+
+
+def check_token_name(name: str) -> None:
+    """Checks the name of a label or type that an expression gives, as Neo4j does.
+
+    Raises:
+        UnsupportedQueryError: No label or type can have it. Whether Neo4j says so before there is
+            any row depends on the expression.
+    """
+    if not name or "\0" in name:
+        raise UnsupportedQueryError(
+            f"{name!r} is no name of a label or type: it is empty or has a null character",
+            construct="an impossible name of a label or type",
+        )
 
 
 def not_callable(function: str, given: Any) -> CypherTypeError:

@@ -11,6 +11,8 @@ from gpugda.query.static_kinds import STRING, list_of, of
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.query.scope import Scope
     from gpugda.query.static_kinds import Static
 
@@ -152,6 +154,17 @@ def _check_labels(labels: ast.LabelExpression, scope: Scope, inner: Inner) -> No
             found = check_expression(part.expression, scope, inner)
             wanted = _NAMES if not found.is_certainly("List") else list_of(STRING)
             scope.expect(found, wanted, part.expression.span)
+            for name in _literals(part.expression):
+                if not name or "\0" in name:
+                    said = "a label or type must have a name, without null characters"
+                    scope.fail(said, labels.span)
+
+
+def _literals(expression: ast.Expression) -> Iterator[str]:
+    items = expression.items if isinstance(expression, ast.ListLiteral) else (expression,)
+    for each in items:
+        if isinstance(each, ast.Literal) and isinstance(each.value, str):
+            yield each.value
 
 
 def _check_group(group: ast.GroupPattern, scope: Scope, inner: Inner) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherTypeError
+from gpugda.expressions.checks import check_token_name
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def has_labels(
 
     Raises:
         CypherTypeError: What stands there is neither a name nor a list of names.
+        UnsupportedQueryError: One is no name.
     """
     if wanted is None:
         return True
@@ -50,4 +52,6 @@ def _names(given: Any) -> list[str]:
     names = given if isinstance(given, list) else [given]
     if not all(isinstance(name, str) for name in names):
         raise CypherTypeError(f"labels and types must be strings, not {given!r}")
+    for name in names:
+        check_token_name(name)
     return names

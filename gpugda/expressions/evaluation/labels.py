@@ -8,6 +8,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import CypherTypeError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
+from gpugda.expressions.checks import check_token_name
 from gpugda.expressions.evaluation.applied import applied
 from gpugda.expressions.evaluation.conditions import with_faults
 from gpugda.expressions.functions.scalar import entity_access
@@ -98,6 +99,7 @@ def _names(value: Any) -> Iterator[str]:
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, str):
             raise CypherTypeError(f"labels and types are named by strings, not {describe(each)}")
+        check_token_name(each)
         yield each
 
 
