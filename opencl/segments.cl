@@ -1,6 +1,7 @@
 /* A data graph whose entries are on the device in parts (see gpugda/device/graph/segment_views.py).
 
-       shift_starts     one item per run: where its entries are among those that are on the device; or per node: where its runs are
+       shift_starts     one item per run of a window: where its entries are among those that are on the device; or per node:
+                        where its runs are
        shift_runs       one item per run of a part, and one more: the same where the part has its own starts of runs
        number_entries   one item per entry: the relationships of an outgoing part, counted up from the first
        count_rows       one item per row: how many rows have each key, a segment for each of the columns asked for
@@ -16,9 +17,10 @@
 #define RANGE_WORDS 5
 
 kernel void shift_starts(
-    global const uint *starts, ulong count, global const uint *ranges, uint range_count, global uint *shifted
+    global const uint *starts, ulong first, ulong count, global const uint *ranges, uint range_count, global uint *shifted
 ) {
-    FOR_EACH(run, count) {
+    FOR_EACH(i, count) {
+        ulong run = first + i;
         uint low = 0, high = range_count;
         while (low < high) {
             uint middle = low + (high - low) / 2;

@@ -62,6 +62,13 @@ def test_starts_follow_the_ranges(context, workspace, runs):
         expected[low:high] = np.diff(starts[low : high + 1])
     np.testing.assert_array_equal(lengths, expected)
     assert found[0] == 10
+    # A window gets what all get, and nothing else is touched.
+    windowed = workspace.upload(np.full(runs + 1, 7, dtype=np.uint32))
+    window = cuts[0], cuts[1] + 1
+    SegmentKernels(context).shift_starts(workspace.upload(starts), words, 2, windowed, window)
+    expected = np.full(runs + 1, 7, dtype=np.uint32)
+    expected[slice(*window)] = found[slice(*window)]
+    np.testing.assert_array_equal(workspace.download(windowed), expected)
 
 
 def test_entries_are_numbered_from_the_first(context, workspace):

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gpugda.device.graph.directory import RUN_OFFSETS, RUN_STARTS, RUN_TYPES
+from gpugda.device.graph.segments import most_runs
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from gpugda.data.csr import Csr
     from gpugda.device.graph.device_graph import DeviceGraph
-    from gpugda.device.graph.segments import Part, Ranges
+    from gpugda.device.graph.segments import Part, Ranges, Segments
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["Directory", "PartDirectory", "Region", "WholeDirectory"]
+__all__ = ["Directory", "PartDirectory", "Region", "WholeDirectory", "directory_bytes"]
 
 _FIRST = 0
 _START_BYTES = 4
@@ -76,8 +77,12 @@ class Directory(Protocol):
     def fill(self, region: Region, uploads: Uploads) -> list[Any]:
         """Begins to send what a region's part needs. Returns what is waited for."""
 
-    def show(self, regions: Sequence[Region]) -> None:
-        """Lets kernels see these regions, rising by nodes, whose parts have come."""
+    def show(self, regions: Sequence[Region], *, alone: bool) -> None:
+        """Lets kernels see these regions, rising by nodes, whose parts have come.
+
+        ``alone``: are these nodes all that is looked at? Else those elsewhere must seem to have
+        nothing, which takes time for each node of the data graph.
+        """
 
 
 class WholeDirectory:
@@ -106,10 +111,10 @@ class WholeDirectory:
         del region, uploads
         return []
 
-    def show(self, regions: Sequence[Region]) -> None:
+    def show(self, regions: Sequence[Region], *, alone: bool) -> None:
         """See `Directory.show`."""
         words = [_range_words(each) for each in regions]
-        _shift(self._workspace, self._kernels, self._starts, words, self._shifted)
+        _shift(self._workspace, self._kernels, self._starts, words, self._shifted, alone=alone)
 
 
 class PartDirectory:
@@ -174,7 +179,7 @@ class PartDirectory:
             events.append(uploads.begin(self._starts, place + 1, starts))
         return events
 
-    def show(self, regions: Sequence[Region]) -> None:
+    def show(self, regions: Sequence[Region], *, alone: bool) -> None:
         """See `Directory.show`."""
         for each in regions:
             if not each.is_shifted:
@@ -183,7 +188,7 @@ class PartDirectory:
                 self._kernels.shift_runs(self._starts, runs, first, (each.place, each.end))
                 each.is_shifted = True
         words = [self._node_words(each) for each in regions]
-        _shift(self._workspace, self._kernels, self._offsets, words, self._shifted)
+        _shift(self._workspace, self._kernels, self._offsets, words, self._shifted, alone=alone)
 
     def _place(self, region: Region) -> int:
         """Of a region's first run."""
@@ -217,6 +222,26 @@ class PartDirectory:
         return np.array(words, dtype=np.uint32)
 
 
+def directory_bytes(
+    graph: DeviceGraph, places: Mapping[str, int], segments: Segments | None
+) -> int:
+    """What views take beside the entries of parts.
+
+    Args:
+        graph: The data graph.
+        places: For parts of each direction.
+        segments: Where runs come with parts; None where all are on the device.
+    """
+    total = 0
+    for name, regions in places.items():
+        if segments is None:
+            total += WholeDirectory.nbytes(len(graph.starts_of(name)))
+        else:
+            csr = graph.direction(name)
+            total += PartDirectory.nbytes(csr, regions, most_runs(csr, segments))
+    return total
+
+
 def _range_words(region: Region) -> NDArray[np.uint32]:
     """As ``segments.cl`` reads them."""
     ranges = region.ranges
@@ -233,11 +258,18 @@ def _shift(
     starts: DeviceArray,
     ranges: Sequence[NDArray[np.uint32]],
     shifted: DeviceArray,
+    *,
+    alone: bool,
 ) -> None:
-    """Writes where what begins there is on the device, of which these ranges are."""
+    """Writes where what begins there is on the device, of which these ranges are.
+
+    ``alone``: only of the runs that some range spans; of others what was written before is left.
+    """
     words = np.concatenate(ranges)
     if not len(words):
         words = _NOTHING
     array = workspace.upload(words, "ranges of entries")
-    kernels.shift_starts(starts, array, len(words) // len(_NOTHING), shifted)
+    windows = [(int(each[0]), int(each[-4]) + 1) for each in ranges if len(each)]
+    for window in windows if alone else [None]:
+        kernels.shift_starts(starts, array, len(words) // len(_NOTHING), shifted, window)
     workspace.release(array)

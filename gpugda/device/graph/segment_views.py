@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted", "directory_bytes"]
+__all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted"]
 
 MOST_PARTS = 2
 """Of one direction at one time."""
@@ -86,7 +86,7 @@ class _Direction:
             runs = most_runs(self._csr, segments)
             self.directory = PartDirectory(workspace, graph, self._csr, offsets, places, runs)
         self._regions = [Region(number) for number in range(places)]
-        self._shown: tuple[Part, ...] | None = None
+        self._shown: tuple[tuple[Part, ...], bool] | None = None
 
     @property
     def sent_bytes(self) -> int:
@@ -116,15 +116,15 @@ class _Direction:
             return False
         return len({*parts, *shown}) <= len(self._regions)
 
-    def show(self, parts: tuple[Part, ...], uploads: Uploads) -> None:
-        """Lets kernels see these parts, which were loaded."""
-        if parts == self._shown:
+    def show(self, parts: tuple[Part, ...], uploads: Uploads, *, alone: bool) -> None:
+        """Lets kernels see these parts, which came; ``alone``: see `SegmentViews.acquire`."""
+        if self._shown in ((parts, False), (parts, alone)):
             return
         regions = [self._found(each) for each in sorted(parts)]
         for region in regions:
             uploads.wait_on_device(region.events)
-        self.directory.show(regions)
-        self._shown = parts
+        self.directory.show(regions, alone=alone)
+        self._shown = parts, alone
 
     def parts(self) -> list[Part]:
         """What is on the device."""
@@ -253,13 +253,18 @@ class SegmentViews:
             self._directions[name] = made
         self._now: Wanted | None = None
 
-    def acquire(self, wanted: Wanted, following: Wanted | None = None) -> None:
-        """Lets kernels see these parts; begins to send what is wanted next."""
+    def acquire(
+        self, wanted: Wanted, following: Wanted | None = None, *, alone: bool = False
+    ) -> None:
+        """Lets kernels see these parts; begins to send what is wanted next.
+
+        ``alone``: are no rows of other nodes looked at? Else, of one part, these seem to be empty.
+        """
         for name, direction in self._directions.items():
             parts: tuple[Part, ...] = getattr(wanted, name)
             if parts:
                 direction.load(parts, self.uploads)
-                direction.show(parts, self.uploads)
+                direction.show(parts, self.uploads, alone=alone)
             coming = () if following is None else getattr(following, name)
             if coming and direction.can_load(coming, parts):
                 direction.load(coming, self.uploads, kept=parts)
@@ -278,23 +283,3 @@ class SegmentViews:
         self.uploads.finish()
         for direction in self._directions.values():
             direction.release()
-
-
-def directory_bytes(
-    graph: DeviceGraph, places: Mapping[str, int], segments: Segments | None
-) -> int:
-    """What views take beside the entries of parts.
-
-    Args:
-        graph: The data graph.
-        places: For parts of each direction.
-        segments: Where runs come with parts; None where all are on the device.
-    """
-    total = 0
-    for name, regions in places.items():
-        if segments is None:
-            total += WholeDirectory.nbytes(len(graph.starts_of(name)))
-        else:
-            csr = graph.direction(name)
-            total += PartDirectory.nbytes(csr, regions, most_runs(csr, segments))
-    return total

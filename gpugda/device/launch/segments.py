@@ -39,14 +39,19 @@ class SegmentKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._shift = get_kernel(context, _FILE, "shift_starts", "bQbIb")
+        self._shift = get_kernel(context, _FILE, "shift_starts", "bQQbIb")
         self._shift_runs = get_kernel(context, _FILE, "shift_runs", "bQQIII")
         self._number = get_kernel(context, _FILE, "number_entries", "IQQb")
         self._count = get_kernel(context, _FILE, "count_rows", "bQQbbIIb")
         self._place = get_kernel(context, _FILE, "place_rows", "bQQbbIIbIbQ")
 
     def shift_starts(
-        self, starts: DeviceArray, ranges: DeviceArray, range_count: int, shifted: DeviceArray
+        self,
+        starts: DeviceArray,
+        ranges: DeviceArray,
+        range_count: int,
+        shifted: DeviceArray,
+        window: tuple[int, int] | None = None,
     ) -> None:
         """Writes where the entries of each run are on the device.
 
@@ -55,8 +60,10 @@ class SegmentKernels:
             ranges: ``uint32[5 * range_count]``, see ``segments.cl``.
             range_count: At least one.
             shifted: ``uint32[runs+1]``.
+            window: The first run, and the one after the last; None for all.
         """
-        self._shift(starts.count, starts, starts.count, ranges, range_count, shifted)
+        first, end = (0, starts.count) if window is None else window
+        self._shift(end - first, starts, first, end - first, ranges, range_count, shifted)
 
     def shift_runs(
         self, starts: DeviceArray, runs: tuple[int, int], first_entry: int, entries: tuple[int, int]

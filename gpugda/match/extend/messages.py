@@ -272,7 +272,6 @@ class Messages:
             self._kernels.count_ways,
             matrix=candidates.matrix,
             leaves=leaves,
-            nodes=nodes,
             ways=degrees,
             by_length=by_length,
         )
@@ -283,10 +282,10 @@ class Messages:
                 numbers=group.relationships[0] in self._masks.relationships,
                 lengths=by_length,
             )
-            count(arrays)
+            count(arrays, nodes=nodes)
         else:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
-            count_in_parts(self._run, candidates.arrays, self._views, used, count)
+            count_in_parts(self._run, candidates.arrays, self._views, used, nodes, count)
 
 
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:

@@ -98,7 +98,8 @@ class CommonColumns:
                     self._views.acquire(
                         Wanted(
                             (part,) if shared.outgoing else (), (part,) if shared.incoming else ()
-                        )
+                        ),
+                        alone=True,
                     )
                     self._kernels.count_common(self._arrays, wider, shared, adds=number > 0)
                 yield wider

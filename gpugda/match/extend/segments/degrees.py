@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
     from gpugda.plan.masks import Masks
@@ -97,21 +99,42 @@ def count_in_parts(
     arrays: FilterArrays,
     views: SegmentViews,
     used: Mapping[str, bool],
+    nodes: tuple[DeviceArray, int, int],
     count: Callable[..., None],
 ) -> None:
-    """Adds up what each part of the data graph has; nodes elsewhere have nothing there.
+    """Counts the nodes of each segment when it is there, adding up what pieces of long rows have.
+
+    Segments without any of the nodes are not sent.
 
     Args:
         run: Of the query.
         arrays: Of the query.
         views: Show the parts.
         used: Which directions are counted.
-        count: Counts what is seen by arrays, and ``adds`` it.
+        nodes: Which are counted, rising: the array, the place of the first, how many.
+        count: Counts some of these by arrays, and ``adds`` to what is there.
     """
     segments, seen = views.segments, replace(arrays, graph=views.arguments)
-    parts = [part for each in range(segments.count) for part in segments.parts(each)]
-    wanted = [Wanted(*((part,) if used[name] else () for name in used)) for part in parts]
-    for number, each in enumerate(wanted):
+    listed, first, _ = nodes
+    bounds = _bounds_among(run, segments.bounds, nodes)
+    parts = [
+        (part, (listed, first + low, high - low))
+        for segment, (low, high) in enumerate(pairwise(bounds))
+        for part in (segments.parts(segment) if low < high else ())
+    ]
+    wanted = [Wanted(*((part,) if used[name] else () for name in used)) for part, _ in parts]
+    for (part, some), now, coming in zip(parts, wanted, [*wanted[1:], None], strict=False):
         run.check_deadline()
-        views.acquire(each, wanted[number + 1] if number + 1 < len(wanted) else None)
-        count(seen, adds=number > 0)
+        views.acquire(now, coming, alone=True)
+        count(seen, nodes=some, adds=part.piece > 0)
+
+
+def _bounds_among(
+    run: Run, bounds: NDArray[np.uint32], nodes: tuple[DeviceArray, int, int]
+) -> list[int]:
+    """How many of the nodes are below each bound."""
+    listed, first, count = nodes
+    if count == int(bounds[-1]):
+        return [int(each) for each in bounds]  # all nodes of the graph
+    found = run.workspace.download(listed, first, count)
+    return [int(each) for each in np.searchsorted(found, bounds)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews, directory_bytes
+from gpugda.device.graph.part_directories import directory_bytes
+from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES

@@ -171,7 +171,7 @@ class SegmentedWindows(ExtendWindows):
                 yield first, extended
                 self._sizes.leave(number)
                 # Other steps may have needed other parts meanwhile.
-                self._seen.acquire(wanted)
+                self._seen.acquire(wanted, alone=True)
 
     def _counted(self, seen: Iterator[_Seen]) -> Iterator[int]:
         number = len(self._steps) - 1
@@ -194,7 +194,7 @@ class SegmentedWindows(ExtendWindows):
             coming = sequence[place + 1][1] if place + 1 < len(sequence) else None
             self._run.check_deadline()
             for table in batch.tables(self._run, key, self._most_waiting(number)):
-                self._seen.acquire(wanted, coming)
+                self._seen.acquire(wanted, coming, alone=True)
                 yield key, wanted, table
 
     def _staying_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
@@ -203,7 +203,7 @@ class SegmentedWindows(ExtendWindows):
             yield from self._paired_tables(number, first, table)
             return
         for wanted in self._sequences[number].wanted((first,)):
-            self._seen.acquire(wanted)
+            self._seen.acquire(wanted, alone=True)
             yield first, wanted, table
 
     def _paired_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
@@ -217,7 +217,7 @@ class SegmentedWindows(ExtendWindows):
             coming = [] if following is None else sequence.wanted((first, following))
             parts = sequence.wanted((first, key))
             for wanted, after in zip(parts, [*parts[1:], *coming[:1], None], strict=False):
-                self._seen.acquire(wanted, after)
+                self._seen.acquire(wanted, after, alone=True)
                 yield first, wanted, part
 
     def _most_staying(self, number: int) -> int | None:

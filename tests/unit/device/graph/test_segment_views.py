@@ -50,8 +50,9 @@ def test_parts_hold_every_entry_once(most, names):
     ("types", "has_directory"), [("R", True), ("RST", True), ("RST", False), (MANY, False)]
 )
 @pytest.mark.parametrize("names", DIRECTIONS)
+@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("most", [1, 5, 40])
-def test_kernels_see_the_parts_that_are_wanted(context, most, names, types, has_directory):
+def test_kernels_see_the_parts_that_are_wanted(context, most, names, types, has_directory, alone):
     rng, graph = random.Random(most), hub_graph(most, types)
     segments = cut_segments([getattr(graph, name) for name in names], most)
     parts = [part for each in range(segments.count) for part in segments.parts(each)]
@@ -68,14 +69,18 @@ def test_kernels_see_the_parts_that_are_wanted(context, most, names, types, has_
             workspace, device_graph, placement, segments, names, knows_relationships=True
         )
         for each, following in zip(wanted, [*wanted[1:], None], strict=True):
-            views.acquire(each, following)
+            views.acquire(each, following, alone=alone)
             for name in names:
-                check_view(workspace, views, name, getattr(each, name), graph)
+                check_view(workspace, views, name, getattr(each, name), graph, alone=alone)
+            if alone and len(each[0] or each[1]) == 1:  # the same parts, and nothing else
+                views.acquire(each)
+                for name in names:
+                    check_view(workspace, views, name, getattr(each, name), graph)
         assert views.uploads.sent > 0
     device_graph.close()
 
 
-def check_view(workspace, views, name, parts, graph):
+def check_view(workspace, views, name, parts, graph, *, alone=False):
     csr, segments = getattr(graph, name), views.segments
     neighbours, offsets, types, starts = [
         None if each is None else workspace.download(each).astype(np.int64)
@@ -87,8 +92,8 @@ def check_view(workspace, views, name, parts, graph):
         mine = [part for part in parts if part.segment == segment]
         runs = range(node, node + 1) if offsets is None else range(*offsets[node : node + 2])
         if not mine:
-            # One part alone: all others are empty.
-            assert len(parts) > 1 or all(starts[run] == starts[run + 1] for run in runs)
+            # One part: all others are empty, where they may be looked at.
+            assert alone or len(parts) > 1 or all(starts[run] == starts[run + 1] for run in runs)
             continue
         held = segments.neighbours(mine[0])
         entries = np.arange(*csr.row_offsets[node : node + 2].tolist())

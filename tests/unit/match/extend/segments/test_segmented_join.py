@@ -6,6 +6,7 @@ import os
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 from graphs import make_graph
 from hypothesis import given
@@ -14,6 +15,7 @@ from segmented_runs import IN_PARTS, PLANS, QUERIES, followed, graph_with_a_hub,
 from strategies import multigraphs
 
 from gpugda.device.context import list_devices
+from gpugda.device.graph import part_directories
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.errors import MemoryLimitError
@@ -77,6 +79,54 @@ def test_any_multigraph(context, graph, text, entries, how):
     graph = make_graph(*graph)
     expected, _ = rows(context, graph, text)
     assert rows(context, graph, text, entries, **how)[0] == expected
+
+
+@pytest.fixture(scope="module")
+def misled():
+    """Each node whose rows are elsewhere seems to have one, of some entry that is there."""
+    shift, shifts = part_directories._shift, []
+
+    def misleading(workspace, kernels, starts, ranges, shifted, *, alone):
+        shifts.append(alone)
+        if alone:
+            workspace.write(shifted, np.arange(shifted.count, dtype=np.uint32))
+        shift(workspace, kernels, starts, ranges, shifted, alone=alone)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(part_directories, "_shift", misleading)
+        yield shifts
+
+
+@given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5), how=HOW)
+def test_count_plans_look_at_no_other_rows(context, misled, graph, text, entries, how):
+    graph = make_graph(*graph)
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    assert followed(context, graph, text, entries, **how)[0] == expected
+    assert all(misled)
+
+
+@given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5), how=HOW)
+def test_joins_look_at_no_other_rows(context, misled, graph, text, entries, how):
+    graph = make_graph(*graph)
+    query = parse(text)
+    expected = Counter(repr(list(row)) for row in run_reference(query, graph, {}).rows)
+    found = rows(context, graph, text, entries, **how)[0]
+    assert found == expected or "LIMIT" in text
+    assert all(misled)
+
+
+def test_segments_without_counted_nodes_are_not_sent(context):
+    """Leaves of few anchors: what lies in one segment is all that is sent."""
+    nodes, text = 400, "MATCH (a)-->(b:A), (b)-->(c:B) RETURN count(*)"
+    rng = random.Random(4)
+    graph = make_graph(
+        [("A" if each < 9 else "B", {"id": each}) for each in range(nodes)],
+        [(rng.randrange(nodes), "R", rng.randrange(nodes), {}) for _ in range(3000)],
+    )
+    expected, _ = rows(context, graph, text)
+    found, report = followed(context, graph, text, 300)
+    assert found == expected
+    assert 0 < report.sent_bytes < 4 * graph.relationship_count
 
 
 def test_a_graph_larger_than_the_limit(context):
