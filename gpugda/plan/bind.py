@@ -1,4 +1,4 @@
-"""An analysed query in terms of one data graph: names to ids, predicates to their places."""
+"""Binds an analysed query to one data graph: names become ids, predicates go to their variables."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ TypeIds = tuple[int, ...] | None
 def bind(query: Query, graph: DataGraph) -> BoundQuery:
     """Binds a query to a data graph.
 
-    Unknown labels, types and properties are no error; where they leave nothing to find,
-    ``no_rows`` says so. Parameters are not looked at.
+    Unknown labels, types and properties are not errors. If they rule out every row, ``no_rows``
+    says why. Parameters are not read.
     """
     query = merge_nodes(query)
     asked = query.graph
@@ -107,7 +107,7 @@ def _bound_relationships(
 
 # ------------------------------------------------------------------ types
 def _types(asked: QueryGraph, split: SplitPredicates, table: NameTable) -> list[TypeIds]:
-    """Type ids per query relationship; those of one variable are the same."""
+    """Type ids per query relationship; all uses of one variable share the intersection."""
     by_name: dict[str, TypeIds] = {}
     for each in asked.relationships:
         for expression in (each.types, *split.labels.get(each.name, ())):
@@ -154,7 +154,7 @@ def _all_differ(count: int) -> tuple[RowTest, ...]:
     return tuple(_must_differ(left, right) for left, right in combinations(range(count), 2))
 
 
-# Hundreds of them would live on with each plan, and Python would look through them for garbage.
+# Cached: each plan would keep hundreds of equal objects, and the garbage collector would scan them.
 @lru_cache(maxsize=4096)
 def _must_differ(left: int, right: int) -> RowTest:
     return RowTest(on_nodes=False, left=left, right=right, equal=False)

@@ -1,4 +1,4 @@
-"""``WHEN … THEN … ELSE``: each row goes through the first branch whose condition it satisfies."""
+"""``WHEN … THEN … ELSE``: each row takes the first branch whose condition is true for it."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def chosen_rows(
     argument: Argument,
     stays: tuple[str, ...],
 ) -> Logical:
-    """The rows with those of the branches that they take.
+    """Joins each row with the rows of the branch that it takes.
 
-    Each branch is a subquery of the rows that take it, so that it aggregates each row by itself.
+    Each branch is a subquery of the rows that take it, so it aggregates once per input row.
 
     Args:
-        rows: What the clause begins with.
-        clause: Its conditions.
-        bodies: Trees of the branches on ``argument``, that of ELSE last.
-        columns: What they return.
-        argument: Columns of the rows; the last one is added here, the number of the branch.
-        stays: Columns of the rows that stay.
+        rows: The input rows of the clause.
+        clause: The clause with its conditions.
+        bodies: The logical trees of the branches over ``argument``; ELSE is the last one.
+        columns: The columns that every branch returns.
+        argument: The input columns; the last one holds the branch number, which is added here.
+        stays: The input columns that stay in scope.
     """
     number = argument.columns[-1]
     hidden = tuple(f"\0{name}" for name in columns)
@@ -64,7 +64,7 @@ def _is(name: str, place: int) -> ast.Expression:
 
 
 def _branch(clause: ast.When) -> ast.Expression:
-    """Which branch a row takes; null where it is none."""
+    """The number of the branch that a row takes; null if it takes none."""
     span = clause.span
     alternatives = tuple(
         ast.CaseAlternative(span, (join_by_ampersand(branch.condition),), ast.Literal(span, place))

@@ -1,6 +1,6 @@
-"""Syntax tree to logical tree, clause by clause.
+"""Builds the logical tree from the syntax tree, clause by clause.
 
-More than 300 lines: a method for each clause.
+More than 300 lines: one method for each clause.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ __all__ = ["LogicalQuery", "build_body", "build_query", "build_subquery"]
 
 @dataclass(frozen=True, slots=True)
 class LogicalQuery:
-    """A logical tree and its columns in order; none where the query ends in FINISH."""
+    """A logical tree and its columns in order; no columns if the query ends in FINISH."""
 
     tree: Logical
     columns: tuple[str, ...]
 
 
 def build_query(query: ast.Query) -> LogicalQuery:
-    """The logical tree of a query that passed the checks of scopes and types.
+    """Builds the logical tree of a query that passed the scope and type checks.
 
     Raises:
-        UnsupportedQueryError: It holds a construct that is not answered here.
+        UnsupportedQueryError: The query holds an unsupported construct.
     """
     return build_body(query.body, query.text, count(), {}, Unit())
 
@@ -74,15 +74,15 @@ def build_body(
     rows: Logical,
     outer: tuple[str, ...] = (),
 ) -> LogicalQuery:
-    """The logical tree of the parts that UNION joins.
+    """Builds the logical tree of the parts that UNION joins.
 
     Args:
         body: The parts.
-        text: The whole query.
-        numbers: Gives numbers for names of what has none.
-        scope: Kinds of the variables that the rows have.
-        rows: Where each part begins.
-        outer: Variables that stay in scope whatever is projected.
+        text: The text of the whole query.
+        numbers: A source of numbers for the names of anonymous elements.
+        scope: The kind of each variable that the rows have.
+        rows: The input rows of each part.
+        outer: Variables that stay in scope after every projection.
     """
     made = [_Builder(text, numbers, dict(scope), rows, outer).single(each) for each in body.parts]
     if len(made) == 1:
@@ -96,7 +96,7 @@ def build_body(
 def build_subquery(
     body: ast.QueryBody, text: str, scope: Mapping[str, str], *, rows: Logical
 ) -> LogicalQuery:
-    """The tree of EXISTS, COUNT or COLLECT: it sees all variables outside and may lack RETURN."""
+    """Builds the tree of EXISTS, COUNT or COLLECT: all outer variables are visible."""
     return build_body(body, text, count(1 << 20), scope, rows, tuple(scope))
 
 
@@ -132,9 +132,9 @@ class _Builder:
         return LogicalQuery(self.rows, self.columns)
 
     def _check_inside(self, clause: ast.Clause, before: Iterable[str]) -> None:
-        """Refuses what subqueries in a clause's expressions hold: they are built when they run."""
+        """Checks subqueries in a clause's expressions, as they are built only at run time."""
         if isinstance(clause, ast.CallSubquery | ast.Braces):
-            return  # Their clauses are checked one by one.
+            return  # Their own clauses are checked one by one.
         for node in outermost_subqueries(clause):
             named = {each.name for each in walk(node) if isinstance(each, ast.Variable)}
             around = tuple(
@@ -153,7 +153,7 @@ class _Builder:
         if clause.where is None:
             self._project(clause.projection)
             return
-        # The condition may also read what is not projected: that stays until it is tested.
+        # WHERE may read variables that WITH does not project: keep them until it is evaluated.
         kept = self._read_before(clause.projection, clause.where)
         span = clause.span
         items = tuple(ast.ReturnItem(span, ast.Variable(span, n), None, n) for n in kept)
@@ -167,7 +167,7 @@ class _Builder:
             self.columns = tuple(name for name in self.columns if name not in kept)
 
     def _by_columns(self, projection: ast.Projection, where: ast.Expression) -> ast.Expression:
-        """After DISTINCT or an aggregation: what is written as a column is that column."""
+        """Replaces expressions in WHERE by the projected columns, after DISTINCT or aggregation."""
         if not self._only_columns(projection):
             return where
         columns = {shape(item.expression): item.name for item in projection.items}
@@ -189,7 +189,7 @@ class _Builder:
         )
 
     def _read_before(self, projection: ast.Projection, where: ast.Expression) -> list[str]:
-        """Variables from before a WITH that its condition reads and its items do not hide."""
+        """Variables from before a WITH that its WHERE reads and its items do not shadow."""
         if projection.star or self._only_columns(projection):
             return []
         hidden = {item.name for item in projection.items} | set(self.outer)
@@ -247,7 +247,7 @@ class _Builder:
     # -------------------------------------------------------------- projections
     def _project(self, projection: ast.Projection) -> None:
         if projection.star and all(name.startswith("\0") for name in self.scope):
-            projection = replace(projection, star=False)  # WITH * where there is nothing yet
+            projection = replace(projection, star=False)  # WITH * and no variable in scope
         kinds = {name: Kind.ANY for name in self.scope if not name.startswith("\0")}
         checker = UncheckedTypes()
         returned = read_columns(projection, kinds, self.text, checker)
@@ -321,7 +321,7 @@ class _Builder:
         stays = imported if clause.imports_all or clause.imports is not None else ()
         made = build_body(body, self.text, self.numbers, scope, Argument(imported), stays)
         added = made.columns
-        # What ends in FINISH gives no rows, and leaves those around it as they are.
+        # A subquery that ends in FINISH adds no rows and keeps the input rows as they are.
         kind = ApplyKind.OUTER if clause.optional or not added else ApplyKind.INNER
         self.rows = Apply(self.rows, made.tree, kind, added)
         self.scope |= dict.fromkeys(added, VariableKind.VALUE)
@@ -331,7 +331,7 @@ class _Builder:
             return clause.query, tuple(n for n in self.scope if not n.startswith("\0"))
         if clause.imports is not None:
             return clause.query, tuple(each.name for each in clause.imports)
-        # The old form: a first WITH of plain variables imports, in each part by itself.
+        # Older syntax: a leading WITH of plain variables imports them, separately in each part.
         parts, names = [], dict[str, None]()
         for part in clause.query.parts:
             first = part.clauses[0]
@@ -349,13 +349,13 @@ class _Builder:
         self.scope = dict.fromkeys(made.columns, VariableKind.VALUE)
 
     def _use(self, _: ast.Use) -> None:
-        """Whoever runs this is the database that was named."""
+        """Does nothing: the caller already runs on the named database."""
 
     def _next(self, _: ast.Next) -> None:
-        """What follows goes on with the rows that were returned."""
+        """Does nothing: the next clause takes the rows that were returned."""
 
     def _when(self, clause: ast.When) -> None:
-        """Each row with the rows of the first branch whose condition it satisfies."""
+        """Joins each row with the rows of the first branch whose condition is true for it."""
         bodies = [branch.query for branch in clause.branches]
         bodies += [] if clause.otherwise is None else [clause.otherwise]
         number = f"\0branch{next(self.numbers)}"

@@ -1,4 +1,4 @@
-"""How many candidates query nodes have: counted, or about."""
+"""Candidate counts of query nodes, measured or estimated."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ __all__ = ["CandidateCounts", "ExpectedCandidates"]
 
 
 class CandidateCounts(Protocol):
-    """How many candidates query nodes have, which is all that plans of a join ask."""
+    """Candidate counts of query nodes: all that a join planner needs to know about candidates."""
 
     @property
     def explored(self) -> bool:
-        """Does each candidate have a fitting neighbour along each relationship?"""
+        """True if every candidate has a fitting neighbour along each of its relationships."""
 
     def count(self, position: int) -> int:
-        """Number of a query node's candidates."""
+        """The number of candidates of a query node."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCandidates:
-    """Of a query that was not filtered, but made of one that was.
+    """Estimated counts, for a query that was derived from a filtered query.
 
     Args:
-        counts: By position of the query node.
-        explored: As of the query that was filtered.
+        counts: Candidates by position of the query node.
+        explored: The same flag of the filtered query.
     """
 
     counts: Sequence[int]
     explored: bool = False
 
     def count(self, position: int) -> int:
-        """Number of a query node's candidates, about."""
+        """The estimated number of candidates of a query node."""
         return self.counts[position]

@@ -1,6 +1,6 @@
-"""Estimates of how many: candidates, relationships, and the share that a predicate keeps.
+"""Cardinality estimates for candidates and relationships, and selectivities of predicates.
 
-All are expectations from the data graph's statistics, with conditions taken as independent.
+All are expected values from the data graph's statistics. Conditions are assumed independent.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = [
     "selectivity",
 ]
 
-_LABEL = LabelOp.LABEL  # looked up once: that takes longer than what is done with it
+_LABEL = LabelOp.LABEL  # a global, as the attribute access costs more than the work done with it
 DEFAULT = 0.5
-"""Share kept by a predicate of which nothing is known."""
+"""Selectivity of a predicate of an unknown form."""
 EQUALITY = 0.1
-"""By an equality with a property whose distinct values were not counted."""
+"""Selectivity of an equality with a property whose distinct values were not counted."""
 RANGE = 0.3
 TEXT = 0.1
 NULL = 0.1
@@ -48,13 +48,13 @@ _TEXT_TESTS = (
 
 # ------------------------------------------------------------------ predicates
 def selectivity(predicate: ast.Expression, distinct: Mapping[str, int | None], count: int) -> float:
-    """Share of the nodes (or relationships) that satisfy a predicate over one of them.
+    """Share of the nodes (or relationships) that satisfy a predicate over one of them, 0 to 1.
 
     Args:
         predicate: The predicate.
-        distinct: Distinct values per property key; None where not counted. A key that is absent is
-            of no property.
-        count: How many nodes (or relationships) there are.
+        distinct: Number of distinct values by property key; None if it was not counted. A missing
+            key means that no element has the property.
+        count: The number of nodes (or relationships).
     """
     if isinstance(predicate, ast.Unary):
         return _unary_share(predicate, distinct, count)
@@ -99,7 +99,7 @@ def _comparison_share(
 ) -> float:
     shares = [_equality_share(side, distinct, count) for side in (left, right)]
     if 0.0 in shares:
-        return 0.0  # a property that nothing has is null
+        return 0.0  # no element has the property, so the comparison gives null
     if operator is ast.ComparisonOperator.EQUAL:
         return min(shares)
     if operator is ast.ComparisonOperator.NOT_EQUAL:
@@ -108,7 +108,7 @@ def _comparison_share(
 
 
 def _equality_share(side: ast.Expression, distinct: Mapping[str, int | None], count: int) -> float:
-    """Share of what equals a given value on this side; 1 for what says nothing."""
+    """Selectivity of an equality with a given value; 1 if this side gives no information."""
     key = _property_key(side)
     if key is not None:
         if key not in distinct:
@@ -128,7 +128,7 @@ def _property_key(node: ast.Expression) -> str | None:
 
 # ------------------------------------------------------------------ nodes
 def label_share(program: Program, statistics: GraphStatistics) -> float:
-    """Share of the nodes that satisfy a label program."""
+    """Selectivity of a label program: share of the nodes that satisfy it, 0 to 1."""
     if not program or not statistics.node_count:
         return 1.0
     stack: list[float] = []
@@ -151,7 +151,7 @@ def label_share(program: Program, statistics: GraphStatistics) -> float:
 def node_cardinality(
     program: Program, predicates: Sequence[ast.Expression], statistics: GraphStatistics
 ) -> float:
-    """Nodes that satisfy a label program and predicates."""
+    """Estimated number of nodes that satisfy a label program and predicates."""
     count = statistics.node_count
     share = label_share(program, statistics)
     kept = [selectivity(each, statistics.distinct_counts, count) for each in predicates]
@@ -160,12 +160,12 @@ def node_cardinality(
 
 # ------------------------------------------------------------------ relationships
 class End(NamedTuple):
-    """A query node as an end of its relationships.
+    """A query node as the end of a relationship.
 
     Args:
-        node: The node.
-        label: The rarest that each candidate certainly has, None where there is none.
-        share: Of the nodes with this label, those that are candidates.
+        node: The query node.
+        label: The rarest label that every candidate has; None if there is none.
+        share: Share of the nodes with this label that are candidates, 0 to 1.
     """
 
     node: BoundNode
@@ -174,7 +174,7 @@ class End(NamedTuple):
 
 
 def relationship_end(node: BoundNode, statistics: GraphStatistics) -> End:
-    """What `cardinality_between` has to know of a query node, found once for all it has."""
+    """The facts about a query node for `cardinality_between`, computed once per node."""
     label = _best_label(node, statistics)
     return End(node, label, _share_left(node, label, statistics))
 
@@ -188,9 +188,9 @@ def relationship_cardinality(
     *,
     directed: bool,
 ) -> float:
-    """Candidate relationships between the candidates of two query nodes.
+    """Estimated number of candidate relationships between the candidates of two query nodes.
 
-    Undirected ones count once for each direction that fits.
+    An undirected query relationship counts a data relationship once per direction that fits.
     """
     ends = relationship_end(source, statistics), relationship_end(target, statistics)
     return cardinality_between(*ends, types, predicates, statistics, directed=directed)
@@ -205,7 +205,7 @@ def cardinality_between(
     *,
     directed: bool,
 ) -> float:
-    """As `relationship_cardinality`."""
+    """Like `relationship_cardinality`, from prepared ends."""
     if source.node.position == target.node.position:
         between = _loops(types, statistics) * _share_left(source.node, None, statistics)
     else:
@@ -235,7 +235,7 @@ def _loops(types: tuple[int, ...] | None, statistics: GraphStatistics) -> float:
 
 
 def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:
-    """The rarest label that each candidate certainly has, if there is one."""
+    """The rarest label that every candidate has; None if there is none."""
     if len(node.labels) == 1:
         operation, label = node.labels[0]
         return label if operation is _LABEL else None
@@ -246,19 +246,19 @@ def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:
 
 
 def _share_left(node: BoundNode, label: int | None, statistics: GraphStatistics) -> float:
-    """Share of the nodes with a label that are candidates."""
+    """Share of the nodes with a label that are candidates, 0 to 1."""
     count = statistics.nodes_with(label)
     return min(1.0, node.cardinality / count) if count else 0.0
 
 
 # ------------------------------------------------------------------ steps
 def extension_rate(relationship: BoundRelationship, bound_end: BoundNode) -> float:
-    """Rows out per row in when a query relationship is followed from a bound end."""
+    """Rows out per row in if a query relationship is followed from a bound end."""
     return relationship.cardinality / max(bound_end.cardinality, 1.0)
 
 
 def closing_rate(relationship: BoundRelationship, source: BoundNode, target: BoundNode) -> float:
-    """Rows out per row in when both ends are bound."""
+    """Rows out per row in if both ends of a query relationship are bound."""
     if source.position == target.position:
         return relationship.cardinality / max(source.cardinality, 1.0)
     return relationship.cardinality / (max(source.cardinality, 1.0) * max(target.cardinality, 1.0))

@@ -1,4 +1,4 @@
-"""Conditions that compare a value of one variable with a value of another one."""
+"""Comparisons between a value of one variable and a value of another variable."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NEGATED = {
 
 @dataclass(frozen=True, slots=True)
 class ComparedValues:
-    """``left operator right``, each side about one variable.
+    """``left operator right``, where each side reads exactly one variable.
 
     Args:
-        left_name: Variable of the left side.
-        left: The side.
-        operator: What is asked.
-        right_name: Variable of the right side, another one.
-        right: The side.
+        left_name: The variable of the left side.
+        left: The left expression.
+        operator: The comparison operator.
+        right_name: The variable of the right side, a different one.
+        right: The right expression.
     """
 
     left_name: str
@@ -36,7 +36,7 @@ class ComparedValues:
 
 
 def compared_values(predicate: ast.Expression) -> ComparedValues | None:
-    """The two values, where the predicate is of this form; ``NOT a.x = b.x`` is."""
+    """The compared values of a predicate, also of ``NOT a.x = b.x``; None for any other form."""
     negated = False
     while isinstance(predicate, ast.Unary) and predicate.operator is ast.UnaryOperator.NOT:
         predicate, negated = predicate.operand, not negated
@@ -44,7 +44,7 @@ def compared_values(predicate: ast.Expression) -> ComparedValues | None:
         return None
     (left, right), (operator,) = predicate.operands, predicate.operators
     if negated:
-        # NOT (a.x < b.x) is no other comparison: both are false where one side is NaN.
+        # NOT (a.x < b.x) is not a.x >= b.x: both comparisons are false if a side is NaN.
         if operator not in _NEGATED:
             return None
         operator = _NEGATED[operator]

@@ -1,4 +1,4 @@
-"""Comparisons that the join tests, and what follows from several of them together."""
+"""Comparisons that the join tests, and the comparisons that they imply together."""
 
 from __future__ import annotations
 
@@ -29,27 +29,28 @@ __all__ = [
 
 BELOW, SAME, ABOVE = 1, 2, 4
 GROUPED = 16
-"""As in ``comparisons.h``."""
+"""The bits of ``comparisons.h``."""
 
 _BLOCK = 32
-"""Arrays of keys begin at multiples of so many."""
+"""Key arrays begin at multiples of this number of entries."""
 
 _Domain = tuple[bool, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The keys of two variables of a row must be in some order.
+    """A condition on the order of the keys of two variables in a row.
 
     Args:
-        left: A variable.
-        right: Another one.
-        outcomes: Bits of those that pass: left ``BELOW`` right, ``SAME``, ``ABOVE``; and `GROUPED`.
-        left_keys: Which of the arrays of keys is the left one's; None for its index.
-        right_keys: Likewise.
-        selectivity: About which share of all pairs passes.
-        text: The condition, for people; empty for one that follows from others.
-        is_redundant: Do earlier steps and the others of its step say it anyway?
+        left: The left variable.
+        right: The right variable, a different one.
+        outcomes: Bits of the outcomes that pass: left ``BELOW`` right, ``SAME``, ``ABOVE``; and
+            `GROUPED`.
+        left_keys: Index of the key array for the left variable; None compares its index.
+        right_keys: Index of the key array for the right variable; None compares its index.
+        selectivity: Estimated share of all pairs that pass, 0 to 1.
+        text: The condition as shown to users; empty for an implied comparison.
+        is_redundant: True if earlier steps and the other comparisons of its step imply it.
     """
 
     left: Variable
@@ -62,30 +63,30 @@ class Comparison:
     is_redundant: bool = False
 
     def variables(self) -> set[Variable]:
-        """What must be known."""
+        """The variables that must be bound before the test."""
         return {self.left, self.right}
 
     def domain(self) -> _Domain | None:
-        """What both sides' keys are of, where it is the same: then order is transitive."""
+        """The key domain of both sides, in which order is transitive; None if they differ."""
         if self.left.is_node != self.right.is_node or self.left_keys != self.right_keys:
             return None
         return self.left.is_node, self.left_keys
 
 
 _MOST_ORDERED = 32
-"""Variables in one order, of which it is found what follows: that takes the cube of their number,
-and to use it the square of their pairs."""
+"""Largest number of variables in one order for which implied comparisons are derived: deriving
+them takes cubic time, and using them takes the square of the number of pairs."""
 
 
 def key_places(keys: Sequence[NDArray[np.uint32]]) -> list[int]:
-    """The block where each array begins among all of them."""
+    """The block at which each key array begins in the joined array."""
     blocks = [0, *(-(-len(each) // _BLOCK) for each in keys)]
     places: list[int] = np.cumsum(blocks).tolist()
     return places[:-1]
 
 
 def join_keys(keys: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """All arrays one after the other, as `key_places` has them."""
+    """All key arrays in one array, at the blocks that `key_places` gives."""
     joined = np.zeros(_BLOCK * sum(-(-len(each) // _BLOCK) for each in keys), dtype=np.uint32)
     for each, place in zip(keys, key_places(keys), strict=True):
         joined[_BLOCK * place : _BLOCK * place + len(each)] = each
@@ -95,10 +96,10 @@ def join_keys(keys: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
 def with_implied(
     comparisons: Sequence[Comparison], bound_at: Mapping[Variable, int]
 ) -> list[Comparison]:
-    """The comparisons, and those that follow from them and can be tested sooner.
+    """The comparisons, plus implied ones that can be tested earlier.
 
-    Of ``a < b`` and ``b < c`` follows ``a < c``, worth testing where ``b`` is bound last. Elsewhere
-    it is redundant, but of indexes may cut lists that several rows have in common.
+    ``a < b`` and ``b < c`` imply ``a < c``, which is worth testing if ``b`` is bound last. In any
+    other order it is redundant; on indexes it is kept, as it may cut lists that rows share.
     """
     asked = {frozenset((each.left, each.right)) for each in comparisons}
     implied: list[Comparison] = []
@@ -117,7 +118,7 @@ def with_implied(
 
 
 def never_same(comparisons: Sequence[Comparison]) -> Iterator[frozenset[int]]:
-    """Pairs of query nodes that cannot be the same data node, by position."""
+    """Pairs of query nodes, by position, that can never be bound to the same data node."""
     for each in comparisons:
         domain = each.domain()
         if domain is not None and domain[0] and not each.outcomes & SAME:
@@ -132,7 +133,7 @@ def never_same(comparisons: Sequence[Comparison]) -> Iterator[frozenset[int]]:
 def _orders(
     comparisons: Sequence[Comparison],
 ) -> dict[_Domain, dict[tuple[Variable, Variable], bool]]:
-    """Per domain all pairs (low, high) that are in order, and whether strictly."""
+    """Per domain, all ordered pairs (low, high), with True if the order is strict."""
     orders: dict[_Domain, dict[tuple[Variable, Variable], bool]] = {}
     for each in comparisons:
         domain, outcomes = each.domain(), each.outcomes & (BELOW | SAME | ABOVE)
@@ -147,7 +148,7 @@ def _orders(
 
 
 def _close(order: dict[tuple[Variable, Variable], bool]) -> None:
-    """Adds what follows, unless there are too many: it only helps."""
+    """Adds implied pairs, unless there are too many variables; they are optional."""
     variables = sorted({each for pair in order for each in pair})
     if len(variables) > _MOST_ORDERED:
         return

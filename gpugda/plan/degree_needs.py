@@ -1,8 +1,8 @@
-"""What the query graph asks of a node's degrees.
+"""The minimum degrees that the query graph requires of each node's candidates.
 
-Within one MATCH clause all relationships are different, so a node needs as many relationships as
-the query has there: counted per direction and exact set of types, never summed over sets that
-overlap, and never over clauses, which may use the same relationship again.
+Within one MATCH clause all relationships are distinct, so a data node needs as many relationships
+as the query node has there. They are counted per direction and exact set of types. Counts are never
+summed over overlapping type sets, nor over clauses, which may use the same relationship again.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ def degree_needs(
     types: Sequence[tuple[int, ...] | None],
     differ: Callable[[int, int], bool] | None = None,
 ) -> list[tuple[DegreeNeed, ...]]:
-    """Needs per query node.
+    """Degree needs per query node.
 
     Args:
-        node_count: Number of query nodes.
+        node_count: The number of query nodes.
         relationships: Query relationships by position.
-        types: Type ids per query relationship, None for any.
-        differ: Must two of a clause, the lower position first, be different? By default all must.
+        types: Type ids per query relationship; None for any type.
+        differ: True if two relationships of a clause (lower position first) must be distinct; by
+            default all must.
     """
     places: dict[tuple[int, int, _Key], list[int]] = {}
     for relationship, ids in zip(relationships, types, strict=True):
@@ -54,7 +55,7 @@ def degree_needs(
     return [tuple([_need(*key, count) for key, count in each.items()]) for each in needs]
 
 
-# Most queries need the same, and all that is kept of them is looked through for garbage.
+# Cached: most queries have the same needs, and the garbage collector scans all that plans keep.
 @lru_cache(maxsize=4096)
 def _need(outgoing: bool, incoming: bool, types: tuple[int, ...] | None, count: int) -> DegreeNeed:
     return DegreeNeed(outgoing, incoming, types, count)
@@ -63,9 +64,9 @@ def _need(outgoing: bool, incoming: bool, types: tuple[int, ...] | None, count: 
 def _ends(
     relationship: QueryRelationship | BoundRelationship,
 ) -> tuple[tuple[int, bool, bool], ...]:
-    """Nodes at which the relationship counts, with the directions that count."""
+    """The nodes at which a relationship counts, with the directions (outgoing, incoming)."""
     source, target = relationship.source, relationship.target
     if relationship.directed or source == target:
-        # A loop starts here and ends here, whichever way it is read.
+        # A loop counts once as outgoing and once as incoming, even if it is undirected.
         return (source, True, False), (target, False, True)
     return (source, True, True), (target, True, True)

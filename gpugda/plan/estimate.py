@@ -1,4 +1,4 @@
-"""What a plan is expected to take."""
+"""Estimated rows, memory and time of a plan."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _INDEX_BYTES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a query is expected to take; from statistics, so only the order of magnitude counts.
+    """The estimated effort of a query, from statistics: only its order of magnitude is reliable.
 
     Args:
-        rows: Embeddings of the query graph, before RETURN groups, orders or cuts them; of a query
-            that the device could not answer, rows of the result as the database expects them. Not
-            a number where nobody knows.
-        bytes: Memory of the largest table of partial embeddings.
-        seconds: Time of the engine that would answer; None of a plan alone, which knows no device.
+        rows: Embeddings of the query graph, before RETURN groups, sorts or slices them. For a query
+            that the device cannot answer: result rows as the database estimates them. NaN if
+            unknown.
+        bytes: Size of the largest table of partial embeddings, in bytes.
+        seconds: Time of the chosen engine; None for a plan alone, which has no device.
     """
 
     rows: float
@@ -30,7 +30,7 @@ class Estimate:
 
 
 def estimate(plan: Plan, seconds: float | None = None) -> Estimate:
-    """Rows and bytes that running the plan is expected to take; the time is the caller's."""
+    """Estimates the rows and bytes of a plan; the caller supplies the time."""
     if plan.bound.no_rows is not None:
         return Estimate(0.0, 0, seconds)
     nodes: set[int] = set()

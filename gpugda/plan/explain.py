@@ -1,4 +1,4 @@
-"""A plan for people: what will be matched, in which order, how many rows are expected and why."""
+"""Text form of a plan: what is matched, in which order, with estimated rows and reasons."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
 
 
 class Explanation:
-    """How a query will be answered, by whom and why. Printing it shows the plan.
+    """How a query will be answered, by which engine and why. Printing it shows the plan.
 
     Attributes:
-        plan: The plan itself; None where the device could not answer.
-        engine: ``gpu`` or ``native``, empty of a plan alone.
-        reason: One sentence: why this engine.
-        estimate: Rows, bytes and seconds expected.
-        operators: The tree of operators that would run, with the rows expected of them; None where
-            the device could not answer.
-        route: Which engine each rule of the planner would choose and why, a line each; empty where
-            there is only one engine.
+        plan: The plan; None if the device cannot answer the query.
+        engine: ``gpu`` or ``native``; empty for a plan alone.
+        reason: One sentence that says why this engine was chosen.
+        estimate: Estimated rows, bytes and seconds.
+        operators: The operator tree that would run, with estimated rows; None if the device cannot
+            answer the query.
+        route: One line for each rule of the router: the engine that it would choose and why; empty
+            if there is only one engine.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Explanation:
 
     @property
     def operators(self) -> OperatorNode | None:
-        """See above. `Accelerator.profile` gives the same tree with what was measured."""
+        """The operator tree. `Accelerator.profile` gives the same tree with measured figures."""
         return None if self.plan is None else self.plan.runnable.tree()
 
     def __str__(self) -> str:
@@ -73,12 +73,12 @@ class Explanation:
 
 
 def cannot_run(plan: Plan) -> str:
-    """Says that the plan's strategy has declined it, and why."""
+    """The sentence that the plan's strategy declined it, with the reason."""
     return f"strategy {plan.strategy} cannot answer this: {plan.declined}"
 
 
 def explain_text(plan: Plan) -> str:
-    """The plan as a text of several lines."""
+    """The plan as text of several lines."""
     if plan.pipeline is not None:
         lines = [*str(plan.pipeline.tree()).splitlines(), ""]
         if plan.pipeline.pattern_count > 1:
@@ -165,7 +165,7 @@ def _predicates(predicates: Sequence[Expression]) -> str:
 
 
 def _readable(predicate: Expression) -> str:
-    # A variable that has no name is left out: '.x = 1'.
+    # Leave out the name of an anonymous variable: '.x = 1'.
     text = expression_text(predicate)
     return _ANONYMOUS.sub("", text)
 
@@ -183,7 +183,7 @@ def _conditions(plan: Plan) -> list[str]:
 
 
 def _keeps_apart(test: RowTest) -> bool:
-    """Does it say that two relationships differ? Large patterns have one for each pair."""
+    """True if the test requires two relationships to differ; large patterns have one per pair."""
     return not test.on_nodes and not test.equal
 
 

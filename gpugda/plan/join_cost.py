@@ -1,4 +1,4 @@
-"""What a join costs: pairs that are tested, and rows that are made."""
+"""Cost of a join: tested pairs plus created rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["JoinCost", "links_among"]
 
 _LEAST = 1e-3
-"""Fewer rows are not told apart from none."""
+"""Smaller row estimates count as this many, to avoid division by zero."""
 
 
 def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[BoundRelationship]]:
-    """Of each of some query nodes, its relationships to others of them."""
+    """Per query node of a set, its relationships to other nodes of the set, without loops."""
     around: dict[int, list[BoundRelationship]] = {node: [] for node in nodes}
     for each in bound.relationships:
         if each.source in around and each.target in around and each.source != each.target:
@@ -30,12 +30,12 @@ def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[Bound
 
 
 class JoinCost:
-    """Of some query nodes, in an order.
+    """Cost model of joining some query nodes in a given order.
 
     Args:
         bound: The pattern.
-        order: Of the nodes.
-        rates: How many there are of what.
+        order: The query nodes in join order.
+        rates: The candidate counts and extension rates.
     """
 
     def __init__(self, bound: BoundQuery, order: Sequence[int], rates: Rates) -> None:
@@ -44,9 +44,9 @@ class JoinCost:
         self._around = links_among(bound, order)
 
     def of(self, counted: Set[int] = frozenset(), *, counts_last: bool = False) -> float:
-        """What the join costs where some of the nodes are only counted per row.
+        """Cost of the join, in tested pairs, if some nodes are only counted per row.
 
-        ``counts_last``: No rows of the last node are made.
+        ``counts_last``: True if no rows are created for the last node.
         """
         rows, cost = 1.0, 0.0
         reached, met = set[int](), set[int]()
@@ -71,7 +71,7 @@ class JoinCost:
         return cost
 
     def rows(self, comparisons: Sequence[Comparison] = ()) -> list[float]:
-        """Rows after each node of the order."""
+        """Estimated rows after each node of the order."""
         nodes = [each for each in comparisons if each.left.is_node and each.right.is_node]
         rows, found = 1.0, list[float]()
         reached, met = set[int](), set[int]()
@@ -86,7 +86,7 @@ class JoinCost:
     def corrections(
         self, made: Sequence[int], comparisons: Sequence[Comparison] = ()
     ) -> Corrections:
-        """What rates lack or have too much where a run made so many rows after each node."""
+        """Correction factors for the rates, from the rows that a run made after each node."""
         expected = self.rows(comparisons)
         found: dict[RateKey, float] = {}
         reached, met = set[int](), set[int]()
@@ -94,7 +94,7 @@ class JoinCost:
             links = self._selecting(node, reached)
             before = number and made[number - 1] / max(expected[number - 1], _LEAST)
             ratio = made[number] / max(expected[number], _LEAST) / (before or 1.0)
-            # As in `kept_share`, where all of them select.
+            # The inverse of `kept_share`, as if every relationship selected equally.
             each_one = ratio ** (1 / (sum([EACH_FURTHER**each for each in range(len(links))]) or 1))
             for each in links:
                 other = each.other_end(node)
@@ -105,12 +105,12 @@ class JoinCost:
         return {key: factor for key, factor in found.items() if factor > 0}
 
     def _selecting(self, node: int, reached: Set[int]) -> list[BoundRelationship]:
-        """Relationships to nodes that are there, but for implied ones."""
+        """Relationships to bound nodes, without the implied ones."""
         links = [each for each in self._around[node] if each.other_end(node) in reached]
         return [each for each in links if each.position not in self._rates.implied]
 
     def _added(self, node: int, reached: set[int], met: set[int]) -> tuple[float, float]:
-        """Pairs, and rows, per row where this node is added to those; it then is one of them."""
+        """Adds a node to the bound ones; returns tested pairs and rows out, each per row in."""
         links = [each for each in self._around[node] if each.other_end(node) in reached]
         found = self._step(node, links, met)
         reached.add(node)
@@ -122,7 +122,7 @@ class JoinCost:
     def _step(
         self, node: int, around: Sequence[BoundRelationship], met: Set[int]
     ) -> tuple[float, float]:
-        """Pairs, and rows, per row."""
+        """Tested pairs and rows out, each per row in."""
         count = max(self._rates.counts[node], 1.0)
         if not around:
             return 0.0, count
@@ -130,7 +130,7 @@ class JoinCost:
         growths = [self._growth(each, node, met) for each in links]
         fewest = min(growths)
         if len(growths) > 1 and any(each.other_end(node) not in met for each in links):
-            # Where the join starts: the others know that one was followed.
+            # At the start of the join: the other rates apply to nodes reached along the base list.
             followed = growths.index(fewest)
             there = {*met, *(each.other_end(node) for each in links)}
             growths = [self._growth(each, node, there) for each in links]

@@ -1,4 +1,4 @@
-"""The order in which query nodes are added, from counted candidates."""
+"""The join order of the query nodes, from candidate counts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 _MOST_STARTS = 6
-"""Starts that are tried per component: those with the fewest candidates."""
+"""Start nodes tried per component: those with the fewest candidates."""
 _orders: Final[LruCache[object, tuple[int, ...]]] = LruCache(512)
-"""By all that they hang on: new texts often have other names only."""
+"""Orders by everything that determines them: new query texts often differ only in names."""
 
 
 def node_order(
@@ -35,13 +35,13 @@ def node_order(
     leaves: Collection[int] = (),
     comparisons: Collection[Comparison] = (),
 ) -> list[int]:
-    """Component after component; in each the start and the greedy order of least estimated cost.
+    """Orders the nodes component by component, each by its cheapest start with greedy extension.
 
     Args:
         bound: The query.
-        rates: How many there are of what.
-        leaves: Query nodes that are not to be added.
-        comparisons: Of nodes, each leaves a share of the rows that have both.
+        rates: The candidate counts and extension rates.
+        leaves: Query nodes to leave out of the order.
+        comparisons: Comparisons; one between two nodes reduces the rows by its selectivity.
     """
     estimate = _Estimate(bound, rates, leaves)
     for each in comparisons:
@@ -57,16 +57,16 @@ def node_order(
 
 
 def planned_order(bound: BoundQuery) -> list[int]:
-    """The order by the estimates of the plan, before candidates are counted."""
+    """The order by the plan's estimates, before candidates are counted."""
     return node_order(bound, Rates(bound))
 
 
 def join_cost(bound: BoundQuery, leaves: Collection[int] = ()) -> float:
-    """Pairs and rows of the best order by the estimates of the plan, before anything is counted.
+    """Cost (pairs and rows) of the best order by the plan's estimates, before anything is counted.
 
     Args:
         bound: The query.
-        leaves: Query nodes with one relationship that are not to be added.
+        leaves: Query nodes with one relationship to leave out of the order.
     """
     estimate = _Estimate(bound, Rates(bound), leaves)
     orders = [estimate.best(component) for component in _components(bound, leaves)]
@@ -81,8 +81,8 @@ def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
 
 
 def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The numbers 0 … count-1, rising, those together that pairs connect."""
-    members = [[number] for number in range(count)]  # of the part that each number is in
+    """Connected components of the numbers 0 … count-1 under the given pairs, each sorted."""
+    members = [[number] for number in range(count)]  # the component of each number
     for one, other in pairs:
         part, joined = members[one], members[other]
         if part is not joined:
@@ -94,7 +94,7 @@ def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ordered:
-    """An order; the cost is that of its pairs and rows but for the last rows."""
+    """An order with its cost: its pairs and rows, without the rows of the last node."""
 
     cost: float
     rows: float
@@ -105,8 +105,8 @@ class _Estimate:
     def __init__(self, bound: BoundQuery, rates: Rates, leaves: Collection[int]) -> None:
         self._counts = rates.counts
         self._list_search, self._order_pairs = rates.list_search, rates.order_pairs
-        # Of each node its neighbours, and how many of them a candidate has in the mean, if the join
-        # starts there and if it was met.
+        # Per node: (neighbour, mean degree of all candidates, mean degree of candidates that were
+        # reached along another relationship). The first rate applies where the join starts.
         self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
         left_out = {*leaves}
         for each in bound.relationships:
@@ -117,7 +117,7 @@ class _Estimate:
                 at_source, at_target = rates.at_ends[each.position]
                 self._adjacent[source].append((target, *at_source))
                 self._adjacent[target].append((source, *at_target))
-        # Of each node those that it is compared with, and which share of all pairs passes.
+        # Per node: (compared node, selectivity).
         self._compared: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
         self._has_comparisons = False
 
@@ -129,7 +129,7 @@ class _Estimate:
             self._compared[right.position].append((left.position, comparison.selectivity))
 
     def key(self) -> object:
-        """The same of two that find the same orders of the same components."""
+        """Cache key: equal keys give equal orders for equal components."""
         return (
             tuple(self._counts),
             tuple(map(tuple, self._adjacent)),
@@ -149,7 +149,7 @@ class _Estimate:
         return best
 
     def _compares_all(self, component: list[int], cost: float) -> bool:
-        """Are there few nodes, in cycles, and would joining them take far longer?"""
+        """True if the nodes are few, lie on cycles, and the join costs far more than the search."""
         size = len(component)
         if size > MOST_NODES or cost < self._order_pairs * factorial(size):
             return False
@@ -165,14 +165,14 @@ class _Estimate:
     def _from(
         self, start: int, component: list[int], best: _Ordered | None = None
     ) -> _Ordered | None:
-        """The order that begins there; None as soon as it is no cheaper than the best one."""
+        """The greedy order from a start node; None once its cost reaches that of the best order."""
         order, rows, size = [start], float(self._counts[start]), len(component)
         cost = rows
         if best is not None and not cost < best.cost:
             return None
         reached = {start}
-        shares: dict[int, list[float]] = {}  # of what each relationship to a node leaves
-        # Rows per row but those that cost much are late, pairs per row, rows per row, node.
+        shares: dict[int, list[float]] = {}  # selectivity of each relationship to a node
+        # (rank, tested pairs per row, rows out per row, node); a high pair cost raises the rank.
         choices: dict[int, tuple[float, float, float, int]] = {}
         self._reach(start, 1, reached, shares, choices)
         for joined in range(2, size + 1):
@@ -180,14 +180,14 @@ class _Estimate:
             if self._has_comparisons:
                 offers = [self._compared_with(each, reached) for each in offers]
             _, pairs, factor, node = min(offers)
-            # All orders make the same rows in the end, whatever is expected of them.
+            # All orders produce the same final rows, so these do not count.
             cost += rows * (max(pairs - factor, 0.0) if joined == size else pairs + factor)
             if best is not None and not cost < best.cost:
                 return None
             rows *= factor
             order.append(node)
             reached.add(node)
-            if joined == 2:  # who led to others has as many as nodes that were met
+            if joined == 2:  # the start node now has the rate of a reached node
                 shares, choices = {}, {}
                 self._reach(start, 2, reached, shares, choices)
             else:
@@ -203,7 +203,7 @@ class _Estimate:
         shares: dict[int, list[float]],
         choices: dict[int, tuple[float, float, float, int]],
     ) -> None:
-        """What can be added now that a node is there; ``place``: of its growths that count."""
+        """Updates the choices after a node was bound; ``place``: index of the rate that applies."""
         for each in self._adjacent[node]:
             other, growth = each[0], each[place]
             if other in reached:
@@ -211,13 +211,13 @@ class _Estimate:
             count = self._counts[other] or 1.0
             share = growth / count if growth < count else 1.0
             known = shares.get(other)
-            # Of nodes that lead to as many rows, the one that most relationships select, for it
-            # cannot lead to many more; of equal ones that on which more hangs.
+            # Among nodes with equal rows, prefer the one that most relationships select, as its
+            # estimate is the safest; then the one that unlocks more relationships.
             if known is None:
                 shares[other] = [share]
                 factor = by_chance = count * share
             else:
-                # A start that one relationship is followed from was met along it.
+                # The base list of a start node was followed, so the start counts as reached.
                 known.append(share if place == 2 else min(each[2] / count, 1.0))
                 fewest = choices[other][1]
                 if fewest < growth:
@@ -228,7 +228,7 @@ class _Estimate:
     def _compared_with(
         self, choice: tuple[float, float, float, int], reached: Collection[int]
     ) -> tuple[float, float, float, int]:
-        """A choice that knows what comparisons with nodes that are there leave."""
+        """A choice with the selectivity of comparisons to bound nodes applied."""
         key, fewest, factor, node = choice
         for other, share in self._compared[node]:
             if other in reached:

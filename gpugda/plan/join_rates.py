@@ -1,12 +1,12 @@
-"""The one model of how many rows a join makes: all orders, count plans, and the router ask it.
+"""The single model of the row counts of a join: orders, count plans and the router all use it.
 
-A node where a join starts has the mean of its relationships; one that was met along a relationship
-has as many as nodes met so have in the mean (`met_rates.py`). Of the relationships to nodes that
-are there the one with the fewest is followed, and the others select.
+The node where a join starts has the mean degree of its candidates. A node that was reached along a
+relationship has the mean degree of nodes reached so (`met_rates.py`). Among the relationships to
+bound nodes, the one with the lowest rate is the base list, and the others are selective.
 
-Where candidates were counted, those that are left have most of the relationships: having few of
-them is what others were left out for. Of the nodes that have any, a share that is left has a root
-of this share of the relationships: the higher, the more uneven they are.
+After candidates were counted, the remaining candidates have most of the relationships, because
+candidates with few of them were filtered out. If a share ``s`` of the nodes with a relationship
+remains, they have the share ``s ** evenness`` of the relationships: more if degrees are uneven.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from gpugda.thresholds import CountThresholds
 
     RateKey = tuple[int, int, bool]
-    """What `Rates.of` is asked for."""
+    """Arguments of `Rates.of`: position of the relationship, bound end, whether it was reached."""
     Corrections = Mapping[RateKey, float]
-    """So many times as many were met as it said."""
+    """Factor by which each rate has to be multiplied."""
     AtEnds = tuple[tuple[float, float], tuple[float, float]]
-    """Of the source and of the target: where the join starts there, and where it was met."""
+    """At the source and at the target: rate if the join starts there, rate if it was reached."""
 
 __all__ = ["COST_OF_ROW", "EACH_FURTHER", "Rates", "kept_share"]
 
 COST_OF_ROW = 4.0
-"""Of making a row, in pairs that are tested."""
+"""Cost of creating a row, in tested pairs."""
 EACH_FURTHER = 0.5
-"""So much less each further relationship to the same node selects: neighbours of neighbours are
-neighbours more often than chance would have it."""
+"""Damping exponent for each further relationship to the same node: neighbours of neighbours are
+neighbours more often than independence would predict."""
 
 
 def kept_share(shares: Iterable[float]) -> float:
-    """What several relationships to one node leave of its candidates, each alone leaving a share.
+    """Combined selectivity of several relationships to one node, from their single selectivities.
 
-    The least of them counts in full.
+    The most selective one counts in full, each further one less.
     """
     product, exponent = 1.0, 1.0
     for share in sorted(shares):
@@ -53,20 +53,21 @@ def kept_share(shares: Iterable[float]) -> float:
 
 
 class Rates:
-    """Of one pattern.
+    """Candidate counts and extension rates of one pattern.
 
     Args:
         bound: The pattern.
-        candidates: Of its query nodes; None: as many as the plan expects.
-        corrections: What runs of the query told.
-        thresholds: Of the device; None: orders are found as before one is known.
+        candidates: The candidate counts; None takes the plan's cardinalities.
+        corrections: Correction factors from earlier runs of the query.
+        thresholds: The device's thresholds; None if no device is known yet.
 
     Attributes:
-        counts: Of each query node, its candidates.
-        at_ends: Of each relationship what `of` says.
+        counts: Candidates per query node.
+        at_ends: The rates per relationship, as `of` gives them.
         list_search: See `CountThresholds`.
         order_pairs: See `CountThresholds`.
-        implied: Relationships that do not select where others are there that join the same nodes.
+        implied: Positions of relationships that do not select, as parallel query relationships
+            imply them.
     """
 
     def __init__(
@@ -102,12 +103,13 @@ class Rates:
             self.at_ends = [self._corrected(number, corrections) for number in range(len(left))]
 
     def of(self, position: int, end: int, *, met: bool) -> float:
-        """How many relationships that fit a candidate of this end has.
+        """Fitting relationships per candidate of one end: the extension rate from that end.
 
         Args:
-            position: Of the query relationship.
-            end: The query node that is there.
-            met: Was it met along another relationship, or led one to others?
+            position: The query relationship.
+            end: The bound query node.
+            met: True if this node was reached along another relationship or another node was
+                reached from it.
         """
         return self.at_ends[position][end != self._sources[position]][met]
 
@@ -124,7 +126,7 @@ class Rates:
 
 
 def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtEnds:
-    """Before candidates are counted."""
+    """Rates before candidates are counted."""
     count = each.cardinality
     source, target = expected[each.source], expected[each.target]
     at_source, at_target = each.met
@@ -135,7 +137,7 @@ def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtE
 
 
 def _left(each: BoundRelationship, counts: Sequence[float]) -> tuple[float, float]:
-    """Shares of the relationships, by the candidates of the source and those of the target."""
+    """Shares of the relationships that the remaining candidates of source and target keep."""
     at_source, at_target = each.met
     return (
         _share_left(counts[each.source], min(at_source.having, each.cardinality), at_source),
@@ -156,12 +158,12 @@ def _at_ends(
     left: tuple[float, float],
     least: Sequence[tuple[float, int, float]],
 ) -> AtEnds:
-    """Of candidates that were counted."""
+    """Rates from counted candidates."""
     of_source, of_target = left
     relationships = each.cardinality * of_source * of_target
     source, target = each.source, each.target
     at_source, at_target = each.met
-    # That it is a candidate is known of who was met.
+    # A reached node is a candidate already, so its own selectivity does not apply again.
     met_source = at_source.rate * each.cardinality * of_target / max(expected[source], 1.0)
     met_target = at_target.rate * each.cardinality * of_source / max(expected[target], 1.0)
     return (
@@ -177,14 +179,14 @@ def _at_ends(
 
 
 def _one_at_least(first: float, met: float) -> tuple[float, float]:
-    """Where candidates without a fitting neighbour were left out."""
+    """Rates are at least 1 if candidates without a fitting neighbour were filtered out."""
     return max(first, 1.0), max(met, 1.0)
 
 
 def _least(
     bound: BoundQuery, left: Sequence[tuple[float, float]]
 ) -> list[tuple[float, int, float]]:
-    """Of each query node the least share that is left, of which relationship, and the next one."""
+    """Per query node: the least remaining share, its relationship, and the second least share."""
     found = [(1.0, -1, 1.0)] * len(bound.nodes)
     for each in bound.relationships:
         for node, share in zip((each.source, each.target), left[each.position], strict=True):
@@ -202,7 +204,7 @@ def _least_of_others(least: tuple[float, int, float], position: int) -> float:
 
 
 def _implied(bound: BoundQuery) -> frozenset[int]:
-    """Query relationships that others between the same nodes imply: what fits those fits them."""
+    """Query relationships that a parallel one implies: every match of that one also fits them."""
     by_ends: dict[tuple[int, int], list[BoundRelationship]] = {}
     for each in bound.relationships:
         ends = min(each.source, each.target), max(each.source, each.target)

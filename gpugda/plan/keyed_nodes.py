@@ -1,4 +1,4 @@
-"""Nodes whose property equals a value of the rows, so that they can be looked up by it."""
+"""Nodes whose property equals a value of the rows, so that an index can find them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def keyed_node(
     known: Collection[str],
     readable: frozenset[str],
 ) -> KeyedNode | None:
-    """A node of a component without known nodes, with a property that equals what rows hold.
+    """Finds a node, in a component without bound nodes, with a property that the rows determine.
 
     Args:
-        conditions: Of the clause.
-        components: Its nodes that relationships connect.
-        known: Nodes and relationships that the rows have.
-        readable: Columns of the rows.
+        conditions: The conjuncts of the clause.
+        components: The connected components of the clause's nodes.
+        known: Nodes and relationships that are bound in the rows.
+        readable: The columns of the rows.
     """
     unknown = frozenset[str]().union(*(part for part in components if not part & set(known)))
     for condition in conditions:
@@ -54,7 +54,7 @@ def keyed_node(
 
 
 def _sides(condition: ast.Expression) -> Iterator[tuple[ast.Expression, ast.Expression]]:
-    """Both operands of an equality, either one first."""
+    """Both operands of an equality, in both orders."""
     if not isinstance(condition, ast.Comparison) or len(condition.operators) > 1:
         return
     if condition.operators[0] is ast.ComparisonOperator.EQUAL:

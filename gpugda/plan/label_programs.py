@@ -1,4 +1,4 @@
-"""Label expressions in terms of one data graph: programs over bitmaps, sets of type ids."""
+"""Label expressions bound to one data graph: label programs over bitmaps, and sets of type ids."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["NOTHING", "Program", "label_names", "label_program", "type_ids"]
 Program = tuple[tuple[LabelOp, int], ...]
 
 NOTHING: Program = ((LabelOp.NONE, 0),)
-"""The program of what no node can satisfy. The empty program is of what each node does."""
+"""The program that no node satisfies. The empty program is satisfied by every node."""
 
 
 def label_program(labels: Iterable[ast.LabelExpression], table: NameTable) -> Program:
-    """The program of all expressions joined by AND, without parts that unknown labels decide."""
+    """The program of the conjunction of all expressions, with unknown labels folded away."""
     program: Program = ()
     for each in labels:
         program = _and(program, _program(each, table))
@@ -45,7 +45,7 @@ def _program(labels: ast.LabelExpression, table: NameTable) -> Program:
     return program
 
 
-# The same for each query node that asks for the label, and kept with its plan.
+# Cached: the value is the same for each query node with the label, and plans keep it.
 @lru_cache(maxsize=1024)
 def _has_label(label_id: int) -> Program:
     return ((LabelOp.LABEL, label_id),)
@@ -72,7 +72,7 @@ def _or(left: Program, right: Program) -> Program:
 
 
 def type_ids(types: ast.LabelExpression | None, table: NameTable) -> tuple[int, ...] | None:
-    """Rising ids of the relationship types that satisfy an expression; None for all there are."""
+    """Sorted ids of the relationship types that satisfy an expression; None if all types do."""
     if types is None:
         return None
     if isinstance(types, ast.LabelName):
@@ -97,7 +97,7 @@ def _fits(types: ast.LabelExpression, name: str) -> bool:
 
 
 def label_names(labels: ast.LabelExpression) -> list[str]:
-    """The names in an expression, in the order written."""
+    """The names in a label expression, in written order."""
     if isinstance(labels, ast.LabelName):
         return [labels.name]
     if isinstance(labels, ast.LabelNot):

@@ -1,4 +1,4 @@
-"""How long the lists of a data node can be, from the statistics."""
+"""Upper bounds on the length of a node's neighbour lists, from the statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["most_entries"]
 def most_entries(
     graph: DataGraph, types: tuple[int, ...] | None, *, outgoing: bool, incoming: bool
 ) -> int:
-    """No node has more relationships of these types, None for any, in these directions."""
+    """The largest degree of any node for these types (None for any) and directions."""
     return sum(
         _largest(graph, types, outgoing=is_outgoing)
         for is_outgoing, is_followed in ((True, outgoing), (False, incoming))

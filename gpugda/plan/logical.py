@@ -1,9 +1,9 @@
-"""The logical tree: what a query's clauses make of rows, before anything is chosen.
+"""The logical tree: what a query's clauses do to rows, before any physical choice.
 
-Frozen values, equal by value, printable by `tree_text`. Rows have named columns; names of what has
-no variable begin with a null character.
+Nodes are frozen, equal by value, and printable by `tree_text`. Rows have named columns; the names
+of anonymous elements begin with a null character.
 
-More than 300 lines: a class for each logical operator, mostly their descriptions.
+More than 300 lines: a class for each logical operator, mostly docstrings.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ __all__ = [
 # ------------------------------------------------------------------ where rows come from
 @value(frozen=True, slots=True)
 class Unit:
-    """One row without columns: what a query begins with."""
+    """One row without columns: the input of a query."""
 
 
 @value(frozen=True, slots=True)
 class Argument:
-    """The rows of the operator around a subquery; their columns by name."""
+    """The input rows of a subquery, from the operator around it; ``columns`` are their names."""
 
     columns: tuple[str, ...]
 
 
 @value(frozen=True, slots=True)
 class Match:
-    """Each row with each embedding of a query graph that fits it.
+    """Joins each row with each embedding of a query graph that is consistent with it.
 
     Args:
-        input: Rows.
-        graph: Of one or more MATCH clauses. Its predicates are over its own variables.
-        bound: Variables of the graph that are columns of the input: they must be equal.
+        input: Input rows.
+        graph: The query graph of one or more MATCH clauses; predicates read its variables only.
+        bound: Graph variables that are input columns; an embedding must agree with the row.
     """
 
     input: Logical
@@ -77,37 +77,37 @@ class Match:
 
 
 class ExpandMode(StrEnum):
-    """Which paths an expansion gives."""
+    """The paths that an expansion returns."""
 
     TRAILS = "trails"
-    """All paths that use no relationship twice."""
+    """All paths with distinct relationships."""
     WALKS = "walks"
-    """All paths; they may use a relationship again."""
+    """All paths; relationships may repeat."""
     REACH = "nodes"
-    """The nodes where such paths end, each once for a row; the least length is 0 or 1."""
+    """The end nodes of trails, each once per row; the minimum length is 0 or 1."""
     SHORTEST = "shortest"
-    """One shortest path for each pair of ends."""
+    """One shortest path per pair of ends."""
     ALL_SHORTEST = "all shortest"
-    """All shortest paths for each pair of ends."""
+    """All shortest paths per pair of ends."""
     SELECTED = "selected"
-    """As many of the shortest for each pair of ends as a selector asks."""
+    """The number of shortest paths, or groups, per pair of ends that a path selector requests."""
 
     @property
     def gives_all(self) -> bool:
-        """Is it no search for some paths between two nodes?"""
+        """True if the mode returns every path, rather than a selection per pair of ends."""
         return self in (ExpandMode.TRAILS, ExpandMode.WALKS)
 
 
 @value(frozen=True, slots=True)
 class ElementTest:
-    """``all(variable IN nodes(path) WHERE predicate)`` and its like, tested before paths are made.
+    """``all(variable IN nodes(path) WHERE predicate)`` and the like, tested while paths grow.
 
     Args:
         variable: Stands for one node or relationship of the path.
-        predicate: Over the variable alone.
-        of_nodes: Whether it stands for nodes.
-        wanted: Whether the predicate has to be true of each, else false.
-        whole: The condition as written.
+        predicate: The condition; it reads this variable only.
+        of_nodes: True if the variable stands for nodes, False for relationships.
+        wanted: The value that the predicate must have for every element.
+        whole: The original condition.
     """
 
     variable: str
@@ -119,7 +119,7 @@ class ElementTest:
 
 @value(frozen=True, slots=True)
 class Arrow:
-    """One relationship of what is repeated: its types, and its direction as written."""
+    """One relationship of a repeated step: its types, and its direction as written."""
 
     types: LabelExpression | None
     direction: Direction
@@ -127,14 +127,14 @@ class Arrow:
 
 @value(frozen=True, slots=True)
 class StepPattern:
-    """What is repeated: nodes and the relationships between them, as written left to right.
+    """The repeated part of a quantified path: nodes and relationships, as written left to right.
 
     Args:
-        nodes: Their variables; outside each is the list of its nodes.
-        relationships: Variables of the relationships, one less; likewise.
-        arrows: What these are, each.
-        predicates: Over these variables, and over others that are bound before.
-        by_row: Must one of them be matched for each repetition, as it has a subquery?
+        nodes: Node variables; outside the step each one is a list of nodes.
+        relationships: Relationship variables, one fewer; outside they are lists, too.
+        arrows: Types and direction of each relationship.
+        predicates: Conditions over these variables and over variables bound before.
+        by_row: True if a predicate has a subquery, which must be matched for each repetition.
     """
 
     nodes: tuple[str, ...]
@@ -145,46 +145,47 @@ class StepPattern:
 
     @property
     def names(self) -> frozenset[str]:
-        """All its variables."""
+        """All variables of the step."""
         return frozenset((*self.nodes, *self.relationships))
 
     @property
     def outside(self) -> frozenset[str]:
-        """What its predicates read besides."""
+        """Variables from outside the step that its predicates read."""
         return all_names(self.predicates) - self.names
 
     @property
     def is_one_step(self) -> bool:
-        """Whether it is a relationship whose conditions read nothing else."""
+        """True if it is a single relationship whose conditions read no outside variables."""
         return len(self.relationships) == 1 and not self.outside and not self.by_row
 
 
 @value(frozen=True, slots=True)
 class Expand:
-    """Each row with each path of varying length that begins at one of its nodes.
+    """Joins each row with each variable-length path that begins at one of its nodes.
 
     Args:
-        input: Rows.
+        input: Input rows.
         start: Column of the node where paths begin.
-        end: Column of the node where they end.
-        end_is_bound: Whether the input has that column; else it is added.
-        relationships: Column that is added: the list of relationships as walked from ``start``.
-        types: As in a query relationship.
-        direction: As seen from ``start``.
-        minimum: Fewest relationships.
-        maximum: Most relationships, None for no bound.
-        predicates: Over ``variable``, which every relationship must satisfy.
-        variable: A name for one relationship of the path.
-        mode: Which paths.
-        reversed: Whether the pattern was written from end to start: the list is turned round.
-        path_predicates: Over the path or its relationships; a shortest path must satisfy them.
-        tests: What each node, or each relationship, of the path must satisfy.
-        path: Name of the path in ``path_predicates``; empty where it has none.
-        closed: Whether both ends were written as one variable.
-        step: What is repeated, where more than a relationship is; bounds are repetitions then.
-        most: Where paths are selected: how many paths, or groups of paths of one length.
-        by_group: Whether they are groups.
-        given: Column of the list that the relationships are, as walked; empty where there is none.
+        end: Column of the node where paths end.
+        end_is_bound: True if the input has the end column; otherwise it is added.
+        relationships: Added column: the list of relationships in order of traversal.
+        types: Types, as in a query relationship.
+        direction: Direction as seen from ``start``.
+        minimum: Minimum number of relationships.
+        maximum: Maximum number of relationships; None for no bound.
+        predicates: Conditions over ``variable`` that every relationship must satisfy.
+        variable: Name of one relationship of the path in ``predicates``.
+        mode: The paths that are returned.
+        reversed: True if the pattern was written from end to start: the list is then reversed.
+        path_predicates: Conditions over a shortest path, or its relationships, that it must meet.
+        tests: Conditions that each node, or each relationship, of the path must satisfy.
+        path: Name of the path in ``path_predicates``; empty if it has none.
+        closed: True if both ends are the same variable.
+        step: The repeated step if it is more than one relationship; the bounds then count
+            repetitions.
+        most: For selected paths: number of paths, or of groups of equally long paths.
+        by_group: True if ``most`` counts groups.
+        given: Column with the bound list of relationships, in order of traversal; empty if none.
     """
 
     input: Logical
@@ -213,13 +214,13 @@ class Expand:
 # ------------------------------------------------------------------ rows from rows
 @value(frozen=True, slots=True)
 class BindPath:
-    """Adds a column of paths.
+    """Adds a path column.
 
     Args:
-        input: Rows.
-        name: The column.
+        input: Input rows.
+        name: The added column.
         start: Column of the first node.
-        steps: Columns of relationships, or of lists of relationships, in the order of the path.
+        steps: Columns of relationships, or of lists of relationships, in path order.
     """
 
     input: Logical
@@ -230,13 +231,13 @@ class BindPath:
 
 @value(frozen=True, slots=True)
 class Lookup:
-    """Each row with each node whose property may equal a value of the row.
+    """Joins each row with each node whose property may equal a value of the row.
 
     Args:
-        input: Rows.
-        node: Column that is added.
-        key: Of the property.
-        value: Over the rows.
+        input: Input rows.
+        node: The added node column.
+        key: The property key.
+        value: Expression over the row.
     """
 
     input: Logical
@@ -247,11 +248,11 @@ class Lookup:
 
 @value(frozen=True, slots=True)
 class KeptApart:
-    """The rows in which no relationship is in two of the columns of a pair.
+    """Keeps the rows in which no relationship is in both columns of a pair.
 
     Args:
-        input: Rows.
-        pairs: Columns of relationships, or of lists of them.
+        input: Input rows.
+        pairs: Pairs of columns of relationships, or of lists of relationships.
     """
 
     input: Logical
@@ -260,7 +261,7 @@ class KeptApart:
 
 @value(frozen=True, slots=True)
 class Filter:
-    """The rows for which all predicates hold."""
+    """Keeps the rows for which all predicates are true."""
 
     input: Logical
     predicates: tuple[Expression, ...]
@@ -268,13 +269,14 @@ class Filter:
 
 @value(frozen=True, slots=True)
 class Project:
-    """Rows with these columns.
+    """Computes the output columns.
 
     Args:
-        input: Rows.
-        columns: In order. Those of aggregates refer to keys and aggregates by position.
-        keeps: Whether the columns of the input stay, too (LET); else they are hidden, but for the
-            sort keys right above.
+        input: Input rows.
+        columns: Output columns in order. Above an aggregate they refer to keys and aggregates by
+            position.
+        keeps: True if the input columns stay (LET). Otherwise they are hidden, except from sort
+            keys directly above.
     """
 
     input: Logical
@@ -284,13 +286,13 @@ class Project:
 
 @value(frozen=True, slots=True)
 class Aggregate:
-    """A row for each distinct tuple of keys.
+    """Groups the rows: one row for each distinct tuple of keys.
 
     Args:
-        input: Rows.
-        keys: What they are grouped by.
-        aggregates: What is computed of each group.
-        always: Whether there is a row where the input has none: nothing was written to group by.
+        input: Input rows.
+        keys: The grouping keys.
+        aggregates: The aggregates computed for each group.
+        always: True if empty input gives one row, as for a query without grouping keys.
     """
 
     input: Logical
@@ -301,14 +303,14 @@ class Aggregate:
 
 @value(frozen=True, slots=True)
 class Distinct:
-    """Each row once."""
+    """Removes duplicate rows."""
 
     input: Logical
 
 
 @value(frozen=True, slots=True)
 class Sort:
-    """Rows in order. Keys refer to columns by position, or to what the projection hides."""
+    """Sorts rows. Keys refer to columns by position, or to columns that the projection hides."""
 
     input: Logical
     keys: tuple[SortKey, ...]
@@ -316,7 +318,7 @@ class Sort:
 
 @value(frozen=True, slots=True)
 class Slice:
-    """Rows without the first ``skip``, and at most ``limit`` of those."""
+    """Drops the first ``skip`` rows and keeps at most ``limit`` of the rest."""
 
     input: Logical
     skip: Expression | None
@@ -325,7 +327,7 @@ class Slice:
 
 @value(frozen=True, slots=True)
 class Unwind:
-    """Each row with each element of a list."""
+    """Joins each row with each element of a list."""
 
     input: Logical
     elements: Expression
@@ -334,14 +336,14 @@ class Unwind:
 
 @value(frozen=True, slots=True)
 class Union:
-    """The rows of several queries with the same columns, one after the other."""
+    """Concatenates the rows of several queries with the same columns."""
 
     inputs: tuple[Logical, ...]
 
 
 @value(frozen=True, slots=True)
 class Empty:
-    """No rows: what FINISH leaves."""
+    """Discards all rows (FINISH)."""
 
     input: Logical
 
@@ -349,12 +351,12 @@ class Empty:
 # ------------------------------------------------------------------ subqueries
 @value(frozen=True, slots=True)
 class Optional:
-    """Each row with what the subquery finds for it, or with nulls where that is nothing.
+    """Joins each row with the rows of a subquery, or with nulls if it has none.
 
     Args:
-        input: Rows.
-        sub: Its argument is the input's rows.
-        added: Columns that it adds.
+        input: Input rows.
+        sub: The subquery; its argument is the input rows.
+        added: Columns that the subquery adds.
     """
 
     input: Logical
@@ -363,23 +365,23 @@ class Optional:
 
 
 class ApplyKind(StrEnum):
-    """What becomes of the rows of a subquery."""
+    """How the rows of a subquery are joined with the input row."""
 
     INNER = "inner"
-    """Each row with each of the subquery's."""
+    """Each input row with each of its subquery rows."""
     OUTER = "outer"
-    """Likewise; a row without any with nulls."""
+    """The same, but an input row without subquery rows gets nulls."""
 
 
 @value(frozen=True, slots=True)
 class Apply:
-    """Each row with the rows of a subquery, which runs for each row of the input by itself.
+    """Joins each row with the rows of a subquery that runs separately for each input row.
 
     Args:
-        input: Rows.
-        sub: Its argument is the input's rows.
-        kind: What becomes of its rows.
-        added: Columns that it adds.
+        input: Input rows.
+        sub: The subquery; its argument is the input rows.
+        kind: How its rows are joined with the input.
+        added: Columns that the subquery adds.
     """
 
     input: Logical
@@ -390,20 +392,20 @@ class Apply:
 
 @value(frozen=True, slots=True)
 class SelectPaths:
-    """Each row with those of the paths that a subquery finds for it that a selector takes.
+    """Joins each row with the paths that a selector takes from all paths of a subquery.
 
-    Of each row, and each pair of ends, the shortest are taken.
+    The shortest paths are taken for each row and each pair of ends.
 
     Args:
-        input: Rows.
-        sub: Finds all paths; its argument is the input's rows.
-        added: Columns that it adds.
+        input: Input rows.
+        sub: Subquery that finds all paths; its argument is the input rows.
+        added: Columns that the subquery adds.
         start: Column of the first node of a path.
-        end: Column of the last.
+        end: Column of the last node.
         steps: Columns of relationships, or of lists of relationships.
-        most: How many paths, or groups of paths of one length.
-        by_group: Whether they are groups.
-        steady: Whether equal rows of the input have the same paths: nothing draws by chance.
+        most: Number of paths, or of groups of equally long paths.
+        by_group: True if ``most`` counts groups.
+        steady: True if equal input rows have equal paths, as nothing in the pattern is random.
     """
 
     input: Logical
@@ -441,7 +443,7 @@ Logical: TypeAlias = (
 
 
 def children_of(node: Logical) -> tuple[Logical, ...]:
-    """The trees below, the input first."""
+    """The child trees, the input first."""
     if isinstance(node, Unit | Argument):
         return ()
     if isinstance(node, Union):

@@ -1,4 +1,4 @@
-"""What runs of a query made of rows, and when that asks for another plan."""
+"""Feedback from the row counts of runs: when to replan a query, and which plan to keep."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ __all__ = ["MadeRows"]
 P = TypeVar("P")
 
 _FAR = 4.0
-"""So many times as many rows as were expected are looked at: less is within what estimates are."""
+"""Ratio of measured to estimated rows that triggers a new plan; less is normal estimation error."""
 _SLOWER = 1.5
-"""A plan that takes so many times as long as another one is worse, however few its rows are."""
+"""A plan that takes this many times as long as another is worse, even if it makes fewer rows."""
 _MOST_PLANS = 2
-"""Plans after the first one: each is looked for with what the ones before met."""
+"""Plans tried after the first one; each uses what the earlier runs measured."""
 _LEAST_TRIAL = 0.02
-"""Seconds: finding a plan, and compiling its steps, takes some, too."""
+"""Seconds; a new plan also costs the time to plan and to compile its steps."""
 
 
 @dataclass(slots=True, eq=False)
 class MadeRows(Generic[P]):
-    """Of one query whose plan is kept.
+    """Row count feedback of one query whose plan is cached.
 
-    A plan is given up where a run made far more rows than were expected; the next one is found with
-    rates that say what was met. After two, or after one that was slower, the one that made the
-    fewest rows stays, unless another one was far faster.
+    If a run makes far more rows than estimated, the query is planned again with corrected rates.
+    After two more plans, or after a slower one, the plan with the fewest rows is kept, unless
+    another one was much faster.
 
     Args:
-        few: Runs that make fewer rows are good enough.
+        few: Runs with fewer rows than this are never replanned.
 
     Attributes:
-        corrections: Of the rates by which plans are found: see `Rates`.
-        said: Why another plan was looked for, for people; empty where none was.
+        corrections: Correction factors for the rates that plans are made with: see `Rates`.
+        said: Why the query was planned again, as shown to users; empty if it was not.
     """
 
     few: float
@@ -48,7 +48,7 @@ class MadeRows(Generic[P]):
     _is_settled: bool = False
 
     def of_next_state(self) -> MadeRows[P] | None:
-        """The same for a later state of the graph; None while a plan is being judged."""
+        """A copy for the next snapshot of the graph; None while a plan is on trial."""
         if self._best is not None:
             return None
         found = MadeRows[P](self.few, dict(self.corrections), self.said, self._plans)
@@ -56,7 +56,7 @@ class MadeRows(Generic[P]):
         return found
 
     def asks(self, made: Sequence[int]) -> bool:
-        """Is a run with so many rows, step by step, to be judged?"""
+        """True if a run with these rows per step should be passed to `judge`."""
         return not self._is_settled and (self._plans > 0 or sum(made) >= self.few)
 
     def judge(
@@ -68,14 +68,14 @@ class MadeRows(Generic[P]):
         work: int,
         seconds: float,
     ) -> tuple[P | None, bool]:
-        """The plan to go back to, if any; and whether another one is to be looked for.
+        """Returns the plan to switch back to, if any, and True if a new plan should be made.
 
         Args:
-            made: Rows after each query node that a run joined.
-            expected: As many as were expected.
-            plan: What was run.
-            work: Rows of all that was done, tables that came first, too.
-            seconds: That it took; a first run's are more, for its steps were compiled.
+            made: Measured rows after each query node that a run joined.
+            expected: Estimated rows after each of these nodes.
+            plan: The plan that ran.
+            work: Rows of all work done, including preceding tables.
+            seconds: Time of the run; a first run also includes compilation.
         """
         rows, hoped = sum(made), sum(expected)
         is_slower = self._best is not None and seconds >= _SLOWER * self._best[1]
@@ -92,14 +92,14 @@ class MadeRows(Generic[P]):
 
     @property
     def trial_seconds(self) -> float | None:
-        """After which a plan that is tried is given up; None where none is tried."""
+        """Time after which a plan on trial is abandoned; None if no plan is on trial."""
         best = self._best
         return None if best is None else max(_LEAST_TRIAL, _SLOWER * best[1])
 
     def give_up(self) -> P | None:
-        """The best plan before the one that is tried, which takes too long; none is tried again.
+        """Ends the trial of a plan that takes too long and returns the best plan before it.
 
-        None where another run has judged meanwhile.
+        No further plan is tried. Returns None if another run has judged in the meantime.
         """
         self._is_settled = True
         best, self._best, self.said = self._best, None, ""
@@ -111,6 +111,6 @@ class MadeRows(Generic[P]):
         return work < least and seconds < _SLOWER * fastest
 
     def correct(self, corrections: Corrections) -> None:
-        """Says what a run met, in terms of the rates that its plan was found with."""
+        """Records what a run measured, as factors on the rates that its plan was made with."""
         for key, factor in corrections.items():
             self.corrections[key] = self.corrections.get(key, 1.0) * factor

@@ -1,4 +1,4 @@
-"""What predicates leave of a pattern's candidates."""
+"""Bitmaps of the candidates that predicates keep, and comparisons for the join."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Masks"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masks:
-    """What predicates leave, over one variable and between two.
+    """Evaluated predicates of a pattern, over one variable and between two.
 
     Args:
-        nodes: Bitmaps (bit i % 32 of word i // 32) by position of a query node. A position that is
-            absent has no condition. Bits at and past the count are zero.
-        relationships: Likewise.
-        comparisons: Conditions that a strategy with ``compares`` tests on rows.
-        keys: ``uint32`` per node (or relationship): what they compare.
+        nodes: Bitmap (bit i % 32 of word i // 32) by position of the query node. A missing position
+            has no condition. Bits from the node count on are zero.
+        relationships: The same for query relationships.
+        comparisons: Conditions between two variables, which strategies with ``compares`` test.
+        keys: ``uint32`` keys per node (or relationship) that the comparisons compare.
     """
 
     nodes: Mapping[int, NDArray[np.uint32]]

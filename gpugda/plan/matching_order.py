@@ -1,4 +1,4 @@
-"""The matching order: in which order query relationships (and lone query nodes) are bound."""
+"""The matching order: the order in which query relationships and isolated nodes are bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["make_plan", "matching_order"]
 
 _Choice = tuple[bool, float, int, StepKind, int]
-"""Whether it extends, rows out per row in, position, kind, bound end. The least wins."""
+"""(extends, rows out per row in, position, kind, bound end); the minimum is chosen."""
 
 
 def make_plan(
@@ -33,18 +33,17 @@ def make_plan(
     find_steps: Callable[[BoundQuery], tuple[PlanStep, ...]] | None = None,
     say_first: Callable[[BoundQuery], str] | None = None,
 ) -> Plan:
-    """The plan of a bound query.
+    """Builds the plan of a bound query.
 
     Args:
-        bound: What is to be found, with its cardinalities.
-        statistics: Of the data graph that it is bound to; for rules that look at the graph as a
-            whole.
+        bound: The bound query with its cardinalities.
+        statistics: Statistics of its data graph, for rules that depend on the whole graph.
         strategy: Name of the strategy that will run it.
-        strategy_reason: What it does.
-        compares: Whether it compares values of two variables while it joins.
-        declined: Why it cannot answer; empty where it can.
-        find_steps: Its steps with estimates; relationship by relationship without.
-        say_first: What it tries first where only numbers are asked for; None: nothing to say.
+        strategy_reason: What the strategy does.
+        compares: True if the strategy compares values of two variables during the join.
+        declined: Why the strategy cannot answer; empty if it can.
+        find_steps: Computes the steps with estimates; by default, relationship by relationship.
+        say_first: Describes what the strategy tries first for a pure count; None if nothing.
     """
     return Plan(
         bound=bound,
@@ -59,10 +58,10 @@ def make_plan(
 
 
 def matching_order(bound: BoundQuery) -> tuple[PlanStep, ...]:
-    """Steps that bind everything: connected as long as possible, the fewest rows first.
+    """Steps that bind the whole pattern: connected steps first, among them the fewest rows.
 
-    A relationship whose both ends are bound is closed at once, as this can only remove rows (but
-    for parallel relationships). Components follow one another, single nodes last.
+    A relationship with two bound ends is closed at once, as that can only remove rows (except for
+    parallel relationships). Components follow one another; isolated nodes come last.
     """
     return _Order(bound).steps()
 
@@ -86,14 +85,14 @@ class _Order:
             choice = min(self._connected.values() or self._starts())
             _, rate, position, kind, end = choice
             if kind is StepKind.CLOSE:
-                rate = self._partial.closing_rate(self._left[position])  # others were closed since
+                rate = self._partial.closing_rate(self._left[position])  # later closings change it
             reason = _reason(choice, is_first=not self._partial.nodes)
             self._bind(kind, position)
             steps.append(PlanStep(kind, position, end, self._partial.grow(rate), reason))
         return tuple(steps)
 
     def _reach(self, node: int) -> None:
-        """What the relationships of a query node that was just bound can do now."""
+        """Updates the choices of the relationships at a query node that was just bound."""
         bound = self._partial.nodes
         for each in self._at.get(node, ()):
             if each.position not in self._left:
@@ -108,7 +107,7 @@ class _Order:
     def _starts(self) -> Iterator[_Choice]:
         for each in self._left.values():
             yield True, each.cardinality, each.position, StepKind.RELATIONSHIPS, -1
-        if not self._left:  # they only multiply what is there
+        if not self._left:  # isolated nodes only multiply the rows
             for node in self._lone:
                 yield True, node.cardinality, node.position, StepKind.NODES, -1
 
@@ -148,7 +147,7 @@ def _warnings(bound: BoundQuery) -> Iterator[str]:
 
 
 def _components(bound: BoundQuery) -> list[list[int]]:
-    """Query nodes that hang together by relationships, or by tests for equality."""
+    """Connected components of the query nodes, by relationships and equality tests."""
     pairs = [(each.source, each.target) for each in bound.relationships]
     pairs += [
         (_node_of(bound, test, test.left), _node_of(bound, test, test.right))

@@ -1,7 +1,8 @@
-"""How many more relationships nodes have that are met along others: neighbours are no random nodes.
+"""Degrees of nodes that are reached along a relationship, compared with the mean degree.
 
-Who is met along a relationship has many of them more often than few, and some kinds of them come
-together. What is counted are the paths of two relationships, which statistics of single ones miss.
+A node reached along a relationship has a high degree more often than a random node, and some kinds
+of relationships are correlated. The rates come from counted paths of two relationships, which
+statistics of single relationships cannot show.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ __all__ = ["met_anew", "met_rates"]
 
 _MOST_KEPT: Final = 1024
 _OF_LOOPS: Final = Met()
-"""Nobody asks for it."""
+"""Placeholder for loops; it is never read."""
 _kept: Final[WeakKeyDictionary[DataGraph, LruCache[object, dict[Kind, Met]]]] = WeakKeyDictionary()
-"""Of each graph what nodes with a label have of the kinds around them: new texts ask again."""
+"""Per graph, the rates by label and surrounding relationship kinds: new queries reuse them."""
 
 
 def met_rates(
@@ -38,13 +39,13 @@ def met_rates(
     ends: Sequence[End],
     graph: DataGraph,
 ) -> list[tuple[Met, Met]]:
-    """Of each relationship what its source has of it, and its target.
+    """Rates of each relationship at its source and at its target.
 
     Args:
-        relationships: Of a pattern.
-        types: Their type ids.
-        ends: The query nodes of the pattern.
-        graph: Whose relationships they are.
+        relationships: The relationships of a pattern.
+        types: Type ids of each relationship; None for any type.
+        ends: The query nodes of the pattern, as `End`.
+        graph: The data graph.
     """
     around: list[list[Kind]] = [[] for _ in ends]
     kinds: list[tuple[Kind, Kind]] = []
@@ -68,7 +69,7 @@ def met_rates(
 def _met_at(
     there: list[Kind], end: End, graph: DataGraph, kept: LruCache[object, dict[Kind, Met]]
 ) -> dict[Kind, Met]:
-    """By kind, at a query node that has these kinds around it."""
+    """Rates by kind, at a query node with these kinds of relationships."""
     label, share = end.label, end.share
     found = kept.get(
         (tuple(there), label), lambda: {kind: _met(kind, there, label, graph) for kind in {*there}}
@@ -79,7 +80,7 @@ def _met_at(
 
 
 def met_anew(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
-    """A pattern of which some query nodes became one: that is met along more relationships."""
+    """A pattern with recomputed rates, for query nodes that gained relationships by merging."""
     links = bound.relationships
     ends = [relationship_end(each, graph.statistics) for each in bound.nodes]
     found = met_rates(links, [each.types for each in links], ends, graph)
@@ -88,14 +89,14 @@ def met_anew(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
 
 
 def _met(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) -> Met:
-    """Of several others at all nodes with a label the one that leads to most."""
+    """The rates for the other kind (if there are several) that leads to the highest degrees."""
     mean, having = _mean(kind, label, graph), graph.nodes_having(kind, label)
     if not mean:
         return Met(having=0.0)
     met_again = graph.met_degree(kind, kind, label)
     nodes = graph.statistics.nodes_with(label)
     evenness = mean * nodes / max(having * met_again, 1.0)
-    if len(around) == 1:  # it is met along nothing else
+    if len(around) == 1:  # the node is reached along no other relationship
         return Met(having=having, evenness=evenness)
     others = set(around)
     if around.count(kind) == 1:
@@ -105,7 +106,7 @@ def _met(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) ->
 
 
 def _mean(kind: Kind, label: int | None, graph: DataGraph) -> float:
-    """Relationships of this kind of a node with the label."""
+    """Mean number of relationships of a kind per node with the label."""
     (types, outgoing), statistics = kind, graph.statistics
     count = 0.0
     for each in (None,) if types is None else types:

@@ -1,4 +1,4 @@
-"""The steps of a join that adds query node after query node."""
+"""The steps of a join that binds one query node after another."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["node_steps"]
 
 
 def node_steps(bound: BoundQuery, order: Iterable[int]) -> tuple[PlanStep, ...]:
-    """A step for each query node of an order, along all relationships to those before it.
+    """One step per query node of an order, along all relationships to nodes before it.
 
-    The rows are those that any other order expects of the same nodes and relationships.
+    The estimated rows of the same nodes and relationships are equal in every order.
     """
     at: dict[int, list[BoundRelationship]] = {}
     for each in bound.relationships:
@@ -51,7 +51,7 @@ def _step(
 
 
 def _followed(rows: PartialRows, node: int, links: list[BoundRelationship]) -> tuple[float, str]:
-    """One link is followed, the others are looked up: rows per row, and why."""
+    """Rows out per row in and the reason, with one link as base list and the others as probes."""
     rates = [rows.extension_rate(each, each.other_end(node)) for each in links]
     fewest = min(range(len(links)), key=rates.__getitem__)
     rate = rates[fewest]

@@ -1,4 +1,4 @@
-"""The tree of operators for people: what each does, what was expected of it, what it did."""
+"""The operator tree as shown to users: description, estimated rows, measured figures."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["OperatorNode"]
 
 @value(frozen=True, slots=True)
 class OperatorNode:
-    """One operator and those whose rows it takes. Print it; notebooks draw it.
+    """An operator and its inputs. Print it as text; notebooks render it as a table.
 
     Args:
-        what: What it does.
-        expected: Rows that were expected of it, None where nothing was.
-        rows: Rows that it gave; None where it did not run.
-        seconds: Its own time, without that of its inputs; None where it did not run.
-        steps: What the device did for it, a line each.
+        what: Description of the operator.
+        expected: Estimated rows; None if there is no estimate.
+        rows: Output rows; None if it did not run.
+        seconds: Its own time without that of its inputs; None if it did not run.
+        steps: What the device did for it, one line each.
         children: Its inputs.
-        device_bytes: Bytes that it took on the device at a time, beside the graph and what is
-            kept of earlier queries; None where nothing of it ran there.
+        device_bytes: Peak device memory in bytes, without the graph and cached data of earlier
+            queries; None if nothing ran on the device.
     """
 
     what: str
@@ -38,7 +38,7 @@ class OperatorNode:
     device_bytes: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The tree as plain values, for JSON."""
+        """The tree as plain values for JSON."""
         return {
             "what": self.what,
             "expected": self.expected,
@@ -50,7 +50,7 @@ class OperatorNode:
         }
 
     def lines(self, depth: int = 0) -> Iterator[tuple[int, OperatorNode]]:
-        """The operators from the last one to the first, each with its depth."""
+        """The operators from the root down, each with its depth."""
         yield depth, self
         for child in self.children:
             yield from child.lines(depth + 1)

@@ -1,4 +1,4 @@
-"""How many partial embeddings are expected while a pattern is joined, in whatever order."""
+"""Estimated partial embeddings while a pattern is joined, in any order."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 __all__ = ["PartialRows"]
 
 _MOST_ROWS = 1e290
-"""Far beyond what any machine holds: a product of more estimates would become infinity, which bytes
-and seconds cannot be made of."""
+"""Far more than any machine holds. A larger product of estimates would become infinity, which
+cannot be converted to bytes or seconds."""
 
 
 class PartialRows:
-    """The query nodes and relationships that are bound, and the rows expected of them.
+    """The bound query nodes and relationships, and the estimated rows.
 
     Attributes:
-        nodes: Positions of the query nodes that are bound, the first one first.
-        rows: Expected partial embeddings.
+        nodes: Positions of the bound query nodes, in the order of binding.
+        rows: Estimated partial embeddings.
     """
 
     def __init__(self, bound: BoundQuery) -> None:
@@ -31,15 +31,15 @@ class PartialRows:
         self.rows = 1.0
         self._relationships: set[int] = set()
         self._links: dict[int, int] = {}
-        """Of query nodes that were met along relationships, how many led there from others."""
+        """Relationships that led to each query node that is an end of a bound relationship."""
         self._equalities = [test for test in bound.tests if test.equal]
 
     def extension_rate(self, each: BoundRelationship, node: int) -> float:
-        """Rows out per row in when a relationship is followed from this node, which is bound."""
+        """Rows out per row in if a relationship is followed from this bound node."""
         return self._rates.of(each.position, node, met=node in self._links)
 
     def closing_rate(self, each: BoundRelationship) -> float:
-        """Rows out per row in when both ends of a relationship are bound."""
+        """Rows out per row in if both ends of a relationship are bound."""
         source, target = each.source, each.target
         if source == target:
             return each.cardinality / max(self._rates.counts[source], 1.0)
@@ -51,11 +51,11 @@ class PartialRows:
         return float(min(share, 1.0) ** EACH_FURTHER ** max(self._links.get(node, 0), 1))
 
     def bind_node(self, position: int) -> None:
-        """A query node is there."""
+        """Marks a query node as bound."""
         self.nodes[position] = None
 
     def bind_relationship(self, each: BoundRelationship) -> list[int]:
-        """A query relationship is there, and with it its ends: those that were not."""
+        """Marks a query relationship and its ends as bound; returns the newly bound ends."""
         self._relationships.add(each.position)
         ends = list(dict.fromkeys((each.source, each.target)))
         new = [end for end in ends if end not in self.nodes]
@@ -68,12 +68,12 @@ class PartialRows:
         return new
 
     def grow(self, rate: float) -> float:
-        """The rows after a step that makes so many of each; what is there now passes its tests."""
+        """Rows after a step with this extension rate, including newly decidable equality tests."""
         self.rows = min(self.rows * rate * self._equality_share(), _MOST_ROWS)
         return self.rows
 
     def _equality_share(self) -> float:
-        """What tests for equality leave whose both sides are bound now."""
+        """Selectivity of the equality tests whose two sides are now bound."""
         share = 1.0
         waiting = []
         for test in self._equalities:

@@ -1,4 +1,4 @@
-"""Conditions on each element of a path, which its expansion tests as it goes."""
+"""Conditions on every element of a path, which its expansion tests while the path grows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def element_test(
     path: str,
     is_slow: Callable[[ast.Expression], bool],
 ) -> ElementTest | None:
-    """What a condition asks of each node or relationship of a path; None where it asks otherwise.
+    """The element test that a condition means; None if it has another form.
 
     Args:
-        condition: One of those of a WHERE.
+        condition: A conjunct of WHERE.
         relationships: Name of the list of the path's relationships.
-        path: Name of the path; empty where it has none.
-        is_slow: Whether an expression has to be matched for each row.
+        path: Name of the path; empty if it has none.
+        is_slow: True for an expression that must be matched row by row.
     """
     if not isinstance(condition, ast.ListPredicate):
         return None
@@ -43,7 +43,7 @@ def element_test(
 
 
 def _of_nodes(elements: ast.Expression, relationships: str, path: str) -> bool | None:
-    """Whether a list is of the path's nodes; None where it is neither of them nor the others."""
+    """True for the path's nodes, False for its relationships, None for any other list."""
     if isinstance(elements, ast.Variable):
         return False if elements.name == relationships else None
     if not isinstance(elements, ast.FunctionCall) or len(elements.arguments) != 1:

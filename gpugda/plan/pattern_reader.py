@@ -1,6 +1,6 @@
-"""Patterns of MATCH clauses read into nodes, relationships, paths and conditions.
+"""Reads the patterns of MATCH clauses into nodes, relationships, paths and conditions.
 
-More than 300 lines: a method for each part of a pattern's syntax.
+More than 300 lines: a method for each part of the pattern syntax.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _SUBQUERIES: Final = (
 
 
 class VariableKind:
-    """What a variable holds, as far as the patterns tell."""
+    """The kind of value of a variable, as far as the patterns determine it."""
 
     NODE: Final = "node"
     RELATIONSHIP: Final = "relationship"
@@ -69,7 +69,7 @@ class VariableKind:
 
 
 def needs_each_row(expression: ast.Node) -> bool:
-    """Whether something in it has to be matched, or drawn by chance, for each row."""
+    """True if it contains a subquery, or a function that is random, to evaluate for each row."""
     return any(
         isinstance(each, _SUBQUERIES)
         or (isinstance(each, ast.FunctionCall) and changes_per_call(each.name))
@@ -79,7 +79,7 @@ def needs_each_row(expression: ast.Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a selector asks: how many paths or groups, and conditions in its brackets."""
+    """What a path selector requests: number of paths or groups, and conditions in its brackets."""
 
     mode: ExpandMode = ExpandMode.TRAILS
     most: int = 0
@@ -89,9 +89,9 @@ class Selected:
 
 @dataclass(slots=True)
 class Varying:
-    """A relationship pattern of varying length between two nodes.
+    """A variable-length relationship pattern between two nodes.
 
-    ``given`` names the list that the relationships must be, where it is bound.
+    ``given`` names the bound list that the relationships must equal; empty if there is none.
     """
 
     left: str
@@ -108,7 +108,7 @@ class Varying:
 
 @dataclass(slots=True)
 class Fixed:
-    """A relationship pattern between two nodes."""
+    """A relationship pattern of length one between two nodes."""
 
     left: str
     right: str
@@ -119,7 +119,7 @@ class Fixed:
 
 @dataclass(slots=True)
 class NamedPath:
-    """A path variable: its first node, and the columns of its steps."""
+    """A path variable: its first node and the columns of its steps."""
 
     name: str
     start: str
@@ -128,7 +128,7 @@ class NamedPath:
 
 @dataclass(slots=True)
 class Course:
-    """The way of a path: its first and last node, and the columns of its steps."""
+    """The course of a path pattern: first node, last node and the columns of its steps."""
 
     start: str
     end: str
@@ -136,12 +136,12 @@ class Course:
 
 
 class PatternReader:
-    """What consecutive MATCH clauses ask for, read into nodes, relationships, paths and conditions.
+    """Reads consecutive MATCH clauses into nodes, relationships, paths and conditions.
 
     Args:
-        text: The query, for errors.
-        scope: Kinds of the variables that the rows have already.
-        numbers: Gives numbers for names of what has none; shared by a whole query.
+        text: The query text, for error messages.
+        scope: Kinds of the variables that are already bound.
+        numbers: Source of numbers for the names of anonymous elements, shared by the whole query.
     """
 
     def __init__(self, text: str, scope: Mapping[str, str], numbers: Iterator[int]) -> None:
@@ -162,10 +162,10 @@ class PatternReader:
 
     # -------------------------------------------------------------- reading
     def read(self, clause: ast.Match) -> None:
-        """Adds a clause.
+        """Reads one clause.
 
         Raises:
-            UnsupportedQueryError: It holds a pattern that is not answered here.
+            UnsupportedQueryError: The clause has an unsupported pattern.
         """
         self._repeats = clause.repeats_relationships
         for pattern in clause.patterns:
@@ -176,7 +176,7 @@ class PatternReader:
 
     @property
     def is_one_step(self) -> bool:
-        """Is it a single relationship, or a group that repeats one?"""
+        """True if the pattern is one relationship, or one group that repeats one relationship."""
         if self._names_types or len(self._fixed) + len(self._varying) != 1:
             return False
         return all(each.step is None or each.step.is_one_step for each in self._varying)
@@ -222,14 +222,14 @@ class PatternReader:
             return Selected(_MODES[kind])
         if kind is ast.SelectorKind.ALL_SHORTEST:
             return Selected(ExpandMode.SELECTED, 1, by_group=True)
-        assert isinstance(count, int)  # a parameter's paths are chosen row by row
+        assert isinstance(count, int)  # a count from a parameter is handled by SelectPaths
         by_group = kind is ast.SelectorKind.SHORTEST_GROUPS
         return Selected(ExpandMode.SELECTED, count, by_group)
 
     def _without_brackets(
         self, pattern: ast.Pattern
     ) -> tuple[tuple[ast.PatternElement, ...], list[ast.Expression]]:
-        """The elements of a path, those in brackets that repeat nothing among them."""
+        """The elements of a path, with unquantified brackets flattened, and their conditions."""
         elements: list[ast.PatternElement] = []
         conditions: list[ast.Expression] = []
         for element in pattern.elements:
@@ -287,7 +287,7 @@ class PatternReader:
         conditions: Sequence[ast.Expression],
         group: ast.GroupPattern,
     ) -> StepPattern:
-        """What a quantified path repeats."""
+        """The step that a quantified path repeats."""
         nodes: list[str] = []
         relationships: list[str] = []
         arrows: list[Arrow] = []
@@ -355,7 +355,7 @@ class PatternReader:
         if pattern.quantifier is not None and (_is_dynamic(pattern) or asks_each):
             return self._group(_as_group(pattern), left, right, selected)
         if varies and _is_dynamic(pattern):
-            # Neo4j does not look at such a type.
+            # Neo4j ignores such a type.
             message = "a dynamic type of a relationship of varying length"
             raise self._unsupported(message, pattern.span)
         types = pattern.types and _by_name(pattern.types)
@@ -367,7 +367,7 @@ class PatternReader:
         if not varies and mode.gives_all:
             self.kinds[name] = VariableKind.RELATIONSHIP
             if self._repeats:
-                self._clause += 1  # relationships differ within a clause: each is one
+                self._clause += 1  # own clause each, as only relationships of a clause must differ
             self._fixed.append(Fixed(left, right, name, pattern, self._clause))
             self._predicates.extend(tests)
             return name
@@ -394,7 +394,7 @@ class PatternReader:
         return name
 
     def _unbound(self, name: str, pattern: ast.RelationshipPattern) -> str:
-        """The name of a list of relationships; a new one that equals it where it is bound."""
+        """The name of a list of relationships; a fresh name with an equality if it is bound."""
         if name not in self._outer:
             return name
         span = pattern.span
@@ -426,7 +426,7 @@ class PatternReader:
 def _with_nodes(
     elements: tuple[ast.PatternElement, ...],
 ) -> Iterator[ast.PatternElement]:
-    """The elements of a path with a node on each side of a group."""
+    """The elements of a path, with an anonymous node added on each side of a group if needed."""
     wants_node = True
     for element in elements:
         is_node = isinstance(element, ast.NodePattern)
@@ -452,7 +452,7 @@ def _as_group(pattern: ast.RelationshipPattern) -> ast.GroupPattern:
 
 
 def _type_tests(name: str, types: ast.LabelExpression | None) -> list[ast.Expression]:
-    """What is asked of a type whose name is not known before the query runs."""
+    """The type predicate for a dynamic type, which is known only at run time."""
     return [] if types is None or not is_dynamic(types) else [_label_test(name, types)]
 
 
@@ -461,7 +461,7 @@ def _label_test(name: str, labels: ast.LabelExpression) -> ast.Expression:
 
 
 def _by_name(labels: ast.LabelExpression) -> ast.LabelExpression:
-    """The expression with ``$('A')`` as ``A``."""
+    """The expression with ``$('A')`` replaced by ``A``."""
     if isinstance(labels, ast.LabelDynamic):
         known = labels.expression.value if isinstance(labels.expression, ast.Literal) else None
         return ast.LabelName(labels.span, known) if isinstance(known, str) else labels
@@ -473,7 +473,7 @@ def _by_name(labels: ast.LabelExpression) -> ast.LabelExpression:
 
 
 def _for_all(name: str, condition: ast.Expression) -> ast.Expression:
-    """A condition on one relationship, asked of each of a list that has its name."""
+    """Turns a condition on one relationship into a condition on all relationships of a list."""
     span = condition.span
     element = ast.Variable(span, name + "\0x")
     asked = rewrite(condition, lambda part: element if _is_variable(part, name) else None)

@@ -1,10 +1,10 @@
-"""Patterns of MATCH clauses to logical operators.
+"""Plans the patterns of MATCH clauses as logical operators.
 
-The parts of fixed length become query graphs; relationships of varying length become expansions
-between them. Relationships of one clause are distinct: within a query graph the join sees to that,
-between expansions and everything else filters do.
+Fixed-length parts become query graphs; variable-length relationships become expansions between
+them. Relationships of one clause are distinct: the join ensures it within a query graph, filters
+ensure it between expansions and all other parts.
 
-More than 300 lines: a pattern's way to operators, form by form.
+More than 300 lines: a method for each form of pattern.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ __all__ = ["PatternPlanner", "VariableKind", "needs_each_row"]
 
 
 class PatternPlanner(PatternReader):
-    """Consecutive MATCH clauses as logical operators on given rows."""
+    """Plans consecutive MATCH clauses as logical operators on given rows."""
 
     # -------------------------------------------------------------- planning
     def plan(self, rows: Logical) -> Logical:
-        """The rows with all embeddings of what was read."""
+        """The rows joined with all embeddings of the patterns that were read."""
         known = {name for name in self._outer if name in self.kinds}
         for edge in self._varying:
             if edge.given and edge.left not in known:
@@ -61,7 +61,7 @@ class PatternPlanner(PatternReader):
         rows, left = self._looked_up(rows, left, components, known)
         waiting = list(self._varying)
         while components or waiting:
-            # What hangs on different nodes that are known is joined to the rows one by one.
+            # Components attached to different bound nodes are joined with the rows one by one.
             reached = self._one_by_one([part for part in components if part & known])
             if not reached and not self._can_expand(waiting, known):
                 reached = [self._first(components)] if waiting and components else components[:]
@@ -92,7 +92,7 @@ class PatternPlanner(PatternReader):
         return Filter(rows, tuple(left)) if left else rows
 
     def _one_by_one(self, reached: list[frozenset[str]]) -> list[frozenset[str]]:
-        """The first of the parts, and those of which a node is one of its own."""
+        """The first component, and those that an equality of nodes connects with it."""
         names = frozenset().union(*reached[:1])
         pairs = [each for each in map(compared_variables, self._predicates) if each and each[2]]
         for _ in reached:
@@ -113,7 +113,7 @@ class PatternPlanner(PatternReader):
         components: Sequence[frozenset[str]],
         known: set[str],
     ) -> tuple[Logical, list[ast.Expression]]:
-        """Nodes whose property the rows tell are looked up, where their part is not known yet."""
+        """Looks up nodes by a property value of the rows, in components without bound nodes."""
         while True:
             found = keyed_node(left, components, known, frozenset(self._outer) | known)
             if found is None:
@@ -123,7 +123,7 @@ class PatternPlanner(PatternReader):
             left = [each for each in left if each is not found.condition]
 
     def _not_null(self) -> Iterator[ast.Expression]:
-        """A node that is known and nothing more is asked of still has to be one."""
+        """IS NOT NULL tests for bound nodes that the pattern requires but no operator tests."""
         span = Span(0, 0)
         reached = {name for each in self._varying for name in (each.left, each.right)}
         for name in self._labels:
@@ -132,11 +132,11 @@ class PatternPlanner(PatternReader):
                 yield ast.Unary(span, ast.UnaryOperator.IS_NOT_NULL, variable)
 
     def _components(self) -> list[frozenset[str]]:
-        """Nodes that relationships of fixed length connect, together; in the order written."""
+        """Connected components by fixed-length relationships, in written order."""
         part: dict[str, set[str]] = {name: {name} for name in self._labels}
         named: dict[str, str] = {}
         for each in self._fixed:
-            # One relationship in two clauses is found by one join.
+            # A relationship variable used in two clauses is matched by one join.
             for one, two in ((each.left, each.right), (named.get(each.name), each.left)):
                 if one is not None and part[one] is not part[two]:
                     joined = part[one] | part[two]
@@ -146,7 +146,7 @@ class PatternPlanner(PatternReader):
         found: dict[frozenset[str], None] = {}
         for name in self._labels:
             found[frozenset(part[name])] = None
-        # A node that is known already, and of which nothing is asked, needs no look.
+        # A bound node without conditions needs no operator.
         return [
             names
             for names in found
@@ -173,11 +173,11 @@ class PatternPlanner(PatternReader):
         )
 
     def _wants_ends_first(self, waiting: Sequence[Varying]) -> bool:
-        """A search for shortest paths begins when all that its conditions may read is known."""
+        """True for shortest path searches only: their conditions may read any variable."""
         return bool(waiting) and all(not each.mode.gives_all for each in waiting)
 
     def _first(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Where to begin: where most is asked."""
+        """The component to start with: the one with the most conditions."""
 
         def asked(names: frozenset[str]) -> tuple[int, int]:
             tests = sum(1 for each in self._predicates if variable_names(each) <= names)
@@ -186,7 +186,7 @@ class PatternPlanner(PatternReader):
         return max(components, key=asked)
 
     def _can_expand(self, waiting: Sequence[Varying], known: set[str]) -> bool:
-        """Whether a path that is no shortest one begins at a node that is known."""
+        """True if an expansion, other than a shortest path search, starts at a bound node."""
         return any(each.mode.gives_all and {each.left, each.right} & known for each in waiting)
 
     def _next_edge(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
@@ -202,7 +202,7 @@ class PatternPlanner(PatternReader):
         known: set[str],
         predicates: Sequence[ast.Expression],
     ) -> tuple[Logical, list[ast.Expression]]:
-        """The rows with the embeddings of these nodes, and the predicates still to be tested."""
+        """The rows joined with the embeddings of these nodes, and the remaining predicates."""
         inside = frozenset(names)
         order = [name for name in self._labels if name in inside]
         position = {name: number for number, name in enumerate(order)}
@@ -235,20 +235,20 @@ class PatternPlanner(PatternReader):
     def _filtered(
         self, rows: Logical, left: list[ast.Expression], known: set[str]
     ) -> tuple[Logical, list[ast.Expression]]:
-        """The rows that satisfy what can be tested already."""
+        """Filters the rows by the conditions whose variables are all bound."""
         ready = [each for each in left if variable_names(each) <= known | set(self._outer)]
         if ready:
             rows = Filter(rows, tuple(ready))
         return rows, [each for each in left if each not in ready]
 
     def _path_of(self, edge: Varying) -> str:
-        """Name of the path that is this edge alone."""
+        """The name of the path that consists of this edge alone; empty if there is none."""
         return next((path.name for path in self._paths if path.steps == [edge.name]), "")
 
     def _conditions(
         self, edge: Varying, left: Sequence[ast.Expression]
     ) -> tuple[tuple[ElementTest, ...], tuple[ast.Expression, ...], list[ast.Expression]]:
-        """What an expansion tests itself, and what is left to be tested on its rows."""
+        """Conditions that an expansion tests itself, and those left for its output rows."""
         if edge.mode is ExpandMode.SELECTED:
             return (), edge.selected.conditions, list(left)
         path = self._path_of(edge)
@@ -268,7 +268,7 @@ class PatternPlanner(PatternReader):
         return tuple(tests), tuple(conditions), rest
 
     def _check_single(self, condition: ast.Expression, edge: Varying) -> None:
-        """A condition that reads two shortest paths of a clause: the order of search decides."""
+        """Rejects a condition on two shortest paths, as its result depends on the search order."""
         others = {e.name for e in self._varying if not e.mode.gives_all} - {edge.name}
         others |= {path.name for path in self._paths if set(path.steps) & others}
         if variable_names(condition) & others:
@@ -306,12 +306,12 @@ class PatternPlanner(PatternReader):
         )
 
     def _are_joined_apart(self, one: Fixed, two: Fixed) -> bool:
-        """Whether two relationships of a clause are in different joins, and might be one."""
+        """True if two relationships of a clause are in different joins and could be the same."""
         together = any({one.left, two.left} <= names for names in self._matched_together)
         return one.clause == two.clause and not together and _may_share(one.pattern, two.pattern)
 
     def _kept_apart(self, rows: Logical) -> Logical:
-        """Expansions share no relationship with what else their clause matches."""
+        """Ensures that expansions share no relationship with other parts of their clause."""
         pairs: list[tuple[str, str]] = []
         trails = [each for each in self._varying if each.mode is ExpandMode.TRAILS]
         for each in trails:
@@ -349,7 +349,7 @@ def _query_relationship(
 
 
 def _first_nodes(edge: Varying) -> ast.Expression:
-    """Where a path along a list of relationships may begin."""
+    """The possible first nodes of a path along a bound list of relationships."""
     span = edge.pattern.span
     first = ast.FunctionCall(span, "head", (ast.Variable(span, edge.given),))
     outgoing, incoming = (

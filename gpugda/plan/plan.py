@@ -1,4 +1,4 @@
-"""The bound query and the plan: frozen values that say what will be done, and can be read."""
+"""The bound query and the plan: frozen, readable values that describe the work to do."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = [
 
 
 class LabelOp(Enum):
-    """Operations of a label program, a postfix text over bitmaps of nodes."""
+    """Operations of a label program, a postfix program over node bitmaps."""
 
     LABEL = 0
-    """Push the nodes that have the label with the id given as argument."""
+    """Push the nodes with the given label id."""
     ANY = 1
-    """Push the nodes that have at least one label."""
+    """Push the nodes with at least one label."""
     NONE = 2
-    """Push the empty set: a label that the graph does not have."""
+    """Push the empty set, for a label that the graph does not have."""
     NOT = 3
     AND = 4
     OR = 5
@@ -48,13 +48,13 @@ class LabelOp(Enum):
 
 @value(frozen=True, slots=True)
 class DegreeNeed:
-    """A node needs ``at_least`` relationships of these types in this direction.
+    """A node needs ``at_least`` relationships of these types and directions.
 
     Args:
-        outgoing: Count relationships that start here.
-        incoming: Count relationships that end here (both: each direction's count is added).
-        types: Type ids, rising; None for any.
-        at_least: How many query relationships of one clause ask for exactly this.
+        outgoing: True if relationships that start at the node count.
+        incoming: True if relationships that end at the node count; with both, the counts are added.
+        types: Sorted type ids; None for any type.
+        at_least: Number of query relationships of one clause with exactly this key.
     """
 
     outgoing: bool
@@ -65,14 +65,14 @@ class DegreeNeed:
 
 @value(frozen=True, slots=True)
 class BoundNode:
-    """A query node in terms of one data graph.
+    """A query node bound to one data graph.
 
     Args:
-        position: Place in the query graph.
-        name: Its variable.
-        labels: Label program as (operation, label id or 0), empty for no condition.
+        position: Position in the query graph.
+        name: Variable name.
+        labels: Label program as (operation, label id or 0); empty for no condition.
         predicates: Conjuncts over this node alone.
-        degree_needs: Necessary degrees, per clause.
+        degree_needs: Minimum degrees, per clause.
         cardinality: Estimated number of candidates.
     """
 
@@ -85,12 +85,12 @@ class BoundNode:
 
 
 class Met(NamedTuple):
-    """What a query node has of one of its relationships.
+    """Degree statistics of one end of a query relationship.
 
     Args:
-        rate: So many times as many has who was met along another one.
-        having: How many of its candidates have one, about.
-        evenness: 1 where these have equally many, less where few of them have most.
+        rate: Mean degree of nodes reached along another relationship, divided by the mean degree.
+        having: Estimated number of candidates with at least one such relationship.
+        evenness: 1 if these all have the same degree, less if few of them have most relationships.
     """
 
     rate: float = 1.0
@@ -100,19 +100,19 @@ class Met(NamedTuple):
 
 @value(frozen=True, slots=True)
 class BoundRelationship:
-    """A query relationship in terms of one data graph.
+    """A query relationship bound to one data graph.
 
     Args:
-        position: Place in the query graph.
-        name: Its variable.
-        source: Query node at its start.
-        target: Query node at its end.
-        directed: Whether it is followed from start to end alone.
-        types: Rising type ids, None for any.
+        position: Position in the query graph.
+        name: Variable name.
+        source: Position of the query node at its start.
+        target: Position of the query node at its end.
+        directed: True if it must be traversed from start to end.
+        types: Sorted type ids; None for any type.
         predicates: Conjuncts over this relationship alone.
         clause: Number of its MATCH clause.
         cardinality: Estimated number of candidates.
-        met: What the source has of it, and the target.
+        met: Degree statistics at the source and at the target.
     """
 
     position: int
@@ -132,7 +132,7 @@ class BoundRelationship:
 
 
 class RowTest(NamedTuple):
-    """Two bound query nodes (or relationships) of one row must be equal, or must differ."""
+    """Two bound query nodes (or relationships) of a row must be equal, or must differ."""
 
     on_nodes: bool
     left: int
@@ -142,18 +142,18 @@ class RowTest(NamedTuple):
 
 @value(frozen=True, slots=True)
 class BoundQuery:
-    """A query in terms of one data graph.
+    """A query bound to one data graph.
 
     Args:
-        query: Where it comes from.
-        nodes: By position.
-        relationships: By position.
-        tests: Tests per row: relationships distinct within a clause (left out where types exclude
+        query: The analysed query.
+        nodes: Bound nodes by position.
+        relationships: Bound relationships by position.
+        tests: Tests per row: distinct relationships within a clause (unless their types exclude
             each other), ``same_as``, and conjuncts ``a = b``, ``a <> b``, ``r = s``, ``r <> s``
             between variables.
-        residuals: Other conjuncts over several variables, tested on rows.
-        constants: Conjuncts over no variable, tested once.
-        no_rows: Why there can be no rows (an unknown label, …), else None.
+        residuals: All other conjuncts over several variables, tested on rows.
+        constants: Conjuncts without variables, tested once.
+        no_rows: Why no rows are possible (such as an unknown label), otherwise None.
     """
 
     query: Query
@@ -166,31 +166,31 @@ class BoundQuery:
 
 
 class StepKind(StrEnum):
-    """What one step of the join does to the partial embeddings."""
+    """What a step of the join does to the partial embeddings."""
 
     NODES = "nodes"
-    """Multiply with all candidates of a query node that has no relationships (yet)."""
+    """Multiply with all candidates of a query node without relationships to bound nodes."""
     RELATIONSHIPS = "relationships"
-    """Multiply with all candidate relationships: the start of a component."""
+    """Multiply with all candidate relationships, at the start of a component."""
     COMBINE = "combine"
-    """Extend along a query relationship whose one end is bound."""
+    """Extend along a query relationship that has one bound end."""
     CLOSE = "close"
-    """Bind a query relationship whose both ends are bound."""
+    """Bind a query relationship that has two bound ends."""
     EXTEND = "extend by"
-    """Add a query node along all query relationships to nodes that are bound."""
+    """Add a query node along all query relationships to bound nodes."""
 
 
 @value(frozen=True, slots=True)
 class PlanStep:
-    """One step.
+    """One step of the join.
 
     Args:
-        kind: What it does.
+        kind: What the step does.
         position: Query node (for NODES and EXTEND) or query relationship.
-        bound_end: For COMBINE, the position of the query node that is bound already, else -1.
+        bound_end: For COMBINE, the position of the bound query node; otherwise -1.
         cardinality: Estimated rows after the step.
-        reason: One sentence: why this step comes here.
-        along: Query relationships that EXTEND follows or looks up; loops of a node, too.
+        reason: One sentence that says why this step comes here.
+        along: Query relationships that EXTEND follows or probes, including loops.
     """
 
     kind: StepKind
@@ -202,14 +202,14 @@ class PlanStep:
 
 
 class Runnable(Protocol):
-    """The operators of a query."""
+    """The operators of a query, ready to run."""
 
     @property
     def pattern_count(self) -> int:
-        """How many of the operators match a pattern."""
+        """The number of operators that match a pattern."""
 
     def tree(self) -> OperatorNode:
-        """The operators, before they ran."""
+        """The operator tree before a run."""
 
     def run(
         self,
@@ -219,25 +219,25 @@ class Runnable(Protocol):
         report: Any,
         deadline: float | None = None,
     ) -> Any:
-        """All rows, as a table."""
+        """Runs the operators and returns all rows as a table."""
 
 
-@dataclass(frozen=True)  # without slots, in which there is no place for a cached property
+@dataclass(frozen=True)  # without slots, as cached_property needs an instance dictionary
 class Plan:
     """How a query will be answered on one data graph.
 
     Args:
-        bound: What is to be found.
-        find_steps: Finds the steps when they are asked for: strategies do without.
+        bound: The bound query.
+        find_steps: Computes the steps on first use, as most strategies do not need them.
         strategy: Name of the strategy.
-        warnings: Sentences for the user, such as a cross product of unconnected parts.
-        strategy_reason: What the strategy does; empty where there is nothing to say.
-        compares: Whether the strategy compares values of two variables while it joins.
-        declined: One sentence: why the strategy cannot answer; empty where it can.
-        say_first: Says what the strategy tries first where only numbers are asked for.
-        pipeline: The operators of the query, of which this is the pattern that is expected to cost
-            most; None of a pattern that was planned by itself.
-        kept: What those who run the plan found out about it; no part of its value.
+        warnings: Sentences for the user, such as one about a cartesian product.
+        strategy_reason: What the strategy does; empty if there is nothing to say.
+        compares: True if the strategy compares values of two variables during the join.
+        declined: One sentence that says why the strategy cannot answer; empty if it can.
+        say_first: Describes what the strategy tries first for a pure count.
+        pipeline: The operators of the query, of which this pattern has the highest estimated cost;
+            None for a pattern that was planned alone.
+        kept: Facts that runs of the plan record here; not part of the plan's value.
     """
 
     bound: BoundQuery
@@ -253,11 +253,11 @@ class Plan:
 
     @property
     def runnable(self) -> Runnable:
-        """The operators of the query; a pattern that was planned by itself has none."""
+        """The operators of the query; a pattern that was planned alone has none."""
         assert self.pipeline is not None
         return self.pipeline
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:
-        """The matching order as estimated; strategies count candidates and may take another."""
+        """The estimated matching order; a strategy may choose another from counted candidates."""
         return self.find_steps(self.bound)

@@ -1,4 +1,4 @@
-"""Which tests rows must pass, in the form that needs the fewest relationship columns."""
+"""The tests that rows must pass, in the form that needs the fewest relationship columns."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _Pair = tuple[int, int]
 
 
 class VariableTest(NamedTuple):
-    """Two variables must be equal or differ; with a second pair, not both pairs may be equal.
+    """Two variables must be equal, or must differ; a second pair weakens it to "not both equal".
 
-    All are nodes, or all relationships.
+    All variables are nodes, or all are relationships.
     """
 
     left: Variable
@@ -48,7 +48,7 @@ class VariableTest(NamedTuple):
     second: tuple[Variable, Variable] | None = None
 
     def variables(self) -> tuple[Variable, ...]:
-        """What must be known."""
+        """The variables that must be bound before the test."""
         pair = self.left, self.right
         return pair if self.second is None else pair + self.second
 
@@ -56,13 +56,13 @@ class VariableTest(NamedTuple):
 def all_type_ids(
     relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> list[frozenset[int]]:
-    """Types that each of many query relationships allows."""
+    """The type ids that each query relationship allows."""
     count = len(graph.types)
     return [_type_ids(each.types, count) for each in relationships]
 
 
 def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
-    """Types that a query relationship allows."""
+    """The type ids that a query relationship allows."""
     return _type_ids(each.types, len(graph.types))
 
 
@@ -72,18 +72,18 @@ def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
 
 
 def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
-    """How many relationships, at most, fit between two given nodes."""
+    """Maximum number of data relationships that fit between two given nodes."""
     return graph.most_between(each.types, directed=each.directed)
 
 
 def most_either_way(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
-    """How many, at most, of the types of any of these fit between two nodes, either way round."""
+    """Maximum number between two nodes, in both directions, of any type that these allow."""
     kinds = frozenset[int]().union(*(type_ids(each, graph) for each in relationships))
     return sum(graph.either_way_counts()[kind] for kind in kinds)
 
 
 def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
-    """The same of each of many; most are alike."""
+    """`most_parallel` of each relationship; most of them share the result."""
     found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
     for each in relationships:
         kind = each.types, each.directed
@@ -93,12 +93,12 @@ def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGra
 
 
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
-    """Does at most one relationship fit between two given nodes?"""
+    """True if at most one data relationship fits between two given nodes."""
     return most_parallel(each, graph) == 1
 
 
 _SOME = 63
-"""Tests, one less: between two looks at the time."""
+"""Mask: the deadline is checked every 64 tests."""
 
 
 def variable_tests(
@@ -106,9 +106,9 @@ def variable_tests(
 ) -> list[VariableTest]:
     """The tests of a query, without those that always hold on this graph.
 
-    Two different query relationships of one type without parallel relationships are the same
-    data relationship exactly where both their ends are: so their nodes are compared, and they
-    need not be known themselves, nor joined yet: whatever else comes, they would be the same.
+    If two query relationships allow the same type, which has no parallel relationships, they are
+    bound to the same data relationship exactly if both their ends are equal. Then the test compares
+    nodes, so the relationships need no columns and the test can run before they are joined.
     """
     tests: list[VariableTest] = []
     meetings = Meetings(bound, graph, comparisons)
@@ -131,29 +131,29 @@ def variable_tests(
 
 
 def not_both(first: _Pair, second: _Pair) -> VariableTest:
-    """A test that not all of these query nodes are pair by pair the same data node.
+    """A test that two pairs of query nodes are not both bound to equal data nodes.
 
-    Of one pair at least the query nodes are different.
+    At least one pair must differ.
     """
     if first[0] == first[1]:
         first, second = second, first
     left, right = node_variable(first[0]), node_variable(first[1])
     if second[0] == second[1]:
-        return VariableTest(left, right, False)  # never apart if these are one, too
+        return VariableTest(left, right, False)  # the second pair is always equal
     others = node_variable(second[0]), node_variable(second[1])
     return VariableTest(left, right, False, others)
 
 
-# ------------------------------------------------------------------ can they be the same at all?
+# ------------------------------------------------------------------ possible overlaps
 class Meetings:
-    """Which query relationships of a query could be the same data relationship, were it allowed?
+    """Which query relationships could be bound to the same data relationship, if it were allowed.
 
-    Not if a query node of the one then was the same data node as one that it must differ from, or
-    that has a label which is on no node with its own, or that it has a relationship to, of a type
-    without loops in the graph. What is compared may also say that two nodes are never the same.
+    Two cannot if that would bind query nodes to the same data node that must differ, or that have
+    labels which no data node combines, or that a relationship of a type without loops connects.
+    Comparisons may also exclude that two nodes are the same.
 
     Attributes:
-        near: Of each query relationship, a bit for each one that it may meet, at first sight.
+        near: Per query relationship, a bitmap of those that pass a quick check of their ends.
     """
 
     def __init__(
@@ -161,9 +161,9 @@ class Meetings:
     ) -> None:
         loops = graph.statistics.loop_counts
         self._types = all_type_ids(bound.relationships, graph)
-        # Of each query node, a bit for each that it must differ from.
+        # Per query node, a bitmap of the nodes that it must differ from.
         self._differ = _differently_labelled(bound, graph)
-        for test in [each for each in bound.tests if each[0]]:  # most are of relationships
+        for test in [each for each in bound.tests if each[0]]:  # few tests are on nodes
             if not test.equal:
                 self._set_apart(test.left, test.right)
         loopless = {types for types in set(self._types) if not any([loops[kind] for kind in types])}
@@ -181,13 +181,13 @@ class Meetings:
         self._differ[right] |= 1 << left
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
-        """Could these two?"""
+        """True if the two could be bound to the same data relationship."""
         return bool(self.near[a.position] >> b.position & 1 and self.turns(a, b))
 
     def turns(self, a: BoundRelationship, b: BoundRelationship) -> list[tuple[_Pair, _Pair]]:
-        """The pairs of query nodes that then would be the same: one end with one, other with other.
+        """The pairs of query nodes that would be equal if the two were the same relationship.
 
-        Either the same way round or, where one is undirected, the other way.
+        One entry for equal directions and, if one of them is undirected, one for opposite ones.
         """
         if self._types[a.position].isdisjoint(self._types[b.position]):
             return []
@@ -202,9 +202,9 @@ class Meetings:
         return turns
 
     def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
-        """Do their nodes decide whether they are the same?
+        """True if equal ends imply the same data relationship.
 
-        Not where one of them allows another type, or direction: of these there may be one, too.
+        False if one of them allows another type or direction, as then a second one may fit.
         """
         single = self._single[a.position] and self._single[b.position]
         return single and self._types[a.position] == self._types[b.position]
@@ -220,14 +220,14 @@ class Meetings:
 
 
 def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
-    """Of each query relationship, a bit for each other one none of whose ends must be elsewhere."""
+    """Per query relationship, a bitmap of those whose ends need not differ from its own ends."""
     starting, ending = [0] * len(differ), [0] * len(differ)
     undirected = 0
     for each in bound.relationships:
         starting[each.source] |= 1 << each.position
         ending[each.target] |= 1 << each.position
         undirected |= 0 if each.directed else 1 << each.position
-    # Nodes with the same label differ from the same others.
+    # Grouped: nodes with the same label differ from the same other nodes.
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
     for others in set(differ):
@@ -243,7 +243,7 @@ def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
 
 
 def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> list[int]:
-    """Of each query node with one label, bits for those whose label no data node has beside it."""
+    """Per query node with one label, a bitmap of nodes whose label never occurs with its own."""
     labels = [
         node.labels[0][1] if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL else None
         for node in bound.nodes

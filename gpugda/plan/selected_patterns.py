@@ -1,7 +1,7 @@
 """Patterns with a path selector that are more than one relationship or group.
 
-The device searches the paths of one relationship or one repeated step level by level. Of any other
-pattern all paths between two nodes are found, row by row, and then chosen.
+The device searches paths of one relationship or one repeated step level by level. For any other
+pattern, all paths between two nodes are found row by row, and the selector then chooses.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _BY_GROUP = (ast.SelectorKind.SHORTEST_GROUPS, ast.SelectorKind.ALL_SHORTEST)
 
 @dataclass(frozen=True, slots=True)
 class SelectedPattern:
-    """A clause whose paths are found first and then chosen.
+    """A clause whose paths are all found before the selector chooses.
 
     Args:
-        clause: Without its selector; its condition is one on the ends of the paths.
-        selector: Which paths are taken.
-        after: Conditions on those that are taken.
+        clause: The clause without its selector; its WHERE reads the ends of the paths only.
+        selector: The path selector.
+        after: Conditions on the chosen paths.
     """
 
     clause: ast.Match
@@ -47,10 +47,10 @@ class SelectedPattern:
         text: str,
         numbers: Iterator[int],
     ) -> tuple[Logical, dict[str, str]]:
-        """The rows with the paths, and the kinds of the variables that are added.
+        """The rows with the chosen paths, and the kinds of the added variables.
 
         Raises:
-            UnsupportedQueryError: The pattern holds what is not answered here.
+            UnsupportedQueryError: The pattern has an unsupported construct.
         """
         planner = PatternPlanner(text, scope, numbers)
         planner.read(self.clause)
@@ -70,7 +70,7 @@ class SelectedPattern:
 
 
 def parted(clauses: Sequence[ast.Match]) -> Iterator[ast.Match]:
-    """The clauses; a selected path where relationships may come again is a clause of its own."""
+    """The clauses; selected paths under REPEATABLE ELEMENTS are split into own clauses."""
     for clause in clauses:
         selected = [each for each in clause.patterns if _is_selected(each)]
         if not selected or len(clause.patterns) == 1:
@@ -85,7 +85,7 @@ def parted(clauses: Sequence[ast.Match]) -> Iterator[ast.Match]:
 def selected_pattern(
     clause: ast.Match, scope: Mapping[str, str], text: str, numbers: Iterator[int]
 ) -> SelectedPattern | None:
-    """The clause, where its paths are found first; None where it needs no such care."""
+    """The clause, if all its paths must be found before selection; otherwise None."""
     pattern = clause.patterns[0]
     if not _is_selected(pattern) or pattern.selector is None:
         return None
@@ -103,7 +103,7 @@ def selected_pattern(
 
 
 def _is_searched(clause: ast.Match, plain: ast.Pattern, inside: ast.Expression | None) -> bool:
-    """Whether one step's paths can be searched level by level, by all that is said around it."""
+    """True if the surrounding clause allows to search the paths of one step level by level."""
     (pattern,) = clause.patterns
     selector, path = pattern.selector, pattern.variable
     if (
@@ -125,7 +125,7 @@ def _is_selected(pattern: ast.Pattern) -> bool:
 def _without_outer_brackets(
     pattern: ast.Pattern,
 ) -> tuple[ast.Pattern, ast.Expression | None]:
-    """A path that stands in brackets as a whole, and the condition in these."""
+    """Removes brackets around a whole path; returns the path and the brackets' condition."""
     conditions: list[ast.Expression] = []
     while len(pattern.elements) == 1:
         (element,) = pattern.elements
@@ -143,7 +143,7 @@ def _without_outer_brackets(
 def _around_selection(
     where: ast.Expression | None, trial: PatternPlanner, scope: Mapping[str, str]
 ) -> tuple[list[ast.Expression], list[ast.Expression]]:
-    """Conditions on the ends alone, which leave out whole choices; and all others."""
+    """Conditions on the ends alone, which remove whole selections; and all other conditions."""
     parts = [] if where is None else list(conjuncts(join_by_ampersand(where)))
     course = trial.courses[0]
     ends = {course.start, course.end, *scope}

@@ -1,7 +1,7 @@
-"""The best of all orders of a few query nodes, for joins that are large enough to compare them.
+"""Exhaustive search of join orders for a few query nodes, for joins large enough to pay for it.
 
-Rows of a set of query nodes are the same in whichever order they are joined: as many as the way
-expects that expects the fewest, for other ways miss what selects.
+The estimated rows of a set of query nodes are independent of the join order: the smallest estimate
+of all orders is taken, as the others miss selective relationships.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["MOST_NODES", "SmallOrders"]
 
 MOST_NODES = 5
-"""There are up to 120 orders of five."""
+"""Five nodes have up to 120 orders."""
 
 
 class SmallOrders:
-    """Of one component.
+    """Exhaustive order search in one component.
 
     Args:
-        counts: Of each query node, its candidates.
-        adjacent: Of each node its neighbours, and how many of them a candidate has in the mean, if
-            the join starts there and if it was met.
-        compared: Of each node those that it is compared with, and which share of all pairs passes.
+        counts: Candidates per query node.
+        adjacent: Per node: (neighbour, mean degree of all candidates, mean degree of candidates
+            that were reached along another relationship). The first applies at the join's start.
+        compared: Per node: (compared node, selectivity).
         list_search: See `CountThresholds`.
     """
 
@@ -40,7 +40,7 @@ class SmallOrders:
         self._counts = counts
         self._compared = compared
         self._list_search = list_search
-        # Of two nodes, what leads from the first one to the second one.
+        # (degree, degree if reached) of the relationships from a first node to a second node.
         self._links: dict[tuple[int, int], list[tuple[float, float]]] = {}
         for node, others in enumerate(adjacent):
             for other, first, met in others:
@@ -48,7 +48,7 @@ class SmallOrders:
         self._rows: dict[frozenset[int], float] = {}
 
     def best(self, component: Sequence[int]) -> tuple[int, ...]:
-        """Nodes in the order of least cost."""
+        """The nodes in the cheapest order."""
         self._least, self._found = inf, tuple(component)
         for node in sorted(component, key=lambda each: (self._counts[each], each)):
             self._go_on((node,), self._counts[node] * COST_OF_ROW, frozenset(component) - {node})
@@ -65,12 +65,12 @@ class SmallOrders:
             pairs = self._pairs(order, node)
             if pairs is None:
                 continue
-            # All orders make the same rows in the end.
+            # All orders produce the same final rows, so these do not count.
             made = self._rows_of(frozenset((*order, node))) if len(left) > 1 else 0.0
             self._go_on((*order, node), cost + rows * pairs + COST_OF_ROW * made, left - {node})
 
     def _pairs(self, order: tuple[int, ...], node: int) -> float | None:
-        """Entries per row at which this step looks: of the node that came last."""
+        """List entries that this step reads per row: the list of the last bound node."""
         place = int(len(order) > 1)
         found = [each[place] for other in order for each in self._links.get((other, node), ())]
         if not found:
@@ -85,7 +85,7 @@ class SmallOrders:
         return found
 
     def _ways(self, nodes: frozenset[int]) -> list[float]:
-        """Rows, by the node that comes last."""
+        """Row estimates, one for each node that can come last."""
         if len(nodes) == 1:
             return [self._counts[each] for each in nodes]
         found = []

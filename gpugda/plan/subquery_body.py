@@ -1,4 +1,4 @@
-"""Subqueries and patterns in expressions as the queries that answer them."""
+"""Subqueries and patterns in expressions, rewritten as the queries that answer them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["VALUE", "outermost_subqueries", "subquery_body"]
 
 VALUE: Final = "\0value"
-"""The column that such a query returns."""
+"""Name of the single column of a rewritten query."""
 
 _KINDS: Final = (
     ast.Subquery,
@@ -24,7 +24,7 @@ _KINDS: Final = (
 
 
 def outermost_subqueries(node: ast.Node) -> Iterator[ast.Expression]:
-    """Those below a node that are not inside another one."""
+    """The outermost subqueries below a node."""
     stack: list[ast.Node] = [node]
     while stack:
         part = stack.pop()
@@ -35,7 +35,7 @@ def outermost_subqueries(node: ast.Node) -> Iterator[ast.Expression]:
 
 
 def subquery_body(node: ast.Expression) -> ast.QueryBody:
-    """What is run: patterns as the query that matches them."""
+    """The query that answers a subquery or pattern expression."""
     span = node.span
     if isinstance(node, ast.Subquery):
         return node.query
@@ -46,7 +46,7 @@ def subquery_body(node: ast.Expression) -> ast.QueryBody:
     if isinstance(node, ast.PatternExpression):
         return _matching(pattern, None, ast.Literal(span, True))
     name = ast.Variable(span, "\0path")
-    # Neo4j does not test labels and properties of its ends here: they are bound.
+    # The ends are bound, and Neo4j does not test their labels and properties here.
     elements = tuple(_bare(each) for each in pattern.elements)
     named = ast.Pattern(pattern.span, name, elements, pattern.selector)
     return _matching(named, None, name)

@@ -1,4 +1,4 @@
-"""What a column of partial embeddings holds."""
+"""Variables of partial embeddings: query nodes and query relationships."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Variable", "ends_of", "node_variable", "relationship_variable"]
 
 
 class Variable(NamedTuple):
-    """A query node or a query relationship, by its position."""
+    """A query node or a query relationship, by position."""
 
     is_node: bool
     position: int
 
 
-# Some for each of hundreds of tests would take longer to make than to look up.
+# Cached: a look-up is cheaper than creating the values for hundreds of tests.
 @lru_cache(maxsize=1024)
 def node_variable(position: int) -> Variable:
     """The variable of a query node."""
