@@ -1,4 +1,4 @@
-"""A second graph on the device, derived from the first: both together keep to the memory limit."""
+"""A second graph on the device, derived from the first: both share the memory limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Beside"]
 
 _LEAST_SHARE = 4
-"""The first graph may take this part of the limit at most: with its like it takes half."""
+"""The first graph may use at most one part in this many of the limit: two such graphs use half."""
 
 
 class _Placed(Protocol):
@@ -30,17 +30,17 @@ class _Placed(Protocol):
         """The graph."""
 
     def kept_bytes(self) -> int:
-        """Bytes on the device that may be given up when memory is short, beside the graph."""
+        """Bytes on the device, apart from the graph, that can be freed when memory is short."""
 
     def give_up_kept(self) -> int:
-        """Frees them. Returns how many bytes that gave."""
+        """Frees these arrays. Returns the number of bytes freed."""
 
 
 _Strategy = TypeVar("_Strategy", bound=_Placed)
 
 
 class Beside(Generic[_Strategy]):
-    """The place of the second graph, empty at first.
+    """Holds the second graph; empty at first.
 
     Args:
         first: The strategy on the first graph.
@@ -48,7 +48,7 @@ class Beside(Generic[_Strategy]):
     """
 
     def __init__(self, first: _Strategy, like: Callable[[DeviceGraph], _Strategy]) -> None:
-        self._first = weakref.ref(first)  # which has this one
+        self._first = weakref.ref(first)  # weak, because the first strategy owns this object
         self._like = like
         self._second: _Strategy | None = None
         self._has_room = True
@@ -56,9 +56,9 @@ class Beside(Generic[_Strategy]):
 
     @contextmanager
     def used(self, graph: DataGraph) -> Iterator[_Strategy | None]:
-        """The strategy on a derived graph, which stays on the device meanwhile.
+        """Yields the strategy on a derived graph, which stays on the device meanwhile.
 
-        None where the graph is too large, and after memory was short once.
+        Yields None if the graph is too large, and always after memory was short once.
         """
         with ExitStack() as kept:
             with self._lock:
@@ -82,12 +82,12 @@ class Beside(Generic[_Strategy]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the second graph takes, and what is kept for its queries."""
+        """Bytes used by the second graph and by what is kept for its queries."""
         second = self._second
         return 0 if second is None else second.graph.nbytes + second.kept_bytes()
 
     def give_up(self) -> int:
-        """Frees what nobody uses. Returns how many bytes that gave."""
+        """Frees what nobody uses. Returns the number of bytes freed."""
         second = self._second
         if second is None:
             return 0
@@ -98,7 +98,7 @@ class Beside(Generic[_Strategy]):
         return kept + freed
 
     def leave(self) -> None:
-        """Takes the second graph from the device as soon as nobody uses it."""
+        """Removes the second graph from the device as soon as nobody uses it."""
         second, self._second = self._second, None
         if second is not None:
             second.graph.close()

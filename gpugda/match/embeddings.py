@@ -23,16 +23,16 @@ __all__ = ["Embeddings", "Masks", "MostBytes", "StrategyReport"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embeddings:
-    """Some of the embeddings of a query graph, one a row.
+    """A chunk of the embeddings of a query graph, one embedding per row.
 
     Args:
-        row_count: Number of rows; counts also where no column was wanted.
-        nodes: ``uint32[row_count]`` node indexes per position of a wanted query node.
-        relationships: ``uint32[row_count]`` relationship indexes per position of a wanted query
+        row_count: Number of rows; valid even if no column was requested.
+        nodes: ``uint32[row_count]`` node indexes per position of a requested query node.
+        relationships: ``uint32[row_count]`` relationship indexes per position of a requested query
             relationship.
-        weights: ``uint64[row_count]``, how many embeddings each row stands for: 1 at least, and
-            2**63 for all that is more, too; None for one each.
-        distinct: Is it known that no two rows of all chunks are the same?
+        weights: ``uint64[row_count]``, the number of embeddings that each row stands for, at least
+            1. Saturates at 2**63. None if each row stands for one.
+        distinct: True if no two rows of all chunks are known to be equal.
     """
 
     row_count: int
@@ -44,12 +44,12 @@ class Embeddings:
 
 @dataclass(slots=True)
 class MostBytes:
-    """The most that was ever noted."""
+    """The largest number of bytes that was noted."""
 
     bytes: int = 0
 
     def note(self, count: int) -> None:
-        """Remembers it if it is more."""
+        """Records a number of bytes if it is larger than any before."""
         self.bytes = max(self.bytes, count)
 
 
@@ -59,17 +59,18 @@ class StrategyReport:
 
     Args:
         timings: Seconds per stage (``filter``, ``relationships``, ``join``, ``fetch``).
-        steps: Lines for people, one a step: what was done and how many rows came of it.
-        candidates: Candidates left per query node position.
-        candidate_relationships: Candidate relationships left per query relationship position.
-        progress: Told how much of the join is done, None where nobody watches.
-        operators: Gives the tree of operators with what was measured; None before they ran.
-        memory: Bytes that one join took on the device at a time, beside the graph and what is kept
-            of earlier queries.
-        sent_bytes: Of the data graph, where it is too large for the device.
-        spilled_bytes: Of rows that went to disk, where they were too many for the host.
-        explored: Were candidates left out that lack a fitting neighbour?
-        corrections: Of the rates by which its plan was found: see `Rates`.
+        steps: Lines for people, one per step: what it did and how many rows it produced.
+        candidates: Number of remaining candidates per query node position.
+        candidate_relationships: Number of remaining candidate relationships per query relationship
+            position.
+        progress: Receives the completed share of the join, or None.
+        operators: Returns the operator tree with its measurements; None before the operators ran.
+        memory: Peak bytes that one join used on the device, apart from the graph and what is kept
+            from earlier queries.
+        sent_bytes: Bytes of the data graph that were sent, if it is too large for the device.
+        spilled_bytes: Bytes of rows that were spilled to disk, if they were too many for the host.
+        explored: True if candidates without a matching neighbour were removed.
+        corrections: Corrections of the rates by which the plan was chosen, see `Rates`.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class StrategyReport:
     corrections: Corrections | None = None
 
     def alike(self) -> StrategyReport:
-        """Another one that says the same, without asking for each field, as `replace` does."""
+        """A copy of the report. Lists the fields itself, because `replace` looks up each one."""
         return StrategyReport(
             self.timings,
             self.steps,

@@ -1,4 +1,4 @@
-"""From tables on the device to embeddings on the host, the last one while the next one is made."""
+"""Copies tables from the device to the host, each one while the next one is computed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ _SHARE_FOR_COPY = 4
 class TableFetcher:
     """Fetches tables in their order.
 
-    The first table is there at once: who takes few rows does not wait. On a device with memory of
-    its own each longer one after it is copied there, which takes microseconds, so that the next can
-    be made in its place while a thread brings the copy to the host.
+    The first table is returned at once, so that a caller who needs few rows does not wait. On a
+    device with its own memory, each further table above a threshold is copied within the device,
+    which takes microseconds. The next table can then overwrite it while a thread downloads the copy
+    to the host.
 
     Args:
-        run: Its workspace gives place for the copy; outlives this.
-        variables: What the columns hold.
+        run: Its workspace allocates the copy; outlives this object.
+        variables: The variables that the columns hold.
     """
 
     def __init__(self, run: Run, variables: Sequence[Variable]) -> None:
@@ -48,9 +49,9 @@ class TableFetcher:
         self._under_way: Future[Embeddings] | None = None
 
     def fetch(self, table: Table | HostTable) -> list[Embeddings]:
-        """What has come by now, in order; the table itself may come with the next call.
+        """Embeddings that are ready, in order; this table may be returned by the next call.
 
-        Under the lock of the run; afterwards a table on the device may be written again.
+        The caller holds the run's lock. Afterwards a table on the device may be overwritten.
         """
         ready = self.rest()
         if isinstance(table, HostTable):
@@ -69,7 +70,7 @@ class TableFetcher:
         return ready
 
     def rest(self) -> list[Embeddings]:
-        """What is still under way, waited for."""
+        """Waits for the download in progress and returns it."""
         if self._under_way is None:
             return []
         found, self._under_way = self._under_way, None
@@ -106,7 +107,7 @@ class TableFetcher:
         values, rows = table.values, table.row_count
         if values is None:
             return Embeddings(rows, {}, {})
-        # The array may be longer: windows are as wide as the widest step of the join.
+        # The array may be longer than the rows: windows are as wide as the widest step of the join.
         found = self._run.workspace.download_runs(values, _firsts(table), rows)
         return self._embeddings(rows, found)
 

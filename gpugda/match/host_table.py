@@ -17,11 +17,11 @@ __all__ = ["HostTable", "joined_tables"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostTable:
-    """Rows, one a partial embedding.
+    """A table of partial embeddings, one per row.
 
     Args:
-        columns: ``uint32[row_count]`` each.
-        row_count: Number of rows; counts also where there are no columns.
+        columns: One ``uint32[row_count]`` per variable.
+        row_count: Number of rows; valid even if there are no columns.
     """
 
     columns: tuple[NDArray[np.uint32], ...]
@@ -33,7 +33,7 @@ class HostTable:
 
 
 def joined_tables(tables: Sequence[HostTable]) -> HostTable:
-    """The rows of all tables; at least one."""
+    """Concatenates at least one table."""
     if len(tables) == 1:
         return tables[0]
     columns = zip(*(each.columns for each in tables), strict=True)

@@ -1,4 +1,4 @@
-"""How much of a join is done, for who watches a long query."""
+"""The completed share of a join, for callers that watch a long query."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _QUIET_SECONDS = 1.0
 
 
 class JoinProgress:
-    """Windows within windows: a step's is a part of what comes of a window of the step before.
+    """Nested windows: each step's window divides the output of the previous step's window.
 
     Args:
-        progress: Told in thousandths, and only of a join that takes longer than a second.
+        progress: Receives the share in thousandths, but only if the join takes longer than a
+            second.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -28,12 +29,12 @@ class JoinProgress:
         self._told: int | None = None
 
     def enter(self, step: int, first: int, last: int, total: int) -> None:
-        """The step goes on to the part first … last-1 of ``total``."""
+        """The step starts on part ``first … last-1`` of ``total`` rows."""
         del self._windows[step:]
         self._windows.append((first / max(total, 1), last / max(total, 1)))
 
     def leave(self, step: int) -> None:
-        """All that comes of the part is done."""
+        """The step's current part is complete, including all later steps."""
         del self._windows[step + 1 :]
         if self._told is None and time.monotonic() - self._started < _QUIET_SECONDS:
             return

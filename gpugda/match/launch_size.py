@@ -1,4 +1,4 @@
-"""How much a launch, or a window, gets to do: from what is wanted, and what others took."""
+"""The size of launches and windows, from the rows needed and the time of earlier launches."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ __all__ = ["LaunchSize", "first_window"]
 
 _FEWEST_ROWS = 1 << 10
 _ROWS_FOR_ONE = 4
-"""Rows of a first window for each row that suffices: conditions leave some out."""
+"""Rows of a first window per row that suffices, because predicates remove some."""
 
 
 def first_window(enough: int, usual: int) -> int:
-    """Rows of the first window where about ``enough`` suffice; no more than usual."""
+    """Rows of the first window if about ``enough`` rows suffice; at most ``usual``."""
     return min(max(_FEWEST_ROWS, _ROWS_FOR_ONE * enough), usual)
 
 
 class LaunchSize:
-    """Grows while launches are quick, shrinks when one was slow.
+    """A launch size that grows while launches are quick and shrinks after a slow one.
 
     Args:
-        first: Of the first launch.
-        most: Of any.
-        seconds: What a launch shall take at most.
+        first: Size of the first launch.
+        most: Maximum size.
+        seconds: Target: the longest time that a launch should take.
     """
 
     def __init__(self, first: int, most: int, seconds: float) -> None:
@@ -30,11 +30,11 @@ class LaunchSize:
 
     @property
     def size(self) -> int:
-        """Of the next launch, at most."""
+        """Maximum size of the next launch."""
         return self._size
 
     def took(self, size: int, seconds: float) -> None:
-        """A launch of this size has ended."""
+        """Records the time of a launch of this size."""
         if seconds > self._seconds:
             self._size = max(1, min(self._size, int(size * self._seconds / seconds)))
         elif size >= self._size and seconds < self._seconds / 4:

@@ -1,4 +1,4 @@
-"""How long the lists along links of the strategy ``extend`` can be, from the statistics."""
+"""Upper bounds of list lengths along links of the strategy ``extend``, from the statistics."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["longest", "shortest"]
 
 
 def longest(link: Link, graph: DataGraph) -> int:
-    """No node has more entries along the link."""
+    """Upper bound of the entries that any node has along the link."""
     return most_entries(graph, link.types, outgoing=link.outgoing, incoming=link.incoming)
 
 
 def shortest(links: Sequence[Link], graph: DataGraph) -> int:
-    """The shortest of some lists is no longer than this, whichever nodes they belong to."""
+    """Upper bound of the shortest of the lists along these links, for any nodes."""
     return min(longest(link, graph) for link in links)

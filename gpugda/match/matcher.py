@@ -1,6 +1,6 @@
-"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows).
+"""The interface of a strategy, and what all strategies share: memory, stages, chunks of rows.
 
-More than 300 lines: one class, with a sentence on each thing that is asked of it.
+More than 300 lines: one class, whose methods each need a sentence.
 """
 
 from __future__ import annotations
@@ -43,55 +43,57 @@ __all__ = ["SHARE_OF_DEVICE", "Cursor", "Matcher", "add_up", "fetched"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 SHARE_OF_DEVICE = 0.8
-"""For graph and query, where nothing else is asked for."""
+"""Default limit for graph and query: share of the device's memory."""
 
 
 class Cursor(Protocol):
-    """A join that is ready to begin; pulled, so that who has enough leaves early."""
+    """A join that is ready to start. The caller pulls results, and may stop early."""
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What the columns of the tables hold."""
+        """The variables that the columns of the tables hold, in order."""
 
     def tables(self, enough: int | None = None) -> Iterator[Table | HostTable | None]:
-        """Tables of full embeddings. Each is valid until the next one is asked for.
+        """Yields tables of full embeddings. Each table is valid until the next one is requested.
 
-        Small ones at first where about ``enough`` rows suffice. None between them only says that
-        others may launch now.
+        If about ``enough`` rows suffice, the first tables are small. The cursor yields None between
+        tables when no table is ready, so that other queries can launch kernels.
         """
 
     def counts(self) -> Iterator[int]:
-        """Numbers of full embeddings, to be added up; between them others may launch."""
+        """Yields partial counts of full embeddings, to be summed; others may launch in between."""
         for table in self.tables():
             yield 0 if table is None else table.row_count
 
     def describe(self, run: Run) -> None:
-        """Adds to the report what was done."""
+        """Adds a description of the executed steps to the report."""
 
 
 class Matcher(ABC):
     """A strategy: finds all embeddings of a pattern on one data graph, on its device.
 
-    One has to say how a join is started; numbers and groups are made of its rows where it knows
-    nothing better. `gpugda.match.registry` names all.
+    A strategy has to implement `start`. Counts and groups default to folding its rows; a strategy
+    overrides them where it has a faster way. `gpugda.match.registry` names all strategies.
 
     Args:
         device_graph: The data graph on its device.
-        memory_limit: Bytes that graph and query may take there; by default 80 % of its memory.
+        memory_limit: Bytes of device memory that graph and query may use; by default 80 % of the
+            device's memory.
         refinement: How often candidates are refined: ``off``, ``once``, or to a ``fixpoint``.
 
     Attributes:
-        name: What users call it.
-        method: What it does, as the end of a sentence that begins with its name.
-        compares: Whether it tests comparisons of the masks on rows; else it is given none.
-        orients: Whether undirected patterns may be counted in the oriented graph instead.
-        graph: On its device.
-        ranked: Its lists by rank, as far as queries needed them.
-        upward: The parts of them above nodes, on the host, likewise.
-        limit: Bytes that graph and query may take there.
+        name: The name that users pass to select the strategy.
+        method: What the strategy does, as the end of a sentence that begins with its name.
+        compares: True if it tests the masks' comparisons on rows; otherwise it is given none.
+        orients: True if undirected patterns may be counted in the oriented graph instead.
+        graph: The data graph on its device.
+        ranked: The graph's lists sorted by rank, as far as queries have needed them.
+        upward: The lists of higher-ranked neighbours, on the host, as far as queries have needed
+            them.
+        limit: Bytes of device memory that graph and query may use.
 
     Raises:
-        ConfigurationError: An argument makes no sense.
+        ConfigurationError: An argument is invalid.
         DeviceError: The kernels do not build.
     """
 
@@ -121,69 +123,70 @@ class Matcher(ABC):
         self._beside: Beside[Matcher] = Beside(self, partial(type(self), refinement=refinement))
 
     def on(self, graph: DataGraph) -> AbstractContextManager[Matcher | None]:
-        """The same strategy for a graph derived from this one, on the device beside it.
+        """Yields the same strategy on a derived graph, which stays on the device beside this one.
 
-        None where there is no room for both.
+        Yields None if the device has no room for both graphs.
         """
         return self._beside.used(graph)
 
     def decided_for(self, graph: DataGraph) -> object:
-        """What the strategy on the next state of its graph may begin with: nothing of this one."""
+        """What the strategy for the graph's next state may reuse; by default nothing."""
         del graph
         return None
 
     def begin_with(self, decided: object) -> None:
-        """Goes on with what the strategy of an earlier state gave."""
+        """Takes over what `decided_for` of an earlier state's strategy returned."""
         del decided
 
     def leave_beside(self) -> None:
-        """Takes the derived graph from the device as soon as nobody uses it."""
+        """Frees the derived graph on the device as soon as nobody uses it."""
         self._beside.leave()
 
     def kept_bytes(self) -> int:
-        """Bytes on the device that may be given up when memory is short, beside the graph."""
+        """Bytes on the device, apart from the graph, that can be freed when memory is short."""
         return self._beside.nbytes + self.ranked.nbytes
 
     def give_up_kept(self) -> int:
-        """Frees them. Returns how many bytes that gave."""
+        """Frees these arrays. Returns the number of bytes freed."""
         return self.ranked.drop() + self._beside.give_up()
 
     def placement(self) -> Placement:
-        """Where the relationships are while a query runs; here, all of them on the device."""
+        """Where the relationships are while a query runs; by default all are on the device."""
         return WholePlacement(self._graph)
 
-    # ------------------------------------------------------------------ what a strategy says
+    # ------------------------------------------------------------------ what a strategy declares
     @classmethod
     def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
-        """None, or a sentence: why this strategy cannot give this of such a pattern.
+        """None, or a sentence: why this strategy cannot answer this need for this pattern.
 
-        Asked when a query is planned, of the class: nothing is opened for it.
+        Called on the class when a query is planned; no device is opened for it.
         """
         del pattern, need
         return None
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """The steps of its join and the rows expected of each, before candidates are counted.
+        """The steps of its join with estimated rows for each, before candidates are counted.
 
-        By these the router decides, and `explain` prints them. Here: relationship by relationship.
+        The router decides by these estimates, and `explain` prints them. By default, the join adds
+        one relationship at a time.
         """
         return matching_order(pattern)
 
     @classmethod
     def said_first(cls, pattern: BoundQuery, need: Need) -> str:
-        """What is tried first where only numbers or groups are asked for, for `explain`.
+        """What is tried first if only counts or groups are needed, for `explain`.
 
-        Of the class, too: by the estimates of the plan. Empty where there is nothing to say.
+        Called on the class, and based on the plan's estimates. Empty if there is nothing to say.
         """
         del pattern, need
         return ""
 
     @classmethod
     def said_of_sizes(cls, pattern: BoundQuery) -> str:
-        """What goes through the device in parts, and how much of it, for `explain`.
+        """Which data passes through the device in parts, and how much of it, for `explain`.
 
-        By the estimates of the plan, as `said_first`. Empty where there is nothing to say.
+        Based on the plan's estimates, as `said_first`. Empty if there is nothing to say.
         """
         del pattern
         return ""
@@ -192,16 +195,17 @@ class Matcher(ABC):
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
     ) -> Cursor | None:
-        """Everything before the join; None where there are no embeddings.
+        """Does everything that precedes the join. Returns None if there are no embeddings.
 
         Args:
-            run: Holds the device, and owns what is allocated.
-            pattern: With one node at least; the graph has nodes, and relationships if it has.
-            masks: What predicates leave.
-            need: Columns to fetch; nobody asks for tables where it is `Count`.
+            run: Holds the device, and owns the arrays that are allocated.
+            pattern: Has at least one node. The graph has nodes, and it has relationships if the
+                pattern does.
+            masks: The nodes and relationships that pass the predicates.
+            need: Columns to fetch. If it is `Count`, nobody asks the cursor for tables.
         """
 
-    # ------------------------------------------------------------------ what is asked of it
+    # ------------------------------------------------------------------ what callers use
     def embeddings(
         self,
         plan: Plan,
@@ -210,17 +214,18 @@ class Matcher(ABC):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
-        """All embeddings, in chunks. Leaving the iteration early frees everything.
+        """Yields all embeddings, in chunks. Ending the iteration early frees everything.
 
         Args:
-            plan: What to find. Its steps are estimates: the order comes from counted candidates.
-            masks: What predicates leave.
+            plan: The pattern to find. Its steps are estimates: the actual order comes from counted
+                candidates.
+            masks: The nodes and relationships that pass the predicates.
             need: Columns to fetch.
             report: Filled while running.
             deadline: ``time.monotonic()`` at which to give up.
 
         Raises:
-            MemoryLimitError: Not possible within the memory limit.
+            MemoryLimitError: The query does not fit within the memory limit.
             DeviceError: The device failed.
             QueryTimeoutError: The deadline passed.
         """
@@ -242,9 +247,9 @@ class Matcher(ABC):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
-        """As `embeddings` for who groups them: with weights, and rows may stand for several.
+        """As `embeddings`, for a caller that groups the rows: a row's weight is its multiplicity.
 
-        Unless they are ``counted``, there is at least one row for each tuple of nodes.
+        If the need is not ``counted``, there is at least one row for each tuple of nodes.
         """
         return self.embeddings(plan, masks, need.rows, report, deadline)
 
@@ -257,13 +262,11 @@ class Matcher(ABC):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> int | None:
-        """The sum over `groups` of one node of how often each comes, times its node's factors.
+        """The sum over `groups` of one node: multiplicity times the product of the node's factors.
 
-        None where that is no faster than the groups; then nothing was done.
-
-        Args: as of `groups`, and
-
-            factors: ``uint32`` per node of the data graph each.
+        Returns None, without having done anything, if that is no faster than the groups. Takes the
+        arguments of `groups`, and ``factors``: arrays of ``uint32`` with one value per node of the
+        data graph.
         """
         del plan, masks, need, factors, report, deadline
         return None
@@ -297,7 +300,7 @@ class Matcher(ABC):
 
     @contextmanager
     def running(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
-        """What one query works with; its arrays are freed at the end."""
+        """Yields the context in which one query runs; its arrays are freed at the end."""
         with self._graph.use(), self._workspace() as workspace:
             before, placement = workspace.taken - self._graph.nbytes, self.placement()
             run = Run(self._kernels, self._graph, workspace, report, deadline, placement)
@@ -320,12 +323,12 @@ class Matcher(ABC):
 
 
 def fetched(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
-    """Full embeddings on the host, in chunks; where about ``enough`` suffice, small ones first."""
+    """Yields full embeddings on the host in chunks; small ones first if ``enough`` is given."""
     tables = cursor.tables(enough)
     try:
         with TableFetcher(run, cursor.variables) as fetcher:
             while True:
-                # Not held while the caller looks at a chunk: others may launch meanwhile.
+                # The lock is released while the caller reads a chunk, so that others can launch.
                 with run.locked():
                     with run.stage("join"):
                         try:
@@ -345,7 +348,7 @@ def fetched(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Em
 
 
 def add_up(run: Run, cursor: Cursor) -> int:
-    """The number of full embeddings."""
+    """The number of full embeddings that a cursor finds."""
     total, counts = 0, cursor.counts()
     try:
         while True:

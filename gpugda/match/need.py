@@ -1,4 +1,4 @@
-"""What is asked of a strategy: rows, how many there are, or groups of them."""
+"""What a caller needs from a strategy: rows, their count, or groups of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Count", "Groups", "Need", "Rows"]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Embeddings, with the columns that are read of them.
+    """Embeddings, with the columns that the caller reads.
 
     Args:
         nodes: Positions of the query nodes that are read.
         relationships: Positions of the query relationships that are read.
-        enough: After about so many embeddings the caller leaves, None if it does not: the first
-            chunks are small then. Needs that differ in this alone are equal.
+        enough: Number of embeddings after which the caller stops, approximately; None if it reads
+            all. It makes the first chunks small. Needs that differ in this alone are equal.
     """
 
     nodes: frozenset[int]
@@ -26,17 +26,18 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many embeddings there are."""
+    """The number of embeddings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Which tuples of nodes some query nodes take.
+    """The tuples of data nodes that some query nodes are bound to.
 
     Args:
-        nodes: Positions of the query nodes, at least one, rising.
-        counted: How often each tuple comes? Else only which there are.
-        streamed: May the caller leave before it has all of them?
+        nodes: Positions of the query nodes, at least one, ascending.
+        counted: True if the multiplicity of each tuple is needed, otherwise only the distinct
+            tuples.
+        streamed: True if the caller may stop before it has read all tuples.
     """
 
     nodes: tuple[int, ...]
@@ -45,7 +46,7 @@ class Groups:
 
     @property
     def rows(self) -> Rows:
-        """The rows that are grouped."""
+        """The need for the rows that are grouped."""
         return Rows(frozenset(self.nodes), frozenset())
 
 

@@ -1,7 +1,7 @@
-"""Lists by rank of a graph: made on a GPU for cycles and cliques of any nodes, and kept.
+"""Lists sorted by rank, made on a GPU for cycles and cliques of unrestricted nodes, and kept.
 
-Nodes that have most relationships come first in them, so that the neighbours above a node, or below
-it, are one part of its list. They are given up when memory is short.
+Nodes with most relationships come first, so that a node's higher-ranked or lower-ranked neighbours
+are one contiguous part of its list. The lists are freed when memory is short.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["RankedGraph"]
 
 _BYTES_EACH = {False: 28, True: 44}
-"""Per relationship, at most: two arrays to sort, and what is made; twice where undirected."""
+"""Peak bytes per relationship: two arrays to sort, and the result; undirected lists take more."""
 _BYTES_PER_NODE = 52
 _MOST_ENTRIES = 1 << 32
-"""Places in lists are of 32 bits."""
+"""Positions in lists have 32 bits."""
 _SHARE = 0.5
-"""Of the free memory, while lists are made."""
+"""Share of the free memory that may be used while lists are made."""
 
 
 class RankedGraph:
     """The ranked lists of one graph, shared by its queries.
 
-    Arrays are freed when nobody holds them: a run goes on with what others drop.
+    An array is freed when its last holder releases it: a run can continue with lists that were
+    dropped.
     """
 
     def __init__(self) -> None:
         self._lists: dict[tuple[int | None, bool], RankedLists] = {}
         self._has_room = True
-        # Making lists may take the last memory: then what is kept is given up meanwhile.
+        # Reentrant: making lists may need the last memory, so that kept lists are dropped
+        # meanwhile.
         self._lock = threading.RLock()
 
     @property
@@ -47,9 +49,9 @@ class RankedGraph:
     def lists(
         self, run: Run, type_id: int | None, *, undirected: bool = False
     ) -> RankedLists | None:
-        """Those of a type, None for any; None where there is no room for them.
+        """The lists of a type, None for any type. Returns None if there is no room for them.
 
-        The run holds the device. ``undirected``: One list of each node for both directions.
+        The run holds the device. ``undirected``: one list per node for both directions.
         """
         with self._lock:
             known = self._lists.get((type_id, undirected))
@@ -77,7 +79,7 @@ class RankedGraph:
         return made
 
     def drop(self) -> int:
-        """Gives all up, for good. Returns how many bytes that gives when nobody uses them."""
+        """Drops all lists and makes no more. Returns the bytes this frees once nobody uses them."""
         with self._lock:
             freed = self.nbytes
             if freed:

@@ -1,4 +1,4 @@
-"""All strategies by name. A new one is one line here."""
+"""All strategies by name. A new strategy is one line here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PLACES: Final = {
 
 
 class _Strategies(MutableMapping[str, "type[Matcher]"]):
-    """Classes by name, each loaded when it is first asked for: most programs use one."""
+    """Classes by name, each loaded on first use, because most programs use only one."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, type[Matcher] | None] = dict.fromkeys(_PLACES)
@@ -64,16 +64,16 @@ class _Strategies(MutableMapping[str, "type[Matcher]"]):
 
 
 STRATEGIES: Final = _Strategies()
-"""The default comes first."""
+"""The first one is the default."""
 
 DEFAULT_STRATEGY: Final = next(iter(_PLACES))
 
 
 def find_matcher(name: str | None = None) -> type[Matcher]:
-    """The strategy of this name, the default one without.
+    """The strategy with this name, or the default one.
 
     Raises:
-        ConfigurationError: There is none; the error names those that exist.
+        ConfigurationError: There is no such strategy; the error names those that exist.
     """
     found = STRATEGIES.get(DEFAULT_STRATEGY if name is None else name)
     if found is None:
@@ -85,10 +85,10 @@ def find_matcher(name: str | None = None) -> type[Matcher]:
 def plan_pattern(
     pattern: BoundQuery, statistics: GraphStatistics, strategy: str, need: Need
 ) -> Plan:
-    """The plan of a pattern for a strategy; it says so where the strategy cannot run it.
+    """The plan of a pattern for a strategy. It states the reason if the strategy cannot run it.
 
     Raises:
-        ConfigurationError: There is no strategy of this name.
+        ConfigurationError: There is no strategy with this name.
     """
     matcher = find_matcher(strategy)
     return make_plan(
@@ -120,12 +120,12 @@ def _said_first(
 def oriented_query(
     bound: BoundQuery, loop_counts: tuple[int, ...], need: Need
 ) -> OrientedQuery | None:
-    """What is looked for in the oriented graph instead; None where that is not the way.
+    """The query to run in the oriented graph instead; None if orientation does not apply.
 
     Args:
         bound: The pattern.
-        loop_counts: Of the graph, per type id.
-        need: What is asked for.
+        loop_counts: Number of self-loops in the graph, per type id.
+        need: What the caller needs.
     """
     if isinstance(need, Rows):
         return None if need.relationships else orient(bound, loop_counts, as_rows=True)
@@ -134,7 +134,7 @@ def oriented_query(
     by_places = orient(bound, loop_counts, need.nodes)
     if by_places is not None:
         return by_places
-    # Where all nodes of each set are grouped by, groups of one order give those of the others.
+    # If all nodes of each set are grouping keys, the groups of one order give those of the others.
     found = orient(bound, loop_counts, need.nodes, as_rows=True)
     if found is None or any(not set(need.nodes).issuperset(nodes) for nodes in found.sets):
         return None

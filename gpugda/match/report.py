@@ -1,4 +1,4 @@
-"""Query nodes, relationships and candidates in lines for people."""
+"""Text for reports: query nodes, relationships and candidates."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ __all__ = [
 
 
 def describe_candidates(report: StrategyReport, bound: BoundQuery, candidates: Candidates) -> None:
-    """Fills in how many candidates were left."""
+    """Adds the number of remaining candidates per query node to the report."""
     report.candidates.update(
         {node.position: candidates.count(node.position) for node in bound.nodes}
     )
 
 
 def made_text(what: str, rows: int, chunks: int) -> str:
-    """What a step did, and what came of it."""
+    """A line that says what a step did and how many rows it produced."""
     line = f"{what}: {rows:,} rows"
     return line if chunks <= 1 else f"{line} in {chunks:,} chunks"
 
 
 def tests_text(count: int) -> str:
-    """How many tests a step has, if any."""
+    """The number of a step's tests as text; empty if it has none."""
     return f" with {count} test{'s' if count > 1 else ''}" if count else ""
 
 
 def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationship) -> str:
-    """A query relationship as Cypher writes it."""
+    """A query relationship in Cypher syntax."""
     kind = ""
     if each.types is not None:
         kind = ":" + "|".join([name_text(types.names[number]) for number in each.types])
@@ -53,12 +53,12 @@ def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationsh
 
 
 def node_text(bound: BoundQuery, position: int) -> str:
-    """A query node as Cypher writes it."""
+    """A query node in Cypher syntax."""
     return f"({_name(bound.nodes[position].name)})"
 
 
 def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:
-    """Which nodes are found in one order only."""
+    """A sentence that names the sets of nodes that are matched in one order only."""
     sets = [", ".join(node_text(bound, position) for position in each) for each in query.sets]
     how = "found, as {} rows" if query.as_rows else "counted, {} times"
     return (

@@ -1,4 +1,4 @@
-"""What one run of the strategy works with."""
+"""The context of one query's run: kernels, graph, workspace, report and deadline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernels:
-    """The launchers, made once per device."""
+    """The kernel launchers, made once per device."""
 
     prefix_sum: PrefixSum
     candidate_filter: CandidateFilter
@@ -42,7 +42,7 @@ class Kernels:
 
     @classmethod
     def of(cls, context: DeviceContext) -> Kernels:
-        """Builds what is not built yet."""
+        """Returns the launchers of a device; builds those that are not built yet."""
         return cls(
             PrefixSum(context),
             CandidateFilter(context),
@@ -54,7 +54,7 @@ class Kernels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """One query on the device.
+    """The context of one query's run on the device.
 
     Args:
         kernels: The launchers.
@@ -63,7 +63,7 @@ class Run:
         report: Filled while running.
         deadline: ``time.monotonic()`` at which to give up, or None.
         placement: Where the data graph's relationships are.
-        at_end: What is done when the query ends, however it does.
+        at_end: Callbacks to run when the query ends, whether it succeeds or fails.
     """
 
     kernels: Kernels
@@ -75,7 +75,7 @@ class Run:
     at_end: ExitStack = field(default_factory=ExitStack)
 
     def check_deadline(self) -> None:
-        """Called between launches.
+        """Raises if the run has to stop; called between launches.
 
         Raises:
             DeviceError: The device was closed meanwhile.
@@ -85,16 +85,16 @@ class Run:
         self.graph.context.check()
 
     def working(self) -> working_until:
-        """Of a block: what it calls on the host goes by the run's deadline, see `check_time`."""
+        """A context manager that applies the run's deadline to host work, see `check_time`."""
         return working_until(self.deadline)
 
     def until(self, deadline: float) -> Run:
-        """The same, with an earlier deadline; of the monotonic clock."""
+        """The same run with a deadline that is no later than the given one (monotonic clock)."""
         ends = deadline if self.deadline is None else min(deadline, self.deadline)
         return replace(self, deadline=ends)
 
     def tried(self, seconds: float, work: Callable[[Run], T]) -> T | None:
-        """What comes of work that is given up where it takes longer, or more memory than there is.
+        """The result of ``work``, or None if it exceeds the given time or the free memory.
 
         Raises:
             DeviceError: The device was closed meanwhile.
@@ -109,20 +109,20 @@ class Run:
             return None
 
     def locked(self) -> _Locked:
-        """The device for this run alone, to launch on and read from.
+        """A context manager that holds the device's lock, to launch kernels and to read results.
 
         Raises:
-            QueryTimeoutError: The deadline passed while others had it.
+            QueryTimeoutError: The deadline passed while others held the device.
         """
         return _Locked(self.graph.context, self.deadline)
 
     def stage(self, name: str) -> Stage:
-        """Adds the wall clock time inside to a stage."""
+        """A context manager that adds its wall-clock time to a stage."""
         return Stage(self.report.timings, name)
 
 
 class _Locked:
-    """The device for one run alone, as long as a block lasts."""
+    """Holds the device's lock, and sets the device's deadline, for the length of a block."""
 
     __slots__ = ("_before", "_context", "_deadline")
 

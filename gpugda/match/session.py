@@ -1,4 +1,4 @@
-"""The device of an accelerator: opened when first needed, holding at most one data graph's copy."""
+"""The device of an accelerator: opened on first use, holds at most one data graph's copy."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ __all__ = ["DeviceSession"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _SORTED_FROM = 1 << 22
-"""Relationships that are worth opening a device for, to sort them there."""
+"""Number of relationships from which opening a device to sort them pays off."""
 _OPENING_SECONDS = 0.1
-"""So long a query waits for a device that somebody else opens, before another engine answers."""
+"""Seconds that a query waits for another thread to open the device before it routes elsewhere."""
 
 
 class DeviceSession:
-    """Opens a device once and keeps strategies for the graph that was asked for last.
+    """Opens a device once, and keeps the strategies for the graph that was last requested.
 
     Args:
-        wanted: What `choose_device` is given.
-        memory_limit: Bytes, None for the strategy's default.
+        wanted: The selection passed to `choose_device`.
+        memory_limit: Bytes, or None for the strategy's default.
         refinement: How often candidates are refined.
     """
 
@@ -62,12 +62,12 @@ class DeviceSession:
 
     @property
     def device_name(self) -> str:
-        """The device's name, empty while none is open."""
+        """The device's name, or empty if no device is open."""
         return "" if self._context is None else self._context.info.name
 
     @property
     def info(self) -> DeviceInfo:
-        """The device, chosen and opened if it was not yet.
+        """Information about the device. Chooses and opens it if needed.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -77,48 +77,48 @@ class DeviceSession:
             return self._opened().info
 
     def start_ahead(self) -> None:
-        """Starts the device's driver while the caller goes on, as it will soon be needed.
+        """Starts the device's driver in the background, because it will soon be needed.
 
-        What fails is said by who opens the device.
+        Errors are raised later, when the device is opened.
         """
         if self._context is None and self._ahead is None:
             self._ahead = StartedAhead(self._wanted)
 
     @property
     def memory_limit(self) -> int | None:
-        """Bytes that graph and query may take there; None while nobody knows without opening it."""
+        """Bytes that graph and query may use; None if that depends on an unopened device."""
         if self._memory_limit is not None or self._context is None:
             return self._memory_limit
         return int(self._context.info.global_memory_bytes * SHARE_OF_DEVICE)
 
     @property
     def is_open(self) -> bool:
-        """Whether the device is open; asks nothing of it."""
+        """True if the device is open; does not contact the device."""
         return self._context is not None
 
     @property
     def intersects_lists(self) -> bool:
-        """Does the device, as a GPU, intersect lists? False while it is not open."""
+        """True if the device intersects lists, as GPUs do. False while it is not open."""
         return self._context is not None and self._context.profile.intersection == "lists"
 
     def has_upward_lists(self, type_id: int) -> bool:
-        """Were lists of upper neighbours made for the graph that was asked for last?"""
+        """True if lists of higher-ranked neighbours exist for the graph that was last requested."""
         known = self._strategies.get(DEFAULT_STRATEGY)
         return known is not None and known.upward.has(type_id)
 
     def is_ready(self, graph: DataGraph) -> bool:
-        """Whether the device is open and holds the graph's copy; asks nothing of it."""
+        """True if the device is open and holds the graph's copy; does not contact the device."""
         return self.is_open and self._host_graph is graph
 
     @property
     def why_cold(self) -> str:
-        """Why a query would wait for a compiler now, empty if it would not; asks nothing."""
+        """Why a query would wait for the compiler now; empty if it would not. Never blocks."""
         if self._warming is None or (self._context and self._context.everything_compiled):
             return ""
         return str(self._warming)
 
     def warm_soon(self) -> str:
-        """As `why_cold`, after opening the device; what is not compiled then begins to be.
+        """As `why_cold`, after opening the device and starting to compile missing kernels.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -139,7 +139,8 @@ class DeviceSession:
         Raises:
             ConfigurationError: The session is closed.
             DeviceError: There is no such device, it cannot be opened, or a kernel does not build.
-            QueryTimeoutError: It took longer than ``seconds``; it goes on.
+            QueryTimeoutError: It took longer than ``seconds``; compilation continues in the
+                background.
         """
         with self._lock:
             self._begin_warming()
@@ -152,7 +153,7 @@ class DeviceSession:
             self._warming = Warming(context, self._apart)
 
     def prepare(self, graph: DataGraph) -> None:
-        """Opens the device and copies the graph there, so that the next query finds it ready.
+        """Opens the device and copies the graph to it, so that the next query does not have to.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -162,9 +163,9 @@ class DeviceSession:
             pass
 
     def sort_rows(self, given: Unsorted, *, with_order: bool) -> SortedRows | None:
-        """Many relationships sorted on a GPU; None where there is none, or the host is as fast.
+        """Sorts many relationships on a GPU; None if there is no GPU or the host is as fast.
 
-        Few do not open the device.
+        Few relationships do not open the device.
         """
         count = len(given.starts)
         if count < _SORTED_FROM:
@@ -189,7 +190,7 @@ class DeviceSession:
 
     @contextmanager
     def strategy(self, name: str, graph: DataGraph) -> Iterator[Matcher]:
-        """The strategy of this name for a graph, whose copy stays on the device meanwhile.
+        """The strategy with this name for a graph, whose copy stays on the device meanwhile.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -205,7 +206,7 @@ class DeviceSession:
             strategy.graph.let_go()
 
     def close(self) -> None:
-        """Frees everything on the device, as soon as running queries have left it."""
+        """Frees everything on the device as soon as running queries have finished."""
         apart, warming = self._apart, self._warming
         if apart is not None:
             apart.stop()
@@ -224,7 +225,8 @@ class DeviceSession:
             following = DeviceGraph(context, graph, like=self._graph)
             decided = {key: each.decided_for(graph) for key, each in self._strategies.items()}
             self._release_graph()
-            # Not what a strategy left that nobody asked on that state: it says nothing of this one.
+            # Decisions that nobody took over from the previous state are dropped: they are too old
+            # for this one.
             self._decided = decided
             self._graph, self._host_graph = following, graph
         if name not in self._strategies:

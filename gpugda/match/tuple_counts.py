@@ -1,4 +1,4 @@
-"""Tuples of nodes with their multiplicities, merged as they come."""
+"""Tuples of nodes with their multiplicities, merged as they arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["TupleCounts", "difference", "multiplied"]
 
 _PIECE_ROWS = 1 << 20
-"""Are sorted without looking at the time."""
+"""Rows that are sorted between two checks of the deadline."""
 _MERGE_ROWS = 1 << 20
 _MOST_NODES = 1 << 32
 _BITS = 32
@@ -28,14 +28,15 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 class TupleCounts:
-    """Tuples of nodes and how often they came, as sorted words; memory grows with the tuples.
+    """Tuples of nodes with multiplicities, as sorted words. Memory grows with distinct tuples.
 
     Args:
         nodes: Query nodes.
-        counted: Is it asked how often? A count of 2**63 stands for all that is more, too.
-        check: Called often: it raises when it is time to give up.
-        merge_rows: Tuples are merged when at least so many, and as many as are merged, have come.
-        node_count: Of the data graph: the fewer nodes, the more of them share a word.
+        counted: True if multiplicities are needed. They saturate at 2**63.
+        check: Called often; raises when it is time to give up.
+        merge_rows: Waiting tuples are merged when they exceed this number and twice the merged
+            tuples.
+        node_count: Number of nodes of the data graph: the fewer nodes, the more fit in a word.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class TupleCounts:
         self._waiting_rows = self._merged_rows = 0
 
     def add(self, chunk: Embeddings) -> None:
-        """Adds rows."""
+        """Adds the rows of a chunk."""
         for first in range(0, chunk.row_count, _PIECE_ROWS):
             self._check()
             piece = slice(first, first + _PIECE_ROWS)
@@ -69,7 +70,7 @@ class TupleCounts:
                 self._merge()
 
     def found(self) -> Embeddings:
-        """Each tuple once."""
+        """Each distinct tuple once."""
         self._merge()
         if not self._waiting:
             empty = np.zeros(0, dtype=np.uint32)
@@ -94,7 +95,7 @@ class TupleCounts:
         self._waiting_rows = self._merged_rows = sum(each.row_count for each in self._waiting)
 
     def _merged(self, tuples: _Tuples) -> _Tuples:
-        """Sorted, each tuple once."""
+        """The tuples sorted, each once."""
         if not self._counted:
             tuples = _Tuples(tuples.words, None)
         runs = tuples.runs_merged(counted=self._counted)
@@ -104,18 +105,18 @@ class TupleCounts:
 
 
 def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Embeddings:
-    """Tuples as `TupleCounts.found` has them, as often as they come in ``more`` than in ``less``.
+    """Subtracts the multiplicities of ``less`` from those of ``more``; drops zeros.
 
     Args:
         nodes: Query nodes.
-        more: No count may be 2**63.
-        less: Likewise; of no tuple may there be more.
+        more: As `TupleCounts.found` returns them. No count may be 2**63.
+        less: Likewise; no tuple may have a larger count than in ``more``.
     """
     assert more.weights is not None
     assert less.weights is not None
     sides = (_packed([side.nodes[node] for node in nodes], _BITS) for side in (more, less))
     words = [np.concatenate(each) for each in zip(*sides, strict=True)]
-    # Modulo 2**64, which the differences are far below.
+    # Modulo 2**64, which exceeds all differences by far.
     tuples = _Tuples(words, np.concatenate([more.weights, np.uint64(0) - less.weights])).sorted()
     assert tuples.weights is not None
     first = tuples.firsts()
@@ -128,7 +129,7 @@ def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Em
 
 
 def multiplied(found: Embeddings, times: int) -> Embeddings:
-    """Each tuple so many times as often, `MOST_WEIGHT` times at most."""
+    """Multiplies each tuple's multiplicity, saturating at `MOST_WEIGHT`."""
     if not times:
         nodes = {node: column[:0] for node, column in found.nodes.items()}
         return Embeddings(0, nodes, {}, np.zeros(0, dtype=np.uint64), distinct=True)
@@ -141,7 +142,7 @@ def multiplied(found: Embeddings, times: int) -> Embeddings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tuples:
-    """Tuples, the first word the most significant one; ``weights`` None for one each."""
+    """Tuples as words, the most significant word first; ``weights`` is None for one each."""
 
     words: list[NDArray[np.uint64]]
     weights: NDArray[np.uint64] | None
@@ -154,7 +155,7 @@ class _Tuples:
         return np.ones(self.row_count, np.uint64) if self.weights is None else self.weights
 
     def firsts(self) -> NDArray[np.int64]:
-        """Where equal tuples that follow each other begin."""
+        """Indexes at which runs of equal adjacent tuples begin."""
         begins = np.ones(self.row_count, dtype=np.bool_)
         begins[1:] = False
         for each in self.words:
@@ -165,14 +166,14 @@ class _Tuples:
         if len(self.words) == 1 and self.weights is None:
             return _Tuples([np.sort(self.words[0])], None)
         if len(self.words) == 1:
-            order = np.argsort(self.words[0], kind="stable")  # merges what is sorted in pieces
+            order = np.argsort(self.words[0], kind="stable")  # a merge sort, fast on sorted pieces
         else:
             order = np.lexsort(self.words[::-1])
         weights = None if self.weights is None else self.weights[order]
         return _Tuples([each[order] for each in self.words], weights)
 
     def runs_merged(self, *, counted: bool) -> _Tuples:
-        """One for equal tuples that follow each other."""
+        """Merges runs of equal adjacent tuples."""
         rows, first = self.row_count, self.firsts()
         if len(first) == rows:
             return self
@@ -185,7 +186,7 @@ class _Tuples:
 
 
 def _sums_of_runs(weights: NDArray[np.uint64], first: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """At most `MOST_WEIGHT` each. Summed in two halves, neither of which wraps."""
+    """Sums per run, saturating at `MOST_WEIGHT`. Two halves are summed, so that neither wraps."""
     half = np.uint64(32)
     low = np.add.reduceat(weights & _LOW, first)
     high = np.add.reduceat(weights >> half, first) + (low >> half)
@@ -195,7 +196,7 @@ def _sums_of_runs(weights: NDArray[np.uint64], first: NDArray[np.int64]) -> NDAr
 
 
 def _packed(columns: Sequence[NDArray[np.uint32]], bits: int) -> list[NDArray[np.uint64]]:
-    """As many nodes a word as it has room for, the first one most significant."""
+    """Packs as many nodes per word as fit, the first node most significant."""
     width = _WORD // bits
     words = []
     for first in range(0, len(columns), width):

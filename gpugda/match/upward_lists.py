@@ -1,7 +1,7 @@
-"""Lists of the neighbours above each node, on the host, for graphs that a GPU cannot hold.
+"""Lists of each node's higher-ranked neighbours, on the host, for graphs beyond a GPU's memory.
 
-They have half as many entries as the graph has in both directions. The GPU makes them window by
-window; they come back in segments.
+They have half as many entries as the graph has in both directions. The GPU makes the lists window
+by window, and later reads them in segments.
 """
 
 from __future__ import annotations
@@ -32,25 +32,26 @@ if TYPE_CHECKING:
 __all__ = ["UpwardGraph", "UpwardLists", "has_host_room", "host_ranks", "window_entries"]
 
 _BYTES_EACH = 22
-"""Of an entry while lists are made: two numbers, what is made of them, and a share of counts."""
+"""Device bytes per entry while lists are made: two sort keys, the result, a share of the counts."""
 _SHARE, _SHARE_OF_CHUNKS = 0.9, 0.1
-"""Of the free memory: for all, and for each of two chunks."""
+"""Shares of the free memory: for all arrays, and for each of two chunks."""
 _SHARE_OF_HOST = 0.25
-"""Of the host's memory, for lists of one type, where nothing else is asked for."""
+"""Default limit for the lists of one type: share of the host's memory."""
 _MOST_CHUNK, _LEAST_CHUNK = 1 << 24, 1 << 10
 _MOST_WINDOWS = 64
-"""Parts in which lists are made: for each one all entries go by."""
+"""Windows in which lists are made; all entries are read once per window."""
 _MOST_NODES = 1 << 30
-"""Two lists each, whose numbers have 32 bits."""
+"""Each node has two lists, whose numbers have 32 bits."""
 
 
 class UpwardLists(NamedTuple):
-    """Lists of one type between nodes that are numbered by rank, most relationships first.
+    """Lists of one type. Nodes are numbered by rank, the node with most relationships first.
 
     Args:
-        neighbours: ``uint32``, rising in each list; page-locked where that pays.
-        starts: ``uint32[2 * nodes + 1]``: list ``2 v`` holds the ends above ``v`` of relationships
-            that leave it, ``2 v + 1`` the starts above it of those that lead there.
+        neighbours: ``uint32``, ascending in each list; page-locked if that pays off.
+        starts: ``uint32[2 * nodes + 1]``: list ``2 v`` holds the higher-ranked ends of
+            relationships that leave node ``v``, list ``2 v + 1`` the higher-ranked starts of those
+            that reach it.
     """
 
     neighbours: NDArray[np.uint32]
@@ -58,27 +59,28 @@ class UpwardLists(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many there are."""
+        """The number of nodes."""
         return len(self.starts) // 2
 
 
 class UpwardGraph:
-    """The lists of one graph, by type, shared by its queries."""
+    """The upward lists of one graph, by type, shared by its queries."""
 
     def __init__(self) -> None:
         self._lists: dict[int, UpwardLists | None] = {}
-        # Page-locked memory goes with the graph: who is out of time leaves it to the next one.
+        # Page-locked memory lives as long as the graph: a query that runs out of time leaves it to
+        # the next one.
         self._begun: dict[int, NDArray[np.uint32]] = {}
         self._lock = threading.Lock()
 
     def has(self, type_id: int) -> bool:
-        """Are those of a type there?"""
+        """True if the lists of a type exist."""
         return self._lists.get(type_id) is not None
 
     def lists(self, run: Run, type_id: int) -> UpwardLists | None:
-        """Those of a type; None where there is no room to make them.
+        """The lists of a type; None if there is no room to make them.
 
-        The run holds the device. No relationship of the type leads from a node to itself.
+        The run holds the device. No relationship of the type is a self-loop.
         """
         with self._lock:
             if type_id not in self._lists:
@@ -102,19 +104,19 @@ def _made_if_room(
 
 
 def has_host_room(graph: DataGraph) -> bool:
-    """May lists of a graph be made on the host?"""
+    """True if the host has room for the lists of a graph."""
     asked = host_limit()
     most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
     return 4 * graph.relationship_count <= most and graph.node_count <= _MOST_NODES
 
 
 def window_entries(free: int) -> int:
-    """Of lists that are made together, with so many bytes of the device."""
+    """Number of entries per window, given the free bytes on the device."""
     return max(1, int(free * _SHARE) // _BYTES_EACH)
 
 
 class _Maker:
-    """Makes lists window by window: for each one the entries come once, in chunks."""
+    """Makes lists window by window. Each window reads all entries once, in chunks."""
 
     def __init__(self, run: Run, type_id: int) -> None:
         self._run, self._workspace = run, run.workspace
@@ -131,7 +133,7 @@ class _Maker:
         self._chunks = self._workspace.allocate(2 * self._chunk, np.uint32, "entries of a chunk")
 
     def _ranks(self, directory: Sequence[Any], type_id: int) -> DeviceArray:
-        """Of the nodes; made on the host where the device has no room to sort them."""
+        """Ranks of the nodes, computed on the host if the device has no room to sort them."""
         workspace, most = self._workspace, 2 * self._total
         try:
             with workspace.given_up(MemoryLimitError):
@@ -142,10 +144,10 @@ class _Maker:
         return found[1]
 
     def made(self, begun: dict[int, NDArray[np.uint32]]) -> UpwardLists | None:
-        """The lists; None where they would be made in too many parts.
+        """The lists; None if that would take too many windows.
 
         Args:
-            begun: Places for lists that were not made to the end, by type.
+            begun: Arrays for lists that an earlier query did not complete, by type.
 
         Raises:
             MemoryLimitError: There is no room.
@@ -164,7 +166,7 @@ class _Maker:
         return UpwardLists(begun.pop(kind), starts)
 
     def _place(self, count: int) -> NDArray[np.uint32]:
-        """On the host, page-locked if there is room."""
+        """An array on the host, page-locked if there is room."""
         found = self._run.graph.page_locked.empty(count, np.uint32)
         return np.empty(count, dtype=np.uint32) if found is None else found
 
@@ -181,7 +183,7 @@ class _Maker:
         return starts
 
     def _windows(self, starts: NDArray[np.uint32]) -> list[tuple[int, int]] | None:
-        """Which lists are made together, the first one and the one after the last."""
+        """The windows of lists, as pairs of the first list and the one after the last."""
         most = window_entries(self._workspace.available)
         bounds = [0]
         while bounds[-1] < len(starts) - 1:
@@ -195,7 +197,7 @@ class _Maker:
     def _write(
         self, starts: NDArray[np.uint32], first: int, last: int, target: NDArray[np.uint32]
     ) -> None:
-        """The lists from the first to before the last one."""
+        """Makes the lists ``first … last-1``."""
         workspace, bits = self._workspace, bits_for(self._nodes)
         begin, end = int(starts[first]), int(starts[last])
         if begin == end:
@@ -212,7 +214,7 @@ class _Maker:
         workspace.release(numbers, written, neighbours)
 
     def _entries(self) -> Iterator[EntryChunk]:
-        """The outgoing entries, one chunk on its way while kernels look at the one before."""
+        """Yields the outgoing entries; the next chunk is uploaded while kernels read this one."""
         uploads, events = self._workspace.uploads(), self._sent(0)
         for number, first in enumerate(range(0, self._total, self._chunk)):
             self._run.check_deadline()
@@ -233,7 +235,7 @@ class _Maker:
 
 
 def host_ranks(graph: DataGraph, type_id: int) -> NDArray[np.uint32]:
-    """``uint32[n]``: places of nodes by relationships of a type, most first, then by index."""
+    """``uint32[n]``: ranks of nodes by their relationships of a type, most first, then by index."""
     degrees = graph.outgoing.degrees([type_id]).astype(np.int64)
     degrees += graph.incoming.degrees([type_id])
     ranks = np.empty(graph.node_count, dtype=np.uint32)

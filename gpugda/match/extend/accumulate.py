@@ -1,4 +1,4 @@
-"""Steps that go row by row, with a sparse accumulator that neighbouring rows share."""
+"""Steps that process rows one by one, with a sparse accumulator shared by adjacent rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["SparseAccumulator"]
 
 _SHARE_FOR_SCRATCH = 0.25
 _SHARE_BESIDE_PARTS = 0.5
-"""Where there is little: pair by pair, long lists are searched for each neighbour."""
+"""Used with a segmented graph: pair by pair, each neighbour would need a search in a long list."""
 _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
 
@@ -31,8 +31,8 @@ class SparseAccumulator:
     """Counts and appends row by row on a CPU.
 
     Args:
-        setup: Of the join.
-        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
+        setup: The join.
+        counters: ``uint32[2]``: rows appended, and tasks taken.
     """
 
     def __init__(self, setup: JoinSetup, counters: DeviceArray) -> None:
@@ -47,7 +47,7 @@ class SparseAccumulator:
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
     def intersects(self, number: int) -> bool:
-        """Is it a step that can go row by row, and is there place for its accumulator?"""
+        """True if a step can go row by row and its accumulator fits in memory."""
         step = self._steps[number]
         if not step.by_rows or len(step.tests) > MOST_EXCLUDED:
             return False
@@ -57,18 +57,18 @@ class SparseAccumulator:
         return number in self._scratch or needed < self._free() * share
 
     def prepare(self, number: int) -> None:
-        """Takes a step's place, if there is one, before its rows take all."""
+        """Allocates a step's accumulator, if it fits, before the rows use the memory."""
         if self.intersects(number):
             self._scratch_of(number)
 
     def count(self, number: int, table: Table, totals: DeviceArray) -> int:
-        """The number of new rows, none of which is made."""
+        """The number of new rows, without making them."""
         self._run.workspace.fill(totals, 0)
         self._work(number, table, (0, table.row_count), None, totals)
         return int(self._run.workspace.download(totals).sum(dtype=np.uint64))
 
     def most_rows(self, number: int, table: Table) -> int:
-        """As many new rows, at most, come of a table."""
+        """Upper bound of the new rows for a table."""
         step = self._steps[number]
         return table.row_count * step.most_rows * shortest(step.device_links, self._graph)
 
@@ -80,11 +80,10 @@ class SparseAccumulator:
         extended: Table,
         totals: DeviceArray,
     ) -> int:
-        """Appends the new rows of some rows; there must be place for the shortest lists.
+        """Appends the new rows of a range of rows; there must be room for the shortest lists.
 
-        Where the step only counts, these rows themselves: there must be place for all.
-
-        Returns how many rows there are now.
+        A step that only counts appends the rows of the range themselves; there must be room for
+        all. Returns the number of rows so far.
         """
         return self._work(number, table, rows, extended, totals)
 
@@ -111,7 +110,7 @@ class SparseAccumulator:
             self._run.check_deadline()
 
     def _free(self) -> int:
-        """Bytes that no step needs to go on."""
+        """Bytes that no step needs in order to continue."""
         return self._run.workspace.available - self._least
 
     def _scratch_of(self, number: int) -> tuple[DeviceArray, int]:
@@ -124,30 +123,30 @@ class SparseAccumulator:
         return self._scratch[number]
 
     def _levels(self, number: int) -> int:
-        """Of all items together."""
+        """Levels of all work items together."""
         return max(1, len(self._steps[number].links) - 1) * self._kernels.item_count
 
     def _words(self, number: int) -> int:
-        """Of a level: a byte per node, and the list of what is set; or what is known of each."""
+        """Words per level: a byte per node and the list of set ones, or a count per node."""
         if len(self._steps[number].links) == 1:
             return self._graph.node_count if self._keeps_counts(number) else 0
         first = longest(self._steps[number].device_links[0], self._graph)
         return 8 * self._run.graph.words + min(first, self._graph.node_count)
 
     def _keeps_counts(self, number: int) -> bool:
-        """Of a step with one link, are counts more than lengths of lists, and is there place?"""
+        """True if a step with one link has to keep counts per neighbour, and they fit."""
         step = self._steps[number]
         is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.COUNT
         is_masked = any(link.mask_slot is not None for link in step.device_links)
         if not is_counted or not (is_masked or step.candidate_row is not None):
             return False
-        if not self._run.placement.is_whole:  # it would be kept of neighbours in this part only
+        if not self._run.placement.is_whole:  # counts would cover this segment's neighbours only
             return False
         needed = 4 * self._graph.node_count * self._kernels.item_count
         return needed < self._free() * _SHARE_FOR_SCRATCH
 
     def _row_work(self, number: int) -> int:
-        """Neighbours at which a row makes an item look, at most; a search counts for several."""
+        """Upper bound of a row's work in neighbours; a search counts as several."""
         links = self._steps[number].device_links
         is_searched = len(links) > 1 or links[0].flags & LinkFlags.NEEDS_RELATIONSHIP
         searched = shortest(links, self._graph) * _SEARCH_WORK if is_searched else 0

@@ -1,4 +1,4 @@
-"""From what is done first to a count plan, or to what was joined already."""
+"""Chooses a count plan, or returns the result if a first attempt completed the join."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ __all__ = ["Attempts", "plan_key"]
 
 
 def plan_key(goal: Goal, thresholds: CountThresholds) -> object:
-    """What its count plan hangs on beside the query."""
+    """What the count plan depends on apart from the query."""
     return goal.nodes, goal.in_parts, thresholds.separators
 
 
 Done: TypeAlias = "Joined | Embeddings"
-"""A join that has counted, or all groups."""
+"""The result of an attempt: a join that has counted, or all groups."""
 
 
 class Attempts:
-    """Of one query in one run.
+    """The attempts of one query in one run.
 
     Args:
-        joins: Of the query.
-        goal: What is made of rows.
-        thresholds: When what pays.
+        joins: The query's joins.
+        goal: What is made of the rows.
+        thresholds: Thresholds of the count plans.
     """
 
     def __init__(self, joins: Joins, goal: Goal, thresholds: CountThresholds) -> None:
@@ -56,7 +56,7 @@ class Attempts:
         self._thresholds = thresholds
 
     def decide(self) -> tuple[CountPlan, Done | None]:
-        """The plan that counts the query, and what came of it if that is known already."""
+        """The plan that counts the query, and its result if an attempt already computed it."""
         thresholds = self._thresholds
         plan, done = self._known_or_found(thresholds, first=True)
         if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
@@ -104,7 +104,7 @@ class Attempts:
         return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, adds_up, rows)
 
     def _searches_again(self, before: float | None) -> bool:
-        """Was it joined now, which took so long that a plan may pay when it comes again?"""
+        """True if the first join took so long that a plan search may pay off for the next run."""
         took = self._joins.query.took
         return before is None and took is not None and took > self._thresholds.worth_searching_again
 
@@ -120,7 +120,8 @@ class Attempts:
                     thresholds,
                     run.check_deadline,
                     query.order,
-                    # What comes of parts is not known here: another plan shall be comparable.
+                    # Nothing is known here of what parts produce: the cost of another plan must be
+                    # comparable.
                     in_parts=self._goal.in_parts and not query.made.said,
                 )
             if isinstance(plan, Search):
@@ -135,11 +136,11 @@ class Attempts:
         return plan, None
 
     def _tried(self, attempt: Attempt) -> Done | None:
-        """What comes of joining everything within the budget."""
+        """The result of joining everything within the attempt's budget, or None."""
         assert isinstance(attempt.quick, Join)
         grouped, seconds = self._goal.grouped, attempt.seconds
         whole = self._joins.run.report
-        # A report of its own: nothing is said, and no progress shown, of what may be given up.
+        # A separate report: an attempt that may be abandoned reports no steps and no progress.
         report = StrategyReport(whole.timings, candidates=whole.candidates, explored=whole.explored)
         report.corrections = whole.corrections
         run = replace(self._joins.run, report=report)
@@ -147,7 +148,7 @@ class Attempts:
             if seconds is None:
                 return self._counted(run, at_once=True)
             return run.tried(seconds, partial(self._counted, at_once=False))
-        assert seconds is not None  # groups are never made at once
+        assert seconds is not None  # groups always have a time budget
         found = run.tried(seconds, self._groups)
         if found is not None:
             whole.steps.add_later(lambda: report.steps)
@@ -155,7 +156,7 @@ class Attempts:
 
     def _counted(self, run: Run, *, at_once: bool) -> Joined | None:
         if at_once and not run.placement.is_whole:
-            return None  # parts of the graph are waited for
+            return None  # segments would have to be waited for
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
         if not at_once:
             check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)

@@ -1,4 +1,4 @@
-"""Candidates and steps of queries that may come again, kept on the device between runs."""
+"""Candidates and steps of recent queries, kept on the device between runs."""
 
 from __future__ import annotations
 
@@ -39,27 +39,29 @@ __all__ = ["Decided", "KeptQueries", "KeptQuery"]
 
 @dataclass(slots=True, eq=False)
 class KeptQuery:
-    """What was found out about a query with these masks.
+    """What is known about a query with these masks.
 
-    Its arrays are freed when nobody holds them: a run goes on with what others drop.
+    Its arrays are freed when their last holder releases them: a run can continue with what others
+    drop.
 
     Args:
         bound: The query.
-        masks: What predicates left.
-        candidates: None where a query node has none.
-        took: Seconds that joining everything took, where no plan was looked for.
-        made: Rows that runs made, and whether they ask for another plan.
-        thresholds: Of the device.
-        plans: Count plans, by what is counted and what may be done for it.
-        forms: Compiled steps of queries of its shape, by all else that they hang on.
-        steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
-            which merged lists there were.
-        reduced: What its joins use of a data graph that does not fit, where that may stay.
-        streamed: How often its joins took the graph in segments.
+        masks: The nodes and relationships that pass the predicates.
+        candidates: None if a query node has none.
+        took: Seconds that joining everything took, if no plan was searched.
+        made: Row counts of runs, and whether they suggest another plan.
+        thresholds: Thresholds of the device.
+        plans: Count plans, by what is counted and which methods are allowed.
+        forms: Compiled steps of queries with this shape, by everything else they depend on.
+        steps: Uploaded steps, by the columns needed, the leaves not joined, whether rows are only
+            counted, and the version of the merged lists.
+        reduced: The entries that its joins use of a graph beyond the memory limit, if they are
+            kept.
+        streamed: Number of its joins that read the graph in segments.
         nbytes: Bytes on the device when they were last counted, see `count_bytes`.
-        earlier: What was decided for it on an earlier state of the graph, see `EarlierPlans`.
-        known_leaves: See `leaves`; None while they are not known.
-        on_host: Its candidates, for a later state; None where nobody will ask for them.
+        earlier: Decisions for it on an earlier snapshot, see `EarlierPlans`.
+        known_leaves: See `leaves`; None while unknown.
+        on_host: Its candidates, for a later snapshot; None if no later snapshot will use them.
     """
 
     bound: BoundQuery
@@ -81,7 +83,7 @@ class KeptQuery:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """The key of its steps: queries that only have other names, or values, have the same."""
+        """The key of its steps: queries that differ only in names or values have the same key."""
         bound, masks = self.bound, self.masks
         return (
             tuple([each.labels for each in bound.nodes]),
@@ -99,7 +101,7 @@ class KeptQuery:
         )
 
     def order(self, left_out: frozenset[int]) -> list[int]:
-        """Of joining all query nodes but these; it must have candidates."""
+        """The order for joining all query nodes except ``left_out``; it must have candidates."""
         if left_out not in self._orders:
             comparisons = self.masks.comparisons
             self._orders[left_out] = node_order(self.bound, self._rates, left_out, comparisons)
@@ -119,14 +121,14 @@ class KeptQuery:
         rows: Sequence[int],
         work: int,
     ) -> None:
-        """Goes on with another plan where a run made far more rows than it expected.
+        """Switches to another plan if a run made far more rows than estimated.
 
         Args:
             goal: What is counted, as in ``plans``.
-            plan: How that was done.
-            order: Of the query nodes that were joined.
-            rows: After each of them.
-            work: Rows of all that was done.
+            plan: The plan that ran.
+            order: The query nodes in the order in which they were joined.
+            rows: Number of rows after each of them.
+            work: Number of rows of the whole run.
         """
         cost, comparisons = JoinCost(self.bound, order, self._rates), self.masks.comparisons
         ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
@@ -139,37 +141,37 @@ class KeptQuery:
         self._go_on_with(before)
 
     def go_back(self) -> None:
-        """Gives up the plan that is tried."""
+        """Abandons the plan on trial."""
         self._go_on_with(self.made.give_up())
 
     def _go_on_with(self, found: Found | None) -> None:
-        """Other runs may be at it: they go on with what they have."""
+        """Replaces the plan. Concurrent runs continue with the objects they have."""
         if found is not None:
             self.plans, self._orders, self.steps = found
 
     def leaves(self, graph: DataGraph) -> frozenset[int]:
-        """Its query nodes that degrees eliminate where rows are only counted."""
+        """Its query nodes that degree messages eliminate if rows are only counted."""
         if self.known_leaves is None:
             found = find_degrees(self.bound, graph, self.masks)
             self.known_leaves = frozenset() if found is None else found.plan.leaves
         return self.known_leaves
 
     def arrays(self) -> Iterator[DeviceArray]:
-        """What it holds on the device."""
+        """The device arrays that it holds."""
         if self.candidates is not None:
             yield from self.candidates.device_arrays()
-        # A copy: others may add steps while somebody counts.
+        # A copy, because another thread may add steps meanwhile.
         for _, words in tuple(self.steps.values()):
             yield from words.uploaded()
         if self.reduced is not None:
             yield from self.reduced.arrays
 
     def count_bytes(self) -> None:
-        """Called when candidates were found, and at the end of each run: it may have added some."""
+        """Counts its bytes; called when candidates were found and at the end of each run."""
         self.nbytes = sum([array.nbytes for array in self.arrays()])
 
     def is_of(self, masks: Masks) -> bool:
-        """Do the query's predicates leave the same?"""
+        """True if the query's masks are equal to these."""
         return (
             _are_same(self.masks.nodes, masks.nodes)
             and _are_same(self.masks.relationships, masks.relationships)
@@ -179,7 +181,7 @@ class KeptQuery:
 
 
 class Found(NamedTuple):
-    """What was found for a query: see `KeptQuery`."""
+    """Plans, orders and steps of a query, see `KeptQuery`."""
 
     plans: dict[object, CountPlan]
     orders: dict[frozenset[int], list[int]]
@@ -188,15 +190,15 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decided:
-    """What an earlier state of the graph leaves of a query; it holds nothing of that state.
+    """Decisions about a query that outlive a snapshot; they hold no arrays of it.
 
     Args:
-        plans: As of `KeptQuery`.
-        took: Likewise.
-        leaves: Likewise.
-        made: Judged, or without anything to judge.
-        candidates: Of that state, on the host; None where they are not there.
-        counts: Candidates by query node when the plans were found.
+        plans: As in `KeptQuery`.
+        took: As in `KeptQuery`.
+        leaves: As in `KeptQuery`.
+        made: Its judgement is complete, or there is nothing to judge.
+        candidates: Those of that snapshot, on the host; None if not kept.
+        counts: Number of candidates per query node when the plans were chosen.
     """
 
     plans: Mapping[object, CountPlan]
@@ -208,20 +210,20 @@ class Decided:
 
 
 class KeptQueries:
-    """The queries that came last, from whichever thread; so many at most."""
+    """The most recent queries of all threads, at most ``most_queries``."""
 
     def __init__(self, most_queries: int) -> None:
         self._most_queries = most_queries
         self._queries: dict[int, KeptQuery] = {}
-        """By identity, the next to be dropped first."""
+        """By identity, the next one to be evicted first."""
         self._by_bound: dict[int, list[KeptQuery]] = {}
-        """By the identity of what they ask: with other parameters it has other masks."""
+        """By the identity of the bound query: other parameters give other masks."""
         self._lock = threading.Lock()
         self.nbytes = 0
         """Bytes on the device."""
 
     def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
-        """What is known of a query; it then is the last to be dropped."""
+        """The kept query, or None; marks it as most recently used."""
         with self._lock:
             for each in self._by_bound.get(id(bound), ()):
                 if each.is_of(masks):
@@ -230,12 +232,12 @@ class KeptQueries:
         return None
 
     def all(self) -> list[KeptQuery]:
-        """All of them, the last one last."""
+        """All queries, the most recent last."""
         with self._lock:
             return list(self._queries.values())
 
     def add(self, query: KeptQuery, most_bytes: int) -> None:
-        """Keeps a query, and drops old ones until all together take at most so much."""
+        """Keeps a query, and evicts old ones until all together take at most ``most_bytes``."""
         with self._lock:
             self._queries[id(query)] = query
             self._by_bound.setdefault(id(query.bound), []).append(query)
@@ -246,7 +248,7 @@ class KeptQueries:
                 self._drop(next(iter(self._queries.values())))
 
     def recount(self, query: KeptQuery) -> None:
-        """At the end of a run, which may have added arrays to a query; it need not be kept."""
+        """Counts a query's bytes at the end of a run; it need not be kept any more."""
         with self._lock:
             before = query.nbytes
             query.count_bytes()
@@ -254,7 +256,7 @@ class KeptQueries:
                 self.nbytes += query.nbytes - before
 
     def drop(self, but: KeptQuery | None = None) -> int:
-        """Drops all, perhaps but one; the bytes that this gives."""
+        """Evicts all queries, except ``but``. Returns the number of bytes freed."""
         with self._lock:
             before = self.nbytes
             for each in list(self._queries.values()):
@@ -278,7 +280,7 @@ def _is_same_array(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
 def _are_same(
     left: Mapping[int, NDArray[np.uint32]], right: Mapping[int, NDArray[np.uint32]]
 ) -> bool:
-    # The order counts: slots of masks are given by it.
+    # The order matters: it determines the slots of the masks.
     return list(left) == list(right) and all(
         np.array_equal(mask, right[position]) for position, mask in left.items()
     )

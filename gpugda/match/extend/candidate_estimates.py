@@ -1,4 +1,4 @@
-"""What looking at neighbours would cost, and whether the join is worth that."""
+"""Decides whether exploring neighbours of candidates is worth its cost."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["leaves_nothing", "pays_exploring", "with_counts"]
 
 _FEW = 0.25
-"""Share of all nodes or relationships. Neighbours of more are most nodes anyway."""
+"""Share of all nodes or relationships. The neighbours of more are most nodes anyway."""
 _PAIRS_PER_LOOK = 2
 
 
 def leaves_nothing(masks: Masks) -> bool:
-    """Does a predicate hold for no node, or for no relationship, at all?"""
+    """True if a predicate holds for no node, or for no relationship, at all."""
     return any(
         not np.any(mask) for each in (masks.nodes, masks.relationships) for mask in each.values()
     )
 
 
 def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery:
-    """The query with cardinalities that know how many nodes and relationships predicates leave."""
+    """The query with cardinalities corrected by the counts that the predicates select."""
     if not masks.nodes and not masks.relationships:
         return bound
     nodes = tuple(_counted_node(each, masks, graph) for each in bound.nodes)
@@ -56,16 +56,16 @@ def pays_exploring(
     leaves: Callable[[], Collection[int]],
     limits: FilterLimits,
 ) -> bool:
-    """Shall candidates be taken away that lack a fitting neighbour?
+    """True if candidates without a matching neighbour should be removed.
 
-    Where something is selective and there is little to look at this is cheap, and estimates of the
-    join may be far too low. Else the join must be expected to take longer.
+    If something is selective and there is little to read, exploration is cheap, while estimates of
+    the join may be far too low. Otherwise the join must be expected to cost more.
 
     Args:
-        exploration: Of the query, `with_counts`.
-        graph: What it is asked of.
-        leaves: Query nodes that are multiplied, not joined; asked for where it hangs on them.
-        limits: What is cheap.
+        exploration: The exploration of the query `with_counts`.
+        graph: The data graph.
+        leaves: Returns the query nodes that are multiplied, not joined; called only if needed.
+        limits: Limits of what is cheap.
     """
     if limits.explores is not None:
         return limits.explores

@@ -1,4 +1,4 @@
-"""Counts, and counts by group, that are made of those of parts."""
+"""Combines the counts of parts, in total or by group."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["CountsInParts"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountsInParts:
-    """Adds up, and multiplies.
+    """Adds and multiplies the counts of parts.
 
     Args:
         count: Counts a part's embeddings.
-        groups: Counts them by some of its query nodes.
-        check: Called often: it raises when it is time to give up.
+        groups: Counts a part's embeddings by some of its query nodes.
+        check: Called often; raises when it is time to give up.
     """
 
     count_part: Callable[[Part], int]
@@ -39,8 +39,8 @@ class CountsInParts:
     def count(self, plan: Product | Sum) -> int | None:
         """The number of embeddings.
 
-        None where this cannot be said: a term has 2**63 or more, of which its tables do not
-        know how many, though all terms together may have fewer.
+        Returns None if it is unknown: a term whose tables saturated at 2**63 has an unknown count,
+        even if all terms together are fewer.
         """
         if isinstance(plan, Product):
             return math.prod(map(self.count_part, plan.factors))
@@ -53,9 +53,9 @@ class CountsInParts:
         return total
 
     def groups(self, plan: Product | Sum, nodes: Nodes) -> Embeddings | None:
-        """Each tuple that some query nodes take once, with how often it comes.
+        """Each tuple of data nodes of some query nodes once, with its multiplicity.
 
-        None where this cannot be said, for a part has one too often.
+        Returns None if it is unknown, because a multiplicity of a part saturated.
         """
         if isinstance(plan, Product):
             # All nodes are in the same factor.
@@ -69,7 +69,7 @@ class CountsInParts:
         return None if _has_too_many(more) or _has_too_many(less) else difference(nodes, more, less)
 
     def _found(self, part: Part, nodes: Nodes) -> Embeddings:
-        """With the positions that the whole query's nodes have."""
+        """The groups of a part, with the positions of the whole query's nodes."""
         wanted = Groups(tuple(sorted(set(part.grouped))), counted=True, streamed=False)
         tuples = self._no_tuples(nodes)
         for chunk in self.groups_of_part(part, wanted):

@@ -1,4 +1,4 @@
-"""Which columns each step of the strategy ``extend`` reads, tests, keeps and adds."""
+"""Computes the columns that each step of the strategy ``extend`` reads, tests, keeps and adds."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ __all__ = ["StepCompiler"]
 
 
 class StepCompiler:
-    """Of a query's steps.
+    """Compiles a query's steps.
 
     Args:
         bound: The query.
-        graph: Decides which tests and relationships need no look.
-        masks: What predicates leave.
-        wanted: What the last table must hold.
-        rows: Row of each query node in the matrix of candidates.
-        merged: Kinds of merged lists that there are.
-        by_rows: Is it for a CPU, whose items go row by row where steps allow it?
-        most_links: Links that one step follows.
+        graph: Determines which tests and relationships can be omitted.
+        masks: The nodes and relationships that pass the predicates.
+        wanted: Columns of the last table.
+        rows: Row of each query node in the candidate matrix.
+        merged: Kinds of merged lists that exist.
+        by_rows: True for a CPU, whose work items process rows one by one if a step allows it.
+        most_links: Maximum number of links that one step follows.
     """
 
     def __init__(
@@ -86,12 +86,13 @@ class StepCompiler:
         """The steps with their columns.
 
         Args:
-            order: Query nodes.
-            counting: Only the number of rows is asked for.
-            counted: Query nodes that are not in the order, counted per row.
-            explored: Has each candidate what its query relationships ask for?
-            fewest: The query node from which a cycle is counted, as it has the fewest candidates;
-                None: the query is none, or rows are made.
+            order: Query nodes in join order.
+            counting: True if only the number of rows is needed.
+            counted: Query nodes that are not in the order, and are counted per row.
+            explored: True if each candidate has the neighbours that its query relationships
+                require.
+            fewest: The query node with the fewest candidates, from which a cycle is counted; None
+                if the query is no cycle or rows are made.
         """
         drafts = make_drafts(
             self._bound,
@@ -126,7 +127,7 @@ class StepCompiler:
         return tuple(steps)
 
     def _form_of(self, draft: Draft) -> StepForm:
-        """How it can be done; pair by pair, without tests that follow from others."""
+        """The form of a step; if it goes pair by pair, redundant tests are dropped."""
         form = self._forms.of(draft)
         if form.searched_only or form.by_rows or not any(map(_is_redundant, draft.tests)):
             return form
@@ -134,7 +135,7 @@ class StepCompiler:
         return self._forms.of(draft)
 
     def _loops_seen(self) -> frozenset[int]:
-        """Loops that say no more than that the node is a candidate."""
+        """Self-loops that hold for every candidate of their node."""
         return frozenset(
             each.position
             for each in self._bound.relationships
@@ -147,7 +148,7 @@ class StepCompiler:
     def _last_reads(
         self, drafts: Sequence[Draft], ends: Sequence[Sequence[Variable]]
     ) -> dict[Variable, int]:
-        """The last step whose tests or links read a variable; one more where it is wanted."""
+        """The last step whose tests or links read a variable; one more if the result needs it."""
         last_reads: dict[Variable, int] = {}
         for number, draft in enumerate(drafts):
             last_reads.update(dict.fromkeys(ends[number], number))
@@ -162,13 +163,13 @@ class StepCompiler:
         return last_reads
 
     def _sort_links(self, draft: Draft, place: Mapping[int, int]) -> None:
-        """In the order in which their nodes are bound: the last changes fastest."""
+        """Sorts links in the order in which their nodes are bound: the last one changes fastest."""
         if len(draft.links) > 1:
             links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
             draft.links = tuple(links)
 
     def _ends(self, draft: Draft, form: StepForm) -> list[Variable]:
-        """Both ends of each old relationship that a test of a step row by row compares."""
+        """Both ends of each old relationship that a test of a row-by-row step compares."""
         if not form.by_rows:
             return []
         old = [
@@ -235,7 +236,7 @@ class StepCompiler:
         )
 
     def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:
-        """Of each variable that tests and links may name, the column; added ones follow the old."""
+        """The column of each variable that tests and links may name; added ones follow the old."""
         place = dict(zip(old, range(len(old)), strict=True))
         if draft.kind in WITH_NODE:
             place[node_variable(draft.position)] = len(old)
@@ -247,9 +248,9 @@ class StepCompiler:
     def _columns_of(
         self, draft: Draft, place: Mapping[Variable, int], width: int
     ) -> tuple[tuple[Test | KeyTest, ...], int]:
-        """The tests, and how many of them, the first ones, know no relationship of the step.
+        """The tests, and the number of leading ones that need no relationship of the step.
 
-        ``width``: Number of old columns.
+        ``width``: number of old columns.
         """
         before: list[Test | KeyTest] = []
         after: list[Test | KeyTest] = []
@@ -281,5 +282,5 @@ class StepCompiler:
 
 
 def _is_redundant(test: VariableTest | Comparison) -> bool:
-    """Such a test only cuts lists that are intersected row by row."""
+    """True if the test follows from others, and only narrows lists intersected row by row."""
     return isinstance(test, Comparison) and test.is_redundant

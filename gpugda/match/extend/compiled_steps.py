@@ -1,4 +1,4 @@
-"""Steps of joins, compiled once for all queries of one shape and order, whatever their names."""
+"""Steps of joins, compiled once for all queries of the same shape and order."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["CompiledSteps"]
 
 _MOST_SHAPES = 256
 _MOST_FORMS = 256
-"""Of one shape, or of all cycles."""
+"""Maximum number of forms per shape, and for all cycles."""
 
 
 class CompiledSteps:
-    """Of the queries of one graph.
+    """The compiled steps of one graph's queries.
 
     Args:
-        graph: Decides which tests need no look.
-        by_rows: Are they for a CPU, whose items go row by row where steps allow it?
-        shapes: See `kept_forms`, of an earlier state that `keeps_facts`.
+        graph: Determines which tests can be omitted.
+        by_rows: True for a CPU, whose work items process rows one by one if a step allows it.
+        shapes: See `kept_forms`, from an earlier snapshot for which `keeps_facts` holds.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class CompiledSteps:
         self._graph = graph
         self._by_rows = by_rows
         self._shapes: dict[object, Forms] = {} if shapes is None else shapes
-        self._cycles: Forms = {}  # whether their sums fit depends on how many relationships are
+        self._cycles: Forms = {}  # whether their sums fit depends on the number of relationships
 
     def kept_forms(self) -> dict[object, Forms]:
-        """What the steps of a later state begin with.
+        """The steps that a later snapshot starts with, as copies.
 
-        Copies: queries of this state go on meanwhile, and what they still take for certain was not
-        compared with the later one, nor what is certain there with this one.
+        Queries of this snapshot continue meanwhile. The facts that each snapshot takes for certain
+        were not compared with the other's, so neither may use the other's later steps.
         """
         return {shape: dict(forms) for shape, forms in tuple(self._shapes.items())}
 
@@ -64,29 +64,30 @@ class CompiledSteps:
         counting: bool,
         most_links: int,
     ) -> tuple[ExtendStep, ...]:
-        """Of a query, or of the core of a plan, whose rows are made.
+        """The steps of a query, or of the core of a plan whose rows are made.
 
         Args:
             query: Knows its orders.
-            plan: What is eliminated of it; None where it is joined as a whole.
+            plan: The plan that eliminates nodes; None if everything is joined.
             masks: Those of the core.
-            wanted: What the last table must hold.
-            candidates: Of the query nodes.
-            merged: Kinds of merged lists that there are.
-            counting: Only the number of rows is asked for.
-            most_links: Links that one step follows.
+            wanted: The columns of the last table.
+            candidates: Candidates of the query nodes.
+            merged: Kinds of merged lists that exist.
+            counting: True if only the number of rows is needed.
+            most_links: Maximum number of links that one step follows.
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
         order = query.order(frozenset() if plan is None else plan.not_bound)
         core = bound if plan is None else plan.core
-        # Which row of the matrix is whose depends on how many nodes the predicates leave.
+        # The rows of the matrix depend on which query nodes the predicates restrict.
         rows = tuple(candidates.rows.items())
         # A plan may leave tests and comparisons to its messages.
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         counting = counting and plan is None
-        # It is part of the key, and so of what has to be compiled: only where it can matter.
+        # It is part of the key, and would cause further compilations, so it is set only if it
+        # matters.
         of_cycle = counting and self._by_rows and may_be_cycle(bound.relationships)
         fewest = min(order, key=candidates.count) if of_cycle else None
         forms = self._forms(query) if fewest is None else self._cycles

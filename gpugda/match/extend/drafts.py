@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
 
 MOST_ROWS_OF_PAIR = 64
-"""More parallel relationships than these are bound by steps of their own."""
+"""More parallel relationships than these are bound by separate steps."""
 
 
 class ExtendKind(StrEnum):
-    """What a step does to partial embeddings."""
+    """The operation of a step on partial embeddings."""
 
     NODES = "nodes"
     """Multiply with all candidates of a query node."""
     EXTEND = "extend"
-    """Add a query node along all query relationships to nodes that are there."""
+    """Add a query node along all query relationships to nodes that are bound."""
     CLOSE = "close"
-    """Add a query relationship between nodes that are there."""
+    """Add a query relationship between bound nodes."""
     COUNT = "count"
-    """Count what fits to a query node instead of adding it; rows to which nothing fits go."""
+    """Count the matches of a query node instead of adding it; drop rows without a match."""
     PRUNE = "prune"
     """Only test rows."""
 
@@ -48,13 +48,13 @@ class Draft:
     """One step.
 
     Args:
-        kind: What it does.
+        kind: The operation.
         position: Query node, or for CLOSE the query relationship.
-        links: Query relationships that are followed.
-        bound: Those of them that are bound by it; others are only known to be there.
-        multiplies: Those of which nobody wants to know more than how many there are.
-        most_rows: So many rows come of one pair at most.
-        tests: What can be tested now.
+        links: Query relationships that the step follows.
+        bound: Those of them that it binds; of the others only the existence is known.
+        multiplies: Those of which only the number matters.
+        most_rows: Maximum number of rows that one pair gives.
+        tests: The tests that can be evaluated at this step.
     """
 
     kind: ExtendKind
@@ -66,7 +66,7 @@ class Draft:
     tests: list[VariableTest | Comparison] = field(default_factory=list)
 
     def added(self) -> list[Variable]:
-        """Node first, then the relationships that are bound."""
+        """The variables it adds: the node first, then the relationships that it binds."""
         bound = [relationship_variable(each) for each in self.links if each in self.bound]
         if self.kind in _WITHOUT_NODE:
             return bound
@@ -86,20 +86,21 @@ def make_drafts(
     loops_seen: Set[int],
     most_links: int,
 ) -> list[Draft]:
-    """The steps.
+    """The steps of a query.
 
     Args:
         bound: The query.
-        graph: Says how many parallel relationships there are.
-        order: Query nodes.
-        tests: What rows must pass.
-        known: Query relationships that somebody looks at.
-        comparisons: What rows must pass, too.
-        counting: Only the number of rows is asked for.
-        counted: Query nodes, not in the order, that are counted as soon as all is there that
-            they depend on.
-        loops_seen: Loops of which each candidate has exactly one, that nobody looks at.
-        most_links: Links that one step follows.
+        graph: Determines how many parallel relationships there are.
+        order: Query nodes in join order.
+        tests: Tests that rows must pass.
+        known: Query relationships whose identity is needed.
+        comparisons: Comparisons that rows must also pass.
+        counting: True if only the number of rows is needed.
+        counted: Query nodes, not in the order, that are counted as soon as everything that they
+            depend on is bound.
+        loops_seen: Self-loops that each candidate has exactly once, and whose identity is not
+            needed.
+        most_links: Maximum number of links that one step follows.
     """
     waiting = _CountedNodes(bound, tests, counted)
     drafts = _Drafts(bound, graph, loops_seen, most_links).of(order, waiting)
@@ -114,7 +115,7 @@ class _Drafts:
     ) -> None:
         self._most_links = most_links
         self._parallel = all_most_parallel(bound.relationships, graph)
-        # Of each node its relationships, and what is at their other ends.
+        # For each node: its relationships, and the nodes at their other ends.
         self._at: list[list[tuple[int, int]]] = [[] for _ in bound.nodes]
         self._loops: list[list[int]] = [[] for _ in bound.nodes]
         for each in bound.relationships:
@@ -156,7 +157,7 @@ class _Drafts:
         return drafts
 
     def _bound_at_once(self, links: Sequence[int]) -> tuple[frozenset[int], int]:
-        """The relationships that one step binds: so many rows may come of one pair at most."""
+        """The relationships that one step binds, and the maximum number of rows of one pair."""
         bound: list[int] = []
         rows = 1
         for each in links:
@@ -167,7 +168,7 @@ class _Drafts:
         return frozenset(bound), rows
 
     def _links(self, node: int, reached: Mapping[int, int]) -> list[int]:
-        """To nodes that are there; first those that one search finds, as their nodes were bound."""
+        """Links to bound nodes, single relationships first, then in the order of binding."""
         links = [
             (self._parallel[each], reached[other], each)
             for each, other in self._at[node]
@@ -177,7 +178,7 @@ class _Drafts:
 
 
 class _CountedNodes:
-    """Query nodes that are counted per row, and the nodes that must be there before."""
+    """Query nodes that are counted per row, and the nodes that must be bound before."""
 
     def __init__(
         self, bound: BoundQuery, tests: Sequence[VariableTest], counted: Collection[int]
@@ -202,7 +203,7 @@ class _CountedNodes:
 
 
 def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
-    """The last steps only multiply where nobody looks at the relationships they add."""
+    """Replaces closing steps by multiplicities if nobody needs the relationships."""
     last = len(drafts)
     while drafts[last - 1].kind is ExtendKind.CLOSE:
         last -= 1
@@ -218,7 +219,7 @@ def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
 def _with_tests(
     drafts: list[Draft], tests: Sequence[VariableTest], comparisons: Sequence[Comparison]
 ) -> list[Draft]:
-    """Each test goes where the last of its variables is bound."""
+    """Attaches each test to the step that binds the last of its variables."""
     bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added()}
     tests_of: list[list[VariableTest | Comparison]] = [[] for _ in drafts]
     for test in tests:

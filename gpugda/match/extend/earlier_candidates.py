@@ -1,11 +1,11 @@
-"""Candidates of an earlier state of the graph, changed where the graph changed.
+"""Updates the candidates of an earlier snapshot where the graph changed.
 
-Looking for all candidates takes as long as there are nodes. What is found here may hold nodes that
-looking for them would leave out, as their neighbours no longer fit: the join finds that out. It
-holds no node without the labels, the degrees and what else is asked of the node alone, and it lacks
-none that is in a row. For a node that was left out, and is as it was, had no fitting neighbour
-among the candidates. It can be in a row only if such a neighbour has come in, and the neighbours of
-all that come in are looked at.
+Finding all candidates takes time proportional to the number of nodes. The updated sets may hold
+nodes that a full search would remove because their neighbours no longer match: the join removes
+their rows. They hold no node that lacks the labels, the degrees or the properties that its query
+node requires, and they contain every node of a row. The reason: an unchanged node that was removed
+had no matching neighbour among the candidates. It can be in a row only if such a neighbour was
+added, and the neighbours of all added nodes are examined.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ if TYPE_CHECKING:
 __all__ = ["KnownCandidates", "allowed_nodes", "changed_candidates", "may_be_changed"]
 
 _MOST_TOUCHED = 1 << 13
-"""So many nodes that changed, or came in, are looked at; of more, all candidates are found anew."""
+"""Maximum number of changed or added nodes; with more, all candidates are found anew."""
 _MOST_ENTRIES = 1 << 16
-"""So many neighbours of theirs."""
+"""Maximum number of their neighbours."""
 _SHARE_TOUCHED = 8
-"""One in so many candidates may be touched before they are looked for again: some of those that
-are left would not be found any more."""
+"""At most one in this many candidates may be touched before all are found anew.
+
+The reason: a full search would no longer find some of those that remain.
+"""
 _FEW_TOUCHED = 1 << 9
-"""So many may be in any case."""
+"""Number of candidates that may be touched in any case."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +59,13 @@ class KnownCandidates:
     """The candidates of a query, on the host.
 
     Args:
-        state: Of the graph.
-        allowed: By position of the query node: ``uint32[words]``, who has its labels and is left by
-            its predicates.
-        bits: Likewise, its candidates.
-        needs: Likewise, the degrees that these have.
-        explored: Were neighbours looked at?
-        touched: Candidates that changed or came in since all of them were looked for.
+        state: State of the graph.
+        allowed: Per position of a query node, ``uint32[words]``: the nodes with its labels that
+            pass its predicates.
+        bits: Per position of a query node, ``uint32[words]``: its candidates.
+        needs: Per position of a query node: the degrees that its candidates have.
+        explored: True if neighbours were explored.
+        touched: Number of candidates that changed or were added since the last full search.
     """
 
     state: NodeChanges
@@ -75,10 +77,10 @@ class KnownCandidates:
 
 
 def may_be_changed(bound: BoundQuery, masks: Masks) -> bool:
-    """Whether candidates of a query may be those of an earlier state, changed.
+    """True if a query's candidates may be derived from those of an earlier snapshot.
 
-    What predicates leave of relationships may change anywhere. Of a loop, a join takes for certain
-    that candidates have it.
+    Relationship predicates may select differently anywhere. For a self-loop, the join assumes that
+    candidates have it.
     """
     return not masks.relationships and all(
         each.source != each.target for each in bound.relationships
@@ -94,7 +96,7 @@ def _allowed(node: BoundNode, masks: Masks, graph: DeviceGraph) -> Bits:
     mask, labelled = masks.nodes.get(node.position), None
     if node.labels:
         labelled = program_bits(node.labels, graph)
-    if mask is not None:  # without bits past the last node
+    if mask is not None:  # masks have no bits past the last node
         return mask if labelled is None else mask & labelled
     everything = np.full(graph.words, 0xFFFFFFFF, dtype=np.uint32)
     everything[-1:] >>= np.uint32(-graph.graph.node_count % 32)
@@ -104,13 +106,13 @@ def _allowed(node: BoundNode, masks: Masks, graph: DeviceGraph) -> Bits:
 def changed_candidates(
     earlier: KnownCandidates, bound: BoundQuery, graph: DataGraph, allowed: Mapping[int, Bits]
 ) -> KnownCandidates | None:
-    """The candidates of a state; None where they are to be looked for.
+    """The candidates of a snapshot; None if all candidates have to be found anew.
 
     Args:
-        earlier: Of an earlier one.
+        earlier: The candidates of an earlier snapshot.
         bound: The query, which is the same.
         graph: The graph as it is now.
-        allowed: As of `allowed_nodes`.
+        allowed: As returned by `allowed_nodes`.
     """
     changed = graph.node_changes().since(earlier.state)
     needs = tuple(map(needed_degrees, bound.nodes))
@@ -131,15 +133,15 @@ def changed_candidates(
 
 
 class _TooManyError(Exception):
-    """Looking for all candidates takes less."""
+    """Finding all candidates is cheaper."""
 
 
 class _Change:
-    """One change of all candidates, step by step.
+    """One update of all candidates, step by step.
 
     Attributes:
-        bits: Candidates by position of the query node.
-        touched: Candidates that changed or came in.
+        bits: Candidates per position of a query node.
+        touched: Number of candidates that changed or were added.
     """
 
     def __init__(
@@ -162,7 +164,7 @@ class _Change:
             self._around.setdefault(each.target, []).append((each.source, each))
 
     def take_away_and_find_new(self) -> None:
-        """Takes away who does not fit any more; notes who does now, whatever its neighbours are."""
+        """Removes nodes that no longer match; queues those that do apart from neighbours."""
         for node in self._bound.nodes:
             position, allowed = node.position, self._allowed[node.position]
             before = _padded(self._earlier.allowed[position], len(allowed))
@@ -178,7 +180,7 @@ class _Change:
             self._wait(position, touched[fits])
 
     def let_in(self) -> None:
-        """Lets in who waits and may have fitting neighbours, and notes who of these came in."""
+        """Adds queued nodes that may have matching neighbours; queues the neighbours they need."""
         while self._waiting:
             position, nodes = self._waiting.popitem()
             if not self._earlier.explored:
@@ -206,7 +208,7 @@ class _Change:
             self.bits[position] = with_bits(bits, self._graph.node_count, nodes[:0], nodes)
 
     def _wait(self, position: int, nodes: Nodes) -> None:
-        """Nodes that fit, whatever their neighbours are; those that are candidates are passed."""
+        """Queues nodes that match apart from their neighbours and are no candidates yet."""
         new = nodes[~_has(self.bits[position], nodes)]
         if len(new):
             waiting = self._waiting.get(position)
@@ -226,7 +228,7 @@ class _Change:
     def _neighbours(
         self, each: BoundRelationship, position: int, nodes: Nodes
     ) -> tuple[NDArray[np.intp], Nodes]:
-        """Of each neighbour along a query relationship which of the nodes has it, and itself."""
+        """Neighbours along a query relationship, and for each the index of its node."""
         found = []
         for csr, start in (
             (self._graph.outgoing.parts, each.source),
@@ -250,7 +252,7 @@ class _Change:
 def _bounds(
     csr: CsrParts, nodes: Nodes, types: tuple[int, ...] | None
 ) -> Iterator[tuple[Nodes, Nodes]]:
-    """First entries and those after the last of the nodes' relationships, type by type."""
+    """Yields the bounds of the nodes' entries (first, one past the last), type by type."""
     if types is None:
         yield csr.row_offsets[nodes].astype(np.int64), csr.row_offsets[nodes + 1].astype(np.int64)
         return
@@ -269,7 +271,7 @@ def _has(bits: Bits, nodes: Nodes) -> NDArray[np.bool_]:
 
 
 def _nodes_of(bits: Bits) -> Nodes:
-    """The nodes whose bits are set, rising."""
+    """The nodes whose bits are set, ascending."""
     words = np.flatnonzero(bits)
     flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").reshape(-1, 32)
     rows, places = np.nonzero(flags)

@@ -1,8 +1,8 @@
-"""What was decided for queries of an earlier state of the graph, for the same ones of the next.
+"""Decisions for queries of an earlier snapshot, reused for the same queries of the next one.
 
-A count plan belongs to a pattern, to what is certain of the graph (`keeps_facts`), and to which
-query nodes have the same mask, for these may be like nodes. All else that it was found by are
-numbers, which may have changed a little.
+A count plan depends on the pattern, on the facts of the graph (`keeps_facts`), and on which query
+nodes have equal masks, because these may be interchangeable. Everything else it was chosen by is a
+number, which may have changed a little.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ __all__ = ["EarlierPlans"]
 
 _MOST_QUERIES = 256
 _MOST_CANDIDATES = 16
-"""Of so many queries, those that came last, candidates are kept: bitmaps of all nodes."""
+"""Candidates are kept for this many of the most recent queries: they are bitmaps of all nodes."""
 _MOST_CHANGE = 1.5
-"""A plan is found anew where a query node has so many times as many candidates, or as few."""
+"""Factor by which a query node's candidates may grow or shrink before a new plan is searched."""
 
 
 class EarlierPlans:
-    """By query. Those that come no more are forgotten in their turn."""
+    """Decisions by query. Queries that no longer occur are evicted, oldest first."""
 
     def __init__(self) -> None:
         self._decided: dict[object, Decided] = {}
 
     def followed(self, queries: Iterable[KeptQuery]) -> EarlierPlans:
-        """Those of the next state.
+        """The decisions for the next snapshot.
 
         Args:
-            queries: Of this one, the last ones last.
+            queries: The queries of this snapshot, the most recent last.
         """
         found = EarlierPlans()
         found._decided = dict(self._decided)
@@ -56,14 +56,14 @@ class EarlierPlans:
         return found
 
     def look_up(self, query: KeptQuery) -> None:
-        """Notes what was decided for a query before its candidates are found."""
+        """Attaches earlier decisions to a query before its candidates are found."""
         if self._decided:
             query.earlier = self._decided.get(_key(query))
             if query.earlier is not None:
                 query.known_leaves = query.earlier.leaves
 
     def use(self, query: KeptQuery) -> None:
-        """Lets a query go on with what was decided, if it has about as many candidates."""
+        """Applies the decisions to a query if its numbers of candidates are similar."""
         before = query.earlier
         if before is None:
             return
@@ -80,7 +80,7 @@ def _decided(query: KeptQuery) -> Decided | None:
     made = query.made.of_next_state()
     if query.candidates is None or made is None:
         return None
-    # Of the parts of sums and products, masks may be alike by chance only.
+    # In the parts of sums and products, masks may be equal by chance only.
     plans = {
         goal: plan
         for goal, plan in tuple(query.plans.items())
@@ -107,12 +107,12 @@ def _key(query: KeptQuery) -> object:
     bound = query.bound
     nodes = tuple([each.name for each in bound.nodes])
     relationships = tuple([each.name for each in bound.relationships])
-    # Of another text the shape may be the same, and a core would say what that one asks.
+    # A query with another text may have the same shape, but a core would print this query's text.
     return query.shape, bound.query.text, nodes, relationships, _alike(query.masks)
 
 
 def _alike(masks: Masks) -> tuple[int, ...]:
-    """Of each mask of a query node the first one that is the same."""
+    """For each mask of a query node, the index of the first equal mask."""
     found = list(masks.nodes.values())
     return tuple(
         next(at for at, other in enumerate(found) if other is each or np.array_equal(other, each))

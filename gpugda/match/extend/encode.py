@@ -1,4 +1,4 @@
-"""The steps of the strategy ``extend`` as what kernels read."""
+"""Encodes the steps of the strategy ``extend`` for the kernels."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class StepWords:
     """All steps on the device.
 
     Args:
-        words: Of all steps.
-        arrays: By their number.
-        plain: For the steps without links: the words, and the step's place in them.
-        together: What a `SmallJoin` does, and its arrays.
-        keys: What comparisons read; None where there are none.
-        launches: How much a launch of a step gets, by its number; learnt by all runs.
-        are_many: Had its rows no place where few are joined, from the first steps on?
+        words: The encoded steps.
+        arrays: The arrays of each step, by its number.
+        plain: For steps without links: the words, and the step's offset in them.
+        together: The steps of a `SmallJoin`, and its arrays.
+        keys: Keys that comparisons read; None if there are none.
+        launches: Launch size of each step, by its number; adapted by all runs.
+        are_many: True if even the first steps had too many rows for a small join.
     """
 
     words: DeviceArray
@@ -66,7 +66,7 @@ class StepWords:
     are_many: bool = False
 
     def looking_at(self, graph: list[Any]) -> StepWords:
-        """The same, with other arguments for ``GRAPH_PARAMETERS``."""
+        """The same steps with other arguments for ``GRAPH_PARAMETERS``."""
 
         def looks(each: StepArrays) -> StepArrays:
             return each._replace(filter=replace(each.filter, graph=graph))
@@ -76,7 +76,7 @@ class StepWords:
         return replace(self, arrays=own, together=(steps, looks(arrays)))
 
     def uploaded(self) -> list[DeviceArray]:
-        """What it holds."""
+        """The device arrays that it holds."""
         return [self.words] if self.keys is None else [self.words, self.keys]
 
 
@@ -89,7 +89,7 @@ def upload_steps(
     merged: MergedGraph,
     lists: Mapping[ListKind, MergedLists],
 ) -> StepWords:
-    """Uploads steps; makes bitmaps of the long lists that steps will look at."""
+    """Uploads steps; makes bitmaps of the long lists that the steps will read."""
     moved = _MovedSteps(run, steps, relationships, merged, lists)
     words, places = extension_words([*(each.extension for each in steps), *moved.extensions])
     moved_places = places[len(steps) :]
@@ -151,7 +151,7 @@ def _looks_at_hubs(step: ExtendStep) -> bool:
 
 
 class _MovedSteps:
-    """The steps that go through merged lists, which lie where else the graph's own do."""
+    """The steps that read merged lists, which replace the graph's own lists in the arguments."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _MovedSteps:
         ]
 
     def common_places(self) -> Places | None:
-        """What lies where for all steps at once; None where they do not agree."""
+        """Lists in both places that suit all steps at once; None if the steps disagree."""
         graph = self._run.graph.graph
         found: tuple[set[Source], set[Source]] = (set(), set())
         if not self._numbers:
@@ -187,14 +187,14 @@ class _MovedSteps:
         return outgoing, incoming
 
     def in_place(self, places: Sequence[int], moved: Sequence[int]) -> list[int]:
-        """Where the words of the steps are, of those that are moved where these are."""
+        """Offsets of the steps' words; moved steps have the offsets in ``moved``."""
         found = list(places[: len(self._steps)])
         for number, place in zip(self._numbers, moved, strict=True):
             found[number] = place
         return found
 
     def arrays(self, own: Sequence[StepArrays], at: Sequence[int]) -> dict[int, StepArrays]:
-        """By the number of the step; ``at``: of the steps that are moved, where their words are."""
+        """Arrays by step number; ``at``: the offsets of the moved steps' words."""
         found = dict(enumerate(own))
         for number, places, place in zip(self._numbers, self._places, at, strict=True):
             found[number] = self._moved(own[number], self._steps[number], places, place)

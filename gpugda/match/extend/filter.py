@@ -1,4 +1,4 @@
-"""Candidates for the strategy ``extend``: without waiting in between where they are few."""
+"""Finds candidates for the strategy ``extend``; small filters run without synchronisation."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 __all__ = ["changed_since", "find_candidates", "noted"]
 
 _LONGEST_ALONE = 1 << 10
-"""Entries of a node that one work item of a GPU goes through."""
+"""Maximum entries of a node that one work item of a GPU scans."""
 _MOST_ROUNDS = 4
 _CHECKED_AT_ONCE = 1 << 15
-"""Words of the matrix that a GPU checks while the host would launch another kernel."""
+"""Words of the matrix that a GPU checks in less time than the host needs for another launch."""
 _ARRAYS_AT_LEAST = 4
-"""Times what one work item needs must be free: it is not worth going near the limit."""
+"""The free memory must be this many times what one work item needs, to stay away from the limit."""
 
 
 def find_candidates(
@@ -57,12 +57,12 @@ def find_candidates(
     """The candidates of all query nodes; None as soon as one has none.
 
     Args:
-        run: Of the query.
-        query: Knows what predicates leave, and which leaves need no join.
-        small: Filters by one work item; None where the device is none for that.
+        run: The query's run.
+        query: The kept query: its predicates' masks, and the leaves that need no join.
+        small: Filter for one work item; None if the device is unsuitable for it.
         rounds: How often candidates are refined; None until nothing changes.
-        limits: What one work item filters, and when looking at neighbours pays.
-        counting: Rows are only counted, so that leaves are not joined.
+        limits: What one work item may filter, and when exploring neighbours pays off.
+        counting: True if rows are only counted, so that leaves are not joined.
     """
     graph, masks = run.graph.graph, query.masks
     if leaves_nothing(masks):
@@ -72,7 +72,7 @@ def find_candidates(
     def leaves() -> frozenset[int]:
         return query.leaves(graph) if counting else frozenset()
 
-    # Neighbours that come in parts are looked at by the join alone.
+    # Of a segmented graph, only the join reads neighbours.
     explore = run.placement.is_whole and pays_exploring(exploration, graph, leaves, limits)
     explores = explore and bool(query.bound.relationships)
     return _filtered(run, small, exploration, masks, rounds, limits, explores=explores)
@@ -81,12 +81,12 @@ def find_candidates(
 def changed_since(
     run: Run, query: KeptQuery, earlier: KnownCandidates
 ) -> tuple[Candidates, KnownCandidates] | None:
-    """The candidates, made of those of an earlier state; None where they are to be looked for.
+    """The candidates, updated from those of an earlier snapshot; None if that is not possible.
 
     Args:
-        run: Of the query.
-        query: Knows what predicates leave.
-        earlier: Of that state.
+        run: The query's run.
+        query: The kept query with its predicates' masks.
+        earlier: The candidates of the earlier snapshot.
     """
     graph, bound, masks = run.graph, query.bound, query.masks
     if not may_be_changed(bound, masks):
@@ -116,16 +116,16 @@ def changed_since(
 
 
 def _late_arguments(run: Run, bound: BoundQuery) -> list[Any] | LateArguments:
-    """Nothing was looked at yet: the join knows what it needs of the graph."""
+    """Graph arguments that are not uploaded yet: the join knows which of them it needs."""
     budget = run.workspace.budget
-    # Who intersects lists of a GPU merges those of its own.
+    # A GPU that intersects lists merges the graph's own lists.
     if bound.relationships and run.graph.context.profile.intersection == "marks":
         return LateArguments(run.graph, budget)
     return run.placement.arguments(budget, needed=bool(bound.relationships))
 
 
 def noted(run: Run, query: KeptQuery) -> KnownCandidates | None:
-    """What the next state's candidates may be made of; None where they are to be looked for."""
+    """What the next snapshot's candidates may be derived from; None if they may not."""
     candidates, bound, graph = query.candidates, query.bound, run.graph
     if candidates is None or not may_be_changed(bound, query.masks):
         return None
@@ -149,7 +149,7 @@ def _filtered(
     *,
     explores: bool,
 ) -> Candidates | None:
-    """By labels, degrees and predicates; and by neighbours, if it ``explores`` these."""
+    """Filters by labels, degrees and predicates, and by neighbours if it ``explores``."""
     arrays, encoding = encode_filter(run, exploration, masks, explores=explores)
     bound = exploration.bound
     if small is not None and _is_small(run, arrays, encoding, limits, explores=explores):
@@ -167,7 +167,7 @@ def _filtered(
             return _candidates(
                 arrays, encoding, outcome.matrix, outcome.counts, lists, explored=explores
             )
-        # Neighbours are more than was expected, so that looking at them does not pay.
+        # There are more neighbours than expected, so that exploring them does not pay off.
         explores = False
     if small is None and explores and _has_few_bits(run, arrays, encoding, rounds, limits):
         matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)
@@ -196,7 +196,7 @@ def _has_few_bits(
     rounds: int | None,
     limits: FilterLimits,
 ) -> bool:
-    """Shall a GPU explore bit by bit?"""
+    """True if a GPU should explore bit by bit."""
     if (
         rounds is None
         or rounds > _MOST_ROUNDS
@@ -213,7 +213,7 @@ def _has_few_bits(
 def _explored_bits(
     run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int
 ) -> tuple[DeviceArray, list[int]]:
-    """As `explore_candidates`, but it waits only for the counts at the end."""
+    """As `explore_candidates`, but synchronises only once, for the counts at the end."""
     run.check_deadline()
     workspace, kernels, levels = run.workspace, run.kernels.candidate_filter, encoding.levels
     size = levels[-1] * arrays.words

@@ -1,4 +1,4 @@
-"""Joins of few rows, all of whose steps are done without waiting in between."""
+"""Joins of few rows, whose steps all run without synchronisation in between."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["join_at_once", "last_table"]
 
 _MOST_WORDS = 1 << 14
-"""Of a bitmap of candidates, which is gone through for each row that it multiplies."""
+"""Maximum words of a candidate bitmap, which is scanned once per row that it multiplies."""
 _FEW_STEPS = 1
-"""What is lost where no more than these are complete is more than what their launches take."""
+"""If no more steps than these are complete, the attempt costs more than the launches it saves."""
 _ARRAYS_AT_LEAST = 4
-"""Times what is needed must be free: it is not worth going near the limit."""
+"""The free memory must be this many times what is needed, to stay away from the limit."""
 
 
 def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> SmallJoined | None:
-    """The rows of the first steps, of all if they are few; None where it is not worth trying.
+    """Joins the first steps, or all if their rows are few. None if it is not worth trying.
 
     Args:
-        setup: No step may make more than its limits say, or look at more.
-        most_rows: Nor make more than these.
-        only_counts: The rows of the last step are only counted.
+        setup: The join; its limits bound the rows and the lookups of each step.
+        most_rows: Maximum number of rows of a step.
+        only_counts: True if the rows of the last step are only counted.
     """
     run, words, limits = setup.run, setup.words, setup.limits
     joined, arrays = words.together
@@ -52,13 +52,13 @@ def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> Smal
         capacity=capacity,
     )
     if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(setup.steps):
-        # When it comes again, that much is not made twice. A smaller place says nothing.
+        # The next run does not try again. A smaller capacity is no evidence for that.
         words.are_many = capacity == limits.most_at_once
     return found
 
 
 def last_table(steps: Sequence[ExtendStep], joined: SmallJoined) -> Table:
-    """The rows of the last complete step."""
+    """The table of rows of the last complete step."""
     done = len(joined.rows)
     width = len(steps[done - 1].variables) if done else 0
     rows = joined.rows[-1] if done else 1

@@ -1,7 +1,7 @@
-"""Rows of the core by the nodes that are grouped by, each with the product of its leaves.
+"""Groups rows of the core by query nodes, each weighted with the product of its leaves.
 
-Few groups are added up on the device, so that no row comes to the host; else rows come with their
-products, and the tail groups them.
+If there are few possible groups, they are summed on the device, so that no row is downloaded.
+Otherwise rows are downloaded with their products, and the tail groups them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["GroupSums", "RowWeights", "sums_fit"]
 
 _WORTH_WAITING = 1 << 14
-"""How long fewer rows take does not matter."""
+"""Rows below which a launch is not timed."""
 _SHARE_FOR_PIECE = 0.25
 
 
 def sums_fit(
     run: Run, wanted: Groups, candidates: Candidates, least: int, limits: JoinLimits
 ) -> bool:
-    """Is there memory for a sum per group, and are they not far more than there may be rows?
+    """True if a sum per possible group fits in memory, and they are not far more than the rows.
 
     ``least``: bytes that the join needs.
     """
@@ -83,19 +83,18 @@ class _Rows:
 
 
 class GroupSums(_Rows):
-    """Sums, or one bit, of all groups that candidates could make.
+    """A sum, or one bit, for each group that the candidates could form.
 
     Args:
-        run: Of the query.
-        kernels: Of the strategy.
-        wanted: What is grouped.
-        candidates: Of the query nodes.
-        variables: What the columns of the core's tables hold.
-        product: Of the leaves; None where there are none.
-        limits: How much is done at once.
-        ranks: Of the candidates.
-        place: Where the sums go, all 0 now: an array, and the first word there. None: to one of
-            their own.
+        run: The query's run.
+        kernels: The strategy's kernels.
+        wanted: The grouping.
+        candidates: Candidates of the query nodes.
+        variables: The variables that the columns of the core's tables hold.
+        product: The arrays of the leaves; None if there are none.
+        limits: Limits of the join's windows and launches.
+        ranks: Ranks of the candidates.
+        place: An array for the sums, all 0 now, and the offset in words; None to allocate one.
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class GroupSums(_Rows):
         self._sums, self._first_word = place or (self._make_sums(), 0)
 
     def add(self, table: Table) -> None:
-        """Adds a table's rows."""
+        """Adds the rows of a table."""
         first = 0
         while first < table.row_count:
             last = min(first + self._launches.size, table.row_count)
@@ -133,7 +132,7 @@ class GroupSums(_Rows):
             first = last
 
     def found(self) -> Embeddings:
-        """The groups that came, each once."""
+        """The groups that occurred, each once."""
         words = self._run.workspace.download(self._sums)
         weights = whole_sums(words) if self._wanted.counted else None
         groups = np.flatnonzero(words if weights is None else weights)
@@ -147,9 +146,9 @@ class GroupSums(_Rows):
         return Embeddings(len(groups), nodes, {}, weights, distinct=True)
 
     def weighed(self, factors: Sequence[NDArray[np.uint32]]) -> int:
-        """All sums of groups of one node, times what each factor has for it, added up.
+        """The sum over the groups of one node: each sum times the node's value of each factor.
 
-        A product above `MOST_WEIGHT` counts as that.
+        A product saturates at `MOST_WEIGHT`.
         """
         workspace, nodes = self._run.workspace, len(factors[0])
         (node,) = self._wanted.nodes
@@ -165,7 +164,7 @@ class GroupSums(_Rows):
         return int(sum(words[::2]) + (sum(words[1::2]) << 64))
 
     def most(self) -> int:
-        """What no sum is above."""
+        """An upper bound of all sums."""
         workspace = self._run.workspace
         most = workspace.allocate(2, np.uint32, "largest sum")
         workspace.fill(most, 0)
@@ -195,7 +194,6 @@ class RowWeights(_Rows):
     """The products of single rows, in pieces.
 
     Args: as `GroupSums`, and
-
         least: Bytes that the join needs.
     """
 
@@ -211,13 +209,13 @@ class RowWeights(_Rows):
         least: int,
     ) -> None:
         super().__init__(run, kernels, wanted, candidates, variables, product)
-        # Before the join, which takes what memory is left.
+        # Before the join, which takes the remaining memory.
         free = max(0, run.workspace.available - least)
         rows = max(1, min(limits.fetched_rows, int(free * _SHARE_FOR_PIECE) // 8))
         self._weights: DeviceArray = run.workspace.allocate(rows, np.uint64, "products of rows")
 
     def weighed(self, table: Table) -> Iterator[Embeddings]:
-        """A table's rows whose product is not 0, with it."""
+        """Yields a table's rows whose product is not 0, with the product as weight."""
         rows, piece = table.row_count, self._weights.count
         for first in range(0, rows, piece):
             yield self._piece(table, first, min(first + piece, rows))

@@ -1,4 +1,4 @@
-"""Extending partial embeddings step by step, depth first and in windows that fit the memory."""
+"""Extends partial embeddings step by step, depth first, in windows that fit the memory."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["ExtendWindows"]
 
 
 class ExtendWindows:
-    """Runs the steps.
+    """Runs the steps of a join.
 
     Args:
-        setup: What to do, and with what.
+        setup: The join.
 
     Attributes:
-        rows: Rows made by each step until now.
-        windows: Tables made by each step until now.
-        made_none: Was all counted without rows?
-        is_complete: Were all rows made, or counted? Its owner says so.
-        counted: How many there are, if that was counted before it was asked for.
-        views: What of the data graph is on the device; None where all of it is.
+        rows: Number of rows that each step has made.
+        windows: Number of tables that each step has made.
+        made_none: True if everything was counted without making rows.
+        is_complete: True if all rows were made or counted; set by the owner.
+        counted: The count, if it was computed before it was requested.
+        views: The segments of the data graph on the device; None if all of it is there.
     """
 
     def __init__(self, setup: JoinSetup) -> None:
@@ -51,43 +51,43 @@ class ExtendWindows:
         self.views: SegmentViews | None = None
 
     def leave_room(self, steps: int) -> None:
-        """So many more steps, of others, go on from the rows."""
+        """Reserves memory for this many further steps that continue from the rows."""
         self._sizes.leave_room(steps)
 
     @property
     def spilled_bytes(self) -> int:
-        """Bytes of rows that waited for parts of the data graph on disk."""
+        """Bytes of rows that were spilled to disk while waiting for segments."""
         return 0
 
     @property
     def by_pairs(self) -> list[bool]:
-        """Which steps looked at pairs one by one, though the device is one that prefers rows?"""
+        """For each step, True if it went pair by pair on a device that prefers rows."""
         made = vars(self).get("_tables")
         return [False] * len(self._steps) if made is None else made.by_pairs
 
     @cached_property
     def _tables(self) -> StepTables:
-        return StepTables(self._setup, self._sizes)  # not made for a join that is done at once
+        return StepTables(self._setup, self._sizes)  # not made for a join that runs at once
 
     @property
     def bytes_to_come(self) -> int:
-        """What is allocated with the first step's tables, if they are not made."""
+        """Bytes allocated with the first step's tables, if these are not made yet."""
         return (
             0 if "_tables" in vars(self) else StepTables.least_bytes(self._setup.kernels.extensions)
         )
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """Tables of full embeddings. Each is valid until the next one is asked for.
+        """Yields tables of full embeddings. Each is valid until the next one is requested.
 
-        None between them only says that others may launch now. Where about ``enough`` rows
-        suffice, the first tables are small.
+        Yields None between tables when others may launch. If about ``enough`` rows suffice, the
+        first tables are small.
         """
         if enough is not None:
             self._sizes.expect_few(enough)
         yield from self._extend_all()
 
     def count_all(self, *, at_once: bool) -> None:
-        """Counts before it is asked how many there are; at once: if that needs no waiting."""
+        """Counts before the count is requested; ``at_once``: only if that needs no waiting."""
         if not at_once:
             self.counted = sum(self.counts())
             return
@@ -99,7 +99,7 @@ class ExtendWindows:
             self._run.workspace.release(joined.values)
 
     def counts(self) -> Iterator[int]:
-        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
         if self.counted is not None:
             yield self.counted
             return
@@ -117,7 +117,7 @@ class ExtendWindows:
             yield from self._count_rest(joined)
 
     def _count_rest(self, joined: SmallJoined) -> Iterator[int]:
-        """What was counted at once, or what comes of the rows of the last complete step."""
+        """The count of a join at once, or counts continued from its last complete step."""
         if len(joined.rows) == len(self._steps):
             self.rows[-1] = joined.total
             yield joined.total
@@ -126,7 +126,7 @@ class ExtendWindows:
         self._run.workspace.release(joined.values)
 
     def cores(self) -> Iterator[Table | None]:
-        """As `tables` for who looks at all of them and takes none to the host."""
+        """As `tables`, for a caller that reads all of them on the device."""
         self._sizes.expect_all()
         yield from self._extend_all()
 
@@ -141,7 +141,7 @@ class ExtendWindows:
         self._run.workspace.release(joined.values)
 
     def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
-        """What can be done without waiting in between, which may be all or the first steps."""
+        """Runs the first steps, or all of them, without synchronisation, if they are small."""
         self._run.check_deadline()
         joined = join_at_once(self._setup, self._sizes.most_at_once(), only_counts=only_counts)
         if joined is not None:

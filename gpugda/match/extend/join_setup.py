@@ -1,4 +1,4 @@
-"""What the parts of a join share: its steps, and what they look into."""
+"""What the components of a join share: its steps, and the arrays that they read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["JoinKernels", "JoinSetup"]
 
 
 class JoinKernels:
-    """The launchers, made once per strategy."""
+    """The kernel launchers, made once per strategy."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -35,7 +35,7 @@ class JoinKernels:
 
     @cached_property
     def groups(self) -> GroupKernels:
-        """Made when somebody groups."""
+        """Made when the first query groups rows."""
         return GroupKernels(self._context)
 
 
@@ -44,12 +44,12 @@ class JoinSetup:
     """One join of one run.
 
     Args:
-        run: Of the query.
-        kernels: Of the strategy.
-        steps: What to do, at least one.
-        words: The same on the device.
-        candidates: Of the query nodes.
-        limits: How much is done at once.
+        run: The query's run.
+        kernels: The strategy's kernels.
+        steps: The steps, at least one.
+        words: The steps, encoded on the device.
+        candidates: Candidates of the query nodes.
+        limits: Limits of the join's windows and launches.
     """
 
     run: Run

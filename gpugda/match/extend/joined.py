@@ -1,4 +1,4 @@
-"""A join that is ready: steps, messages to their rows, and the tables that come first."""
+"""A prepared join: its steps, the messages to its rows, and the tables computed before them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["Joined", "TableSums"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """Joins a query, or a part of it.
+    """The join of a query, or of a part of it.
 
     Args:
-        steps: What is done.
-        windows: Does it.
-        messages: What its rows are multiplied with; None where each counts once.
-        tables_first: Made before the first row.
-        commons: Adds columns to its rows that messages read; None where they read none.
-        reduced: What it looks at of a data graph that does not fit, where it takes no segments.
+        steps: The steps.
+        windows: Executes the steps.
+        messages: Weights of the rows; None if each row counts once.
+        tables_first: Table messages that are computed before the first row.
+        commons: Adds columns to the rows that messages read; None if they read none.
+        reduced: The entries it reads of a graph beyond the memory limit, if it needs no segments.
     """
 
     steps: tuple[ExtendStep, ...]
@@ -46,17 +46,17 @@ class Joined:
 
     @property
     def arrays(self) -> ProductArrays | None:
-        """What rows are multiplied with."""
+        """The arrays that rows are multiplied with."""
         return None if self.messages is None else self.messages.arrays
 
     @property
     def rows_made(self) -> int:
-        """Of all steps, and of the parts that sent tables."""
+        """The number of rows of all steps, including the joins of table messages."""
         tables = [each for each in self.tables_first if isinstance(each, TableSums)]
         return sum(self.windows.rows) + sum([each.joined.rows_made for each in tables])
 
     def rows_of_nodes(self) -> tuple[list[int], list[int]]:
-        """Query nodes in the order in which they were joined, and rows after each of them."""
+        """Query nodes in the order in which they were joined, and the rows after each of them."""
         nodes, rows = list[int](), list[int]()
         for step, made in zip(self.steps, self.windows.rows, strict=True):
             if step.kind is ExtendKind.COUNT:
@@ -84,7 +84,7 @@ class Joined:
         return tables if self.commons is None else self.commons.added(tables)
 
     def counts(self) -> Iterator[int]:
-        """Numbers of embeddings, to be added up."""
+        """Yields partial counts of embeddings, to be summed."""
         if self.messages is None:
             yield from self.windows.counts()
             self.windows.is_complete = True
@@ -101,12 +101,12 @@ class Joined:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSums:
-    """A part that is eliminated: its rows, added up by the nodes of its separator.
+    """The table message of an eliminated part: its rows, summed by the nodes of its separator.
 
     Args:
         separator: Query nodes.
-        joined: What makes the rows.
-        sums: By the separator.
+        joined: Makes the rows.
+        sums: The sums, by separator.
     """
 
     separator: tuple[int, ...]
@@ -114,12 +114,12 @@ class TableSums:
     sums: GroupSums
 
     def make(self) -> Iterator[None]:
-        """Adds up the rows; others may launch whenever something comes."""
+        """Sums the rows; others may launch between two tables."""
         for table in self.joined.cores():
             if table is not None:
                 self.sums.add(table)
             yield
 
     def most(self) -> int:
-        """What no sum is above."""
+        """An upper bound of all sums."""
         return self.sums.most()

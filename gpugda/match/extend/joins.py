@@ -1,8 +1,7 @@
-"""Makes the joins of one query ready: of all of it, or of the cores of a count plan.
+"""Prepares the joins of one query: of the whole query, or of the cores of a count plan.
 
-What graphs in segments need is loaded for these only.
-
-More than 300 lines: joins of whole graphs, and of graphs in segments, are made ready alike.
+Modules for segmented graphs are imported only if they are needed. More than 300 lines: joins of
+whole and of segmented graphs are prepared alike.
 """
 
 from __future__ import annotations
@@ -56,19 +55,19 @@ __all__ = ["Joins"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joins:
-    """Of one query, which has candidates, in one run.
+    """The joins of one query, which has candidates, in one run.
 
     Args:
-        run: Of the query.
-        kernels: Of the strategy.
-        compiled: Its steps.
-        limits: How much is done at once.
-        query: What is known of it.
-        candidates: Its own.
-        ranks: Of these.
-        merged: Lists of its graph.
-        segments: How much of the data graph is sent at once where it is too large.
-        reduced: What of it the joins use, where that was found to have room.
+        run: The query's run.
+        kernels: The strategy's kernels.
+        compiled: Compiled steps.
+        limits: Limits of the join's windows and launches.
+        query: The kept query.
+        candidates: Its candidates.
+        ranks: Ranks of the candidates.
+        merged: Merged lists of its graph.
+        segments: Limits of the segments of a graph beyond the memory limit.
+        reduced: The entries that the joins use, if they were found to fit.
     """
 
     run: Run
@@ -83,11 +82,11 @@ class Joins:
     reduced: ReducedGraph | None = None
 
     def within(self, run: Run) -> Joins:
-        """The same in a run of its own, where it releases what it allocates."""
+        """The same joins in a separate run, where they release what they allocate."""
         return replace(self, run=run, ranks=CandidateRanks(run, self.candidates))
 
     def has_room(self, plan: Eliminate) -> bool:
-        """Is there memory for the messages, and are they made of the parts that are there?"""
+        """True if the messages fit in memory, and a segmented graph can produce them."""
         if not self.run.placement.is_whole and not sees_parts(plan):
             return False
         return has_room(
@@ -96,7 +95,7 @@ class Joins:
 
     @property
     def _share_for_messages(self) -> float:
-        # Beside parts of a graph, memory is rather short: they are fewer rows that wait.
+        # With segments, memory is short anyway: messages leave fewer rows waiting.
         share = self.limits.share_for_messages
         return (
             share if self.run.placement.is_whole else max(share, self.segments.share_for_messages)
@@ -110,13 +109,13 @@ class Joins:
         counting: bool,
         views: SegmentViews | None = None,
     ) -> Joined:
-        """What joins the query, or the core of a plan that eliminates.
+        """The prepared join of the query, or of the core of a plan that eliminates nodes.
 
         Args:
-            plan: What is done.
-            wanted: What the last table must hold.
-            counting: Only the number of rows is asked for.
-            views: Of parts of the data graph, made before for a larger plan.
+            plan: The plan.
+            wanted: Columns of the last table.
+            counting: True if only the number of rows is needed.
+            views: Segments of the data graph, made earlier for an enclosing plan.
         """
         if views is None and not self.run.placement.is_whole and self.reduced is None:
             joins = list(self._all_steps(plan, wanted, counting=counting))
@@ -125,7 +124,7 @@ class Joins:
                 over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
                 return over.joined(plan, wanted, counting=counting)
             self.query.streamed += 1
-            # Parts are the larger the fewer entries other queries keep.
+            # Segments are larger if other queries keep less.
             self.run.workspace.make_room(self.run.workspace.budget.limit_bytes)
             views = self._views(plan, joins)
         if not isinstance(plan, Eliminate):
@@ -162,7 +161,7 @@ class Joins:
         return Joined(steps, windows, messages, tables, commons, self.reduced)
 
     def grouped(self, wanted: Groups | None, joined: Joined) -> GroupSums | RowWeights | None:
-        """What groups or weighs rows; None where they come as they are."""
+        """What groups or weighs the rows; None if they are passed on unchanged."""
         if wanted is None:
             return None
         run, kernels, limits = self.run, self.kernels.groups, self.limits
@@ -187,7 +186,7 @@ class Joins:
     ) -> tuple[tuple[ExtendStep, ...], ExtendWindows, WaitingRows | None]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
         if self.reduced is not None:
-            # Cycles are counted from ends of relationships that no step follows.
+            # Counting cycles would start from relationships that no step follows.
             steps = (*steps[:-1], steps[-1]._replace(cycle=None))
             words = words.looking_at(self.reduced.arguments)
         setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
@@ -201,7 +200,7 @@ class Joins:
         return steps, SegmentedWindows(setup, views, waiting), waiting
 
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
-        """What the joins can use, if it has room and is less than their rows would need."""
+        """The entries that the joins can use, if they fit and are smaller than the waiting rows."""
         from gpugda.match.extend.segments.reduced import reduced_for
 
         least = self._least(joins) + self._message_bytes(joins[0][0])
@@ -216,7 +215,7 @@ class Joins:
         return 0 if plan is None else bytes_of(self.run, plan, products, self.candidates)[0]
 
     def _views(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentViews:
-        """Of the plan's joins, which look at parts of the data graph one after the other."""
+        """The segments that the plan's joins read one after the other."""
         from gpugda.match.extend.segments.views import views_of_steps
 
         graph, masks = self.run.graph.graph, self.query.masks
@@ -247,9 +246,9 @@ class Joins:
     def _steps(
         self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
     ) -> tuple[tuple[ExtendStep, ...], StepWords]:
-        """From the query's last run, if that needed the same."""
+        """Compiled and uploaded steps, kept from the query's last run if it needed the same."""
         query, run = self.query, self.run
-        # Steps are kept longer than what this run knows of the graph.
+        # Steps outlive what this run knows of the graph.
         candidates = query.candidates or self.candidates
         not_bound = frozenset[int]() if plan is None else plan.not_bound
         key = (wanted, not_bound, counting, self.merged.version)
@@ -277,7 +276,7 @@ class Joins:
     def _looking_at_some(
         self, steps: Sequence[ExtendStep], words: StepWords, masks: Masks
     ) -> StepWords:
-        """The same, where the graph's arrays are late: with those that the steps read."""
+        """The same steps; late graph arguments are replaced by those that the steps read."""
         graph = self.candidates.arrays.graph
         if not isinstance(graph, LateArguments) or any(step.cycle is not None for step in steps):
             return words
@@ -293,12 +292,12 @@ class Joins:
         )
 
     def judge(self, joined: Joined, goal: object, since: float) -> None:
-        """What a whole run made of rows may ask for another plan.
+        """Decides from the rows of a complete run whether another plan should be tried.
 
         Args:
-            joined: What ran.
+            joined: The join that ran.
             goal: See `plan_key`.
-            since: When it began, by the device's clock.
+            since: When it started, by the device's clock.
         """
         windows, query = joined.windows, self.query
         if not windows.is_complete or windows.made_none or not self.run.placement.is_whole:
@@ -309,7 +308,7 @@ class Joins:
             query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
     def note(self, joined: Joined, since: float) -> None:
-        """Says what took so long, for lists that would have helped; ``since``: see `judge`."""
+        """Records the join's time for the lists that would have helped; ``since``: see `judge`."""
         made = [each for each in joined.tables_first if isinstance(each, TableSums)]
         tables = (step for each in made for step in each.joined.steps)
         relationships, graph = self.query.bound.relationships, self.run.graph.graph
@@ -344,5 +343,5 @@ class Joins:
 
 
 def _core_wanted(plan: Eliminate, wanted: Rows) -> Rows:
-    """What rows of a plan's core must hold."""
+    """The columns that rows of a plan's core must hold."""
     return Rows(plan.columns | wanted.nodes, frozenset())

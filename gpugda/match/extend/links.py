@@ -21,14 +21,14 @@ __all__ = ["Links"]
 
 
 class Links:
-    """Of a query.
+    """Makes the links of a query.
 
     Args:
         bound: The query.
-        graph: Says which types there are, and which have loops.
-        slots: Of the relationships with a bitmap, which one.
-        known: Query relationships that somebody looks at.
-        forms: Of the steps.
+        graph: Determines which types exist, and which have self-loops.
+        slots: Slot of each relationship that has a bitmap.
+        known: Query relationships whose identity is needed.
+        forms: The forms of the steps.
     """
 
     def __init__(
@@ -55,22 +55,22 @@ class Links:
         place: Mapping[Variable, int],
         added: Mapping[Variable, int],
     ) -> Link:
-        """One relationship of a step.
+        """The link of one relationship of a step.
 
         Args:
             draft: The step.
-            form: How it can be done.
-            position: Of the relationship.
+            form: The form in which it can be executed.
+            position: Position of the relationship.
             start: Query node at its bound end.
             place: Columns of old variables.
-            added: Columns of new ones.
+            added: Columns of new variables.
         """
         each = self._bound.relationships[position]
         is_loop = each.source == each.target
         starts = each.source == start
         return Link(
             column=place[node_variable(start)],
-            # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+            # A self-loop is in both rows of its node: the outgoing row is enough.
             outgoing=is_loop or starts or not each.directed,
             incoming=not is_loop and (not starts or not each.directed),
             types=each.types,

@@ -1,4 +1,4 @@
-"""What the steps of ``extend`` take, so that a memory limit is met or refused at once."""
+"""Memory that the steps of ``extend`` need, so that a limit is met or refused at once."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["PartsError", "check_room", "least_bytes", "rows_within", "said_how_much"]
 
 _BYTES_TO_EXTEND = 4 + 8 + 1 + 1
-"""Per row of a table that is extended: length, prefix sum, base; and of its blocks."""
+"""Per row of a table to be extended: length, prefix sum, base, and a share of its blocks."""
 _ARRAYS = 6
-"""A table, and what is needed to extend it."""
+"""Arrays per step: a table, and what is needed to extend it."""
 _SMALL_ARRAYS = 1 << 20
 _STEP_BYTES = 1 << 10
-"""Limits are named in whole steps."""
+"""Limits in messages are multiples of this."""
 _MORE_KEPT = 1 / 8
-"""Of a limit: with a higher one, more is kept between queries."""
+"""Share of a limit: with a higher one, more is kept between queries."""
 _SHARE_OF_PARTS = 1
-"""Bytes a relationship, of parts that are small."""
+"""Bytes per relationship of the graph, for small segments."""
 _FOR_REUSE = 2
-"""An array that is used again may be twice as long as asked for."""
+"""A reused array may be twice as long as requested."""
 
 
 class PartsError(MemoryLimitError):
-    """No part of the graph fits beside what the query needs.
+    """No segment of the graph fits beside what the query needs.
 
     Args:
         reason: Why, without a full stop.
-        enough: Bytes with which this query could go on.
+        enough: Memory limit in bytes with which this query could run.
     """
 
     def __init__(self, reason: str, enough: int) -> None:
@@ -51,7 +51,7 @@ class PartsError(MemoryLimitError):
 
 
 def rows_within(size: int, width: int, *, is_last: bool = False) -> int:
-    """How many rows of so many columns fit into so many bytes, with what extends them; 1 at least.
+    """Rows of ``width`` columns that fit into ``size`` bytes with what extends them; at least 1.
 
     Nothing extends the rows of the last step.
     """
@@ -59,18 +59,18 @@ def rows_within(size: int, width: int, *, is_last: bool = False) -> int:
 
 
 def least_bytes(steps: Sequence[ExtendStep]) -> int:
-    """With so many bytes all steps can go on, one row (or what comes of one pair) at a time."""
-    # Asked for each small query: written out, without a call for each step.
+    """Bytes with which all steps can proceed one row, or the rows of one pair, at a time."""
+    # Called for each small query: avoids a call for each step.
     rows = [each.most_rows * (4 * len(each.variables) + _BYTES_TO_EXTEND) for each in steps]
     return _FOR_REUSE * len(steps) * (_ARRAYS * SMALLEST_BYTES + max(rows)) if rows else 0
 
 
 def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0) -> None:
-    """Refuses a limit that is too small before the join begins.
+    """Refuses a limit that is too small before the join starts.
 
     Args:
-        workspace: Of the query.
-        steps: Of the join.
+        workspace: The query's workspace.
+        steps: The steps of the join.
         more: Bytes that are allocated before the first step.
 
     Raises:
@@ -81,7 +81,7 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
     if workspace.available < least:
         limit = workspace.budget.limit_bytes
         enough = limit - workspace.available + least
-        # A run that only counts needs a few words more or less.
+        # A run that only counts needs slightly different amounts, so the limit is rounded up.
         enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
         raise MemoryLimitError(
             f"joining row by row needs {least:,} bytes, but {limit - workspace.available:,} of the "
@@ -94,9 +94,9 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
 def said_how_much(
     limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement
 ) -> Iterator[None]:
-    """Where candidates are filtered: an error of the memory limit says how much is enough.
+    """Makes memory errors of a block name a memory limit that is enough.
 
-    ``placement``: what of the graph must be there.
+    ``placement``: which part of the graph must be on the device.
     """
     try:
         yield
@@ -106,16 +106,16 @@ def said_how_much(
             reason, own = error.reason, int(error.enough * (1 + _MORE_KEPT))
             enough = min(enough, -(-own // _STEP_BYTES) * _STEP_BYTES)
         if limit >= enough:
-            raise  # it is the device that has no more
+            raise  # the device itself has no more memory
         raise MemoryLimitError(f"{reason}. A memory_limit of {enough:,} bytes is enough") from error
 
 
 def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement) -> int:
-    """Were all nodes candidates of all query nodes."""
+    """A limit that suffices even if all nodes are candidates of all query nodes."""
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
     words, rows = -(-graph.node_count // 32), len(bound.nodes)
     directory = 8 * runs + 8 * graph.node_count
-    # Parts have places for three of each direction, and their own starts of runs.
+    # Three arrays of entries per direction, and the starts of runs.
     relationships = directory + 12 * graph.relationship_count
     if not placement.has_directory:
         relationships = 16 * graph.node_count + _SHARE_OF_PARTS * graph.relationship_count

@@ -1,9 +1,9 @@
-"""Merged lists of a graph: made on a GPU for steps that else go through several lists per link.
+"""Merged lists of a graph, for steps that would otherwise read several lists per link.
 
-A step along an undirected relationship, or one of several types, has one sorted list per node then,
-as a step along a directed relationship of one type has. The lists are made as soon as the joins
-that they would have helped have taken as long as that takes, kept, and given up when memory is
-short. They tell no relationship: where a relationship must be known, steps do without.
+A step along an undirected relationship, or along several types, then has one sorted list per node,
+as a step along a directed relationship of one type has. A GPU makes the lists as soon as the joins
+that could have used them have taken as long as making them. They are kept, and freed when memory is
+short. They hold no relationship indexes: steps that need to know the relationship do not use them.
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ __all__ = ["MergedGraph", "Places", "graph_arguments"]
 
 _SECONDS = 1e-3
 _SECONDS_PER_ENTRY = 2e-9
-"""What making lists is expected to take."""
+"""Expected seconds to make lists: constant, and per entry."""
 _SHARE = 0.25
-"""Of the free memory, for the lists of one kind."""
+"""Share of the free memory for the lists of one kind."""
 _NO_RUNS = np.zeros(2, dtype=np.uint32)
 
 Places = tuple[Source | None, Source | None]
-"""What lies where kernels look for outgoing, and for incoming lists."""
+"""The lists in the places where kernels look for outgoing and for incoming lists."""
 
 
 class MergedGraph:
     """The merged lists of one graph, shared by its queries.
 
-    Arrays are freed when nobody holds them: a run goes on with what others drop.
+    An array is freed when its last holder releases it: a run can continue with lists that were
+    dropped.
 
     Attributes:
-        version: Another one as soon as there are other lists.
+        version: Changes whenever the set of lists changes.
     """
 
     def __init__(self) -> None:
@@ -58,12 +59,13 @@ class MergedGraph:
         self._seconds: dict[ListKind, float] = {}
         self._refused: set[ListKind] = set()
         self._has_room = True
-        # Making lists may take the last memory: then what is kept is given up meanwhile.
+        # Reentrant: making lists may need the last memory, so that kept lists are dropped
+        # meanwhile.
         self._lock = threading.RLock()
 
     @property
     def lists(self) -> Mapping[ListKind, MergedLists]:
-        """Those there are now."""
+        """The lists that exist now."""
         return dict(self._lists)
 
     @property
@@ -74,14 +76,14 @@ class MergedGraph:
         return bitmaps + sum(each.nbytes for each in lists)
 
     def note(self, kinds: Iterable[ListKind], seconds: float) -> None:
-        """A join took so long that could have gone through these lists."""
+        """Records the time of a join that could have used lists of these kinds."""
         with self._lock:
             for each in kinds:
                 if each not in self._lists and each not in self._refused:
                     self._seconds[each] = self._seconds.get(each, 0.0) + seconds
 
     def make_due(self, run: Run) -> None:
-        """Makes the lists that pay by now, as far as they have room; the run holds the device."""
+        """Makes the lists that pay off by now, if they fit; the run holds the device."""
         if not self._seconds or not self._has_room:
             return
         with self._lock:
@@ -113,7 +115,7 @@ class MergedGraph:
         return True
 
     def hubs(self, run: Run, lists: Mapping[ListKind, MergedLists], places: Places) -> HubBitmaps:
-        """Bitmaps of the longest lists that lie in these places."""
+        """Bitmaps of the longest lists in these places."""
         with self._lock:
             known = self._hubs.get(places)
             if known is None:
@@ -124,7 +126,7 @@ class MergedGraph:
             return known
 
     def drop(self) -> int:
-        """Gives all up, for good. Returns how many bytes that gives when nobody uses them."""
+        """Drops all lists and makes no more. Returns the bytes this frees once nobody uses them."""
         with self._lock:
             freed = self.nbytes
             if freed:
@@ -136,7 +138,7 @@ class MergedGraph:
 
 
 def graph_arguments(run: Run, lists: Mapping[ListKind, MergedLists], places: Places) -> list[Any]:
-    """For ``GRAPH_PARAMETERS``: merged lists in their places."""
+    """Arguments for ``GRAPH_PARAMETERS``, with merged lists in their places."""
     found = run.graph.csr_arguments(run.workspace.budget)
     for place, source in enumerate(places):
         if isinstance(source, ListKind):

@@ -1,4 +1,4 @@
-"""Which steps can go through merged lists, and where these lie for them."""
+"""Which steps can read merged lists, and in which places the kernels find these."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 Source = ListKind | bool
-"""Where a link finds its list: among merged ones, or the graph's own; then, are these incoming?"""
+"""A link's list: a merged one, or the graph's own, where True means incoming."""
 
 _WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
 
 
 def kind_of(each: BoundRelationship, end: int, graph: DataGraph) -> ListKind:
-    """What a list must hold that leads from one end of a query relationship to the other."""
+    """The kind of list that leads from one end of a query relationship to the other."""
     starts, types = each.source == end, each.types
     if types is not None and len(types) == len(graph.types):
         types = None
@@ -42,12 +42,12 @@ def kind_of(each: BoundRelationship, end: int, graph: DataGraph) -> ListKind:
 
 
 def is_directed(kind: ListKind) -> bool:
-    """Are its relationships of one direction?"""
+    """True if the list holds relationships of one direction."""
     return not (kind.outgoing and kind.incoming)
 
 
 def source_of(kind: ListKind, graph: DataGraph) -> Source:
-    """The graph's own lists where these are the same."""
+    """The graph's own lists if they hold the same entries, otherwise the merged lists."""
     count = len(graph.types) if kind.types is None else len(kind.types)
     return kind if count > 1 or not is_directed(kind) else kind.incoming
 
@@ -55,7 +55,7 @@ def source_of(kind: ListKind, graph: DataGraph) -> Source:
 def kinds_of(
     steps: Iterable[ExtendStep], relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> frozenset[ListKind]:
-    """The merged lists that steps could go through."""
+    """The kinds of merged lists that the steps could read."""
     found = [
         source
         for step in steps
@@ -68,12 +68,12 @@ def kinds_of(
 def placed(
     step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> tuple[Source | None, Source | None]:
-    """What takes the place of the graph's outgoing, and of its incoming lists; None: nothing."""
+    """What replaces the graph's outgoing and its incoming lists; None if a place is unused."""
     sources = _sources(step, relationships, graph)
     places: list[Source | None] = [own if own in sources else None for own in (False, True)]
     for each in dict.fromkeys(sources):
         if isinstance(each, ListKind):
-            # Each kind in the same place for all steps, where there is no other.
+            # A kind uses the same place in all steps unless that is taken.
             first = int(each.incoming)
             places[first if places[first] is None else 1 - first] = each
     return places[0], places[1]
@@ -82,7 +82,7 @@ def placed(
 def wanted_places(
     step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> tuple[Source | None, Source | None]:
-    """As `placed`, of any step: those that are not moved find the graph's own lists."""
+    """As `placed`, for any step: a step without merged lists gets the graph's own lists."""
     sources = _sources(step, relationships, graph)
     if not step.merged and any(isinstance(each, ListKind) for each in sources):
         return False, True
@@ -95,7 +95,7 @@ def placed_extension(
     relationships: Sequence[BoundRelationship],
     graph: DataGraph,
 ) -> Extension:
-    """The step with links that name these places."""
+    """The step's extension with links that refer to these places."""
     sources = _sources(step, relationships, graph)
     links = zip(step.extension.links, sources, strict=True)
     return step.extension._replace(links=tuple(_link(link, each, places) for link, each in links))

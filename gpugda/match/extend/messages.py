@@ -1,4 +1,4 @@
-"""Messages of a count plan on the device, and rows of its core multiplied with them."""
+"""Messages of a count plan on the device, and the products of core rows with them."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ _WORD = 1 << 64
 def has_room(
     run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates, share: float
 ) -> bool:
-    """Is there memory for a degree per node and group of leaves, and for tables?
+    """True if a share of the free memory holds the plan's messages.
 
-    ``share``: of the free memory, for these.
+    These are a degree per node and group of leaves, and the tables. ``share``: the part of the free
+    memory that they may use.
     """
     needed, longest = bytes_of(run, plan, kernels, candidates)
     return (
@@ -72,7 +73,7 @@ def has_room(
 def bytes_of(
     run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates
 ) -> tuple[int, int]:
-    """What all messages of a plan take, and the longest array of them."""
+    """Bytes of all messages of a plan, and bytes of the longest array among them."""
     needed, longest = 0, 0
     waiting = [plan]
     while waiting:
@@ -96,20 +97,20 @@ class _OnDevice:
 
 
 class Messages:
-    """What rows of the core are multiplied with.
+    """The messages that rows of the core are multiplied with.
 
     Args:
-        run: Of the query.
-        kernels: Of the strategy.
-        plan: What is eliminated.
-        candidates: Of the query nodes.
-        masks: What predicates leave.
-        variables: What the columns of the core's tables hold.
-        ranks: Of the candidates.
-        views: What of the data graph is on the device; None where all of it is.
+        run: The query's run.
+        kernels: The strategy's kernels.
+        plan: The plan, which says what is eliminated.
+        candidates: Candidates of the query nodes.
+        masks: The nodes and relationships that pass the predicates.
+        variables: The variables that the columns of the core's tables hold.
+        ranks: Ranks of the candidates.
+        views: The segments of the data graph on the device; None if all of it is there.
 
     Attributes:
-        shared: What must be in columns of the rows behind those of ``variables``.
+        shared: Numbers that the rows must hold in columns after those of ``variables``.
     """
 
     def __init__(
@@ -131,33 +132,33 @@ class Messages:
         self._masks = masks
         self._ranks = ranks
         self._columns = {variable: number for number, variable in enumerate(variables)}
-        # Before the join, which takes what memory is left.
+        # Before the join, which takes the remaining memory.
         self.shared: Sequence[Shared] = ()
         self._made = self._on_device()
         self._most = self._most_of_core()
 
     @property
     def arrays(self) -> ProductArrays:
-        """What rows of the core are multiplied with."""
+        """The arrays that rows of the core are multiplied with."""
         return self._made.arrays
 
     def place_of_table(self, number: int) -> tuple[DeviceArray, int]:
-        """Where the sums of a table must be before the first row: an array, and a word there."""
+        """Where a table's sums must be before the first row: an array, and an offset in words."""
         return self._made.arrays.tables, self._first_words()[number]
 
     def add_table(self, most: int) -> None:
-        """Takes the sums of a table, which are complete now; ``most``: what none is above."""
+        """Records that a table's sums are complete; ``most``: an upper bound of them."""
         self._most *= most
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large.
 
-        Sums of a table that are 2**63 or more count as if it were so many.
+        Sums of a table saturate at 2**63.
         """
         bound = table.row_count * self._most
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
         while bound >= modulus:
-            # Chinese remainder theorem: the one number below the product that leaves both rests.
+            # Chinese remainder theorem: exactly one number below the product has both remainders.
             prime = falling_prime(number)
             rest = self._sum(table, self._made, prime)
             total += modulus * ((rest - total) * pow(modulus, -1, prime) % prime)
@@ -201,7 +202,7 @@ class Messages:
         return _OnDevice(arrays, totals)
 
     def _looked_at(self, factors: Sequence[Factor]) -> FilterArrays:
-        """What multiplying looks into: rows only for what two groups have in common."""
+        """The arrays that multiplication reads; rows only if groups share entries."""
         arrays = self._candidates.arrays
         if any(len(each.groups) > 1 for each in factors):
             return arrays
@@ -214,12 +215,12 @@ class Messages:
         return tables
 
     def _first_words(self) -> list[int]:
-        """Of the sums of each table, one after the other; then of what would come next."""
+        """Offset in words of each table's sums, and the offset after the last one."""
         sizes = (_table_words(each, self._candidates) for each in self.plan.tables)
         return list(accumulate(sizes, initial=0))
 
     def _most_of_core(self) -> int:
-        """No row's product is more, but for tables."""
+        """Upper bound of the product of a row, without tables."""
         graph = self._run.graph.graph
         most = 1
         for group in self.plan.groups:
@@ -229,7 +230,7 @@ class Messages:
         return most
 
     def _factors(self, message: DegreeMessage, slot: int, column: int) -> list[Factor]:
-        """Of one message; ``column``: the next one behind those of the core."""
+        """The factors of one message; ``column``: the next one after those of the core."""
         groups = tuple(
             self._leaves(group, slot + number) for number, group in enumerate(message.groups)
         )
@@ -289,6 +290,6 @@ class Messages:
 
 
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:
-    """No node has more relationships that fit to a leaf of the group."""
+    """Upper bound of a node's relationships that can match a leaf of the group."""
     types = plan.core.relationships[group.relationships[0]].types
     return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)

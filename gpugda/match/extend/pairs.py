@@ -29,17 +29,17 @@ __all__ = ["PairSteps", "prefix_sums"]
 
 _FEWEST_PAIRS = 1 << 16
 _READ_AT_ONCE = 1 << 13
-"""Sums."""
+"""Prefix sums that are downloaded at once."""
 _PAIRS_PER_BYTE = 1 << 10
-"""Where rows begin is kept for so many pairs a byte, at least."""
+"""Pairs per byte of free memory for which the starts of rows are kept, at least."""
 
 
 class PairSteps:
-    """Measures, counts and appends pairs, in launches that are neither too long nor too short.
+    """Measures, counts and appends pairs, in launches of a suitable length.
 
     Args:
-        setup: Of the join.
-        counters: ``uint32[2]``, the first one counts rows that were appended.
+        setup: The join.
+        counters: ``uint32[2]``; the first one counts appended rows.
         totals: ``uint64``, one per work group of the kernels.
     """
 
@@ -59,8 +59,8 @@ class PairSteps:
     def measured(self, number: int, table: Table, most_rows: int | None = None) -> Pairs:
         """The pairs of a table's rows.
 
-        How many there are is not asked where no more than one launch takes and, were each pair a
-        row, no more than ``most_rows``.
+        They are not counted if an upper bound fits in one launch and, were each pair a row, is at
+        most ``most_rows``.
         """
         workspace = self._run.workspace
         unread = self._most_pairs(number)
@@ -78,11 +78,11 @@ class PairSteps:
         return Pairs(sums, bases, total)
 
     def release(self, pairs: Pairs) -> None:
-        """Nobody needs them any more."""
+        """Releases the arrays of pairs."""
         self._run.workspace.release(pairs.sums, pairs.bases)
 
     def whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
-        """The rows all of whose pairs are in a window; none where it begins within a row."""
+        """The rows whose pairs all lie in a window; none if the window starts within a row."""
         low, high = window
         rows = pairs.sums.count - 1
         if low == 0 and high == pairs.total:
@@ -94,7 +94,7 @@ class PairSteps:
         return first, last
 
     def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
-        """The first place whose sum is at least ``wanted``, else one past the last."""
+        """The first index whose sum is at least ``wanted``, otherwise one past the last."""
         last = pairs.sums.count
         if last <= _READ_AT_ONCE:
             sums = self._read(pairs.sums)[first:]
@@ -108,26 +108,26 @@ class PairSteps:
         return first
 
     def sum_before(self, pairs: Pairs, row: int) -> int:
-        """The pairs of all rows before this one."""
+        """The number of pairs of all rows before this one."""
         if pairs.sums.count <= _READ_AT_ONCE:
             return int(self._read(pairs.sums)[row])
         return int(self._run.workspace.download(pairs.sums, row, 1)[0])
 
     def _read(self, sums: DeviceArray) -> NDArray[Any]:
-        """All of few sums: each look at one would take as long. Kept until others are asked for."""
+        """Downloads all sums if they are few, as one sum takes as long; keeps the last ones."""
         if self._last_read is None or self._last_read[0] is not sums:
             self._last_read = sums, self._run.workspace.download(sums)
         return self._last_read[1]
 
     def _most_of(self, number: int, table: Table) -> int | None:
-        """No more pairs than these, where they need not be counted."""
+        """An upper bound of the pairs, if they need not be counted."""
         step = self._steps[number]
         if self._limits.measures_pairs or self._list_kernels(number) is None or step.counts_lengths:
             return None
         graph = self._run.graph.graph
         most = table.row_count * shortest(step.device_links, graph)
         if number == 1 and self._steps[0].kind is ExtendKind.NODES:
-            # No node comes twice: neither does an entry of a list, nor of a merged one in one
+            # All nodes are distinct, so that each entry occurs once; in a merged list, once per
             # direction.
             most = min(most, (1 + step.merged) * graph.relationship_count)
         return most
@@ -136,9 +136,9 @@ class PairSteps:
     def append(
         self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
     ) -> tuple[int, int]:
-        """Appends the rows of pairs from the first of a window on, by one launch.
+        """Appends the rows of pairs from the start of a window, by one launch.
 
-        Returns up to which, and how many rows there are now.
+        Returns the end of the pairs that were processed, and the number of rows so far.
         """
         low = window[0]
         high = min(window[1], low + self._most_pairs(number))
@@ -154,7 +154,7 @@ class PairSteps:
         return high, filled
 
     def count(self, number: int, table: Table, pairs: Pairs) -> int:
-        """How many rows come of them."""
+        """The number of rows that the pairs give."""
         if self._steps[number].counts_lengths or pairs.total == 0:
             return pairs.total
         workspace, lists = self._run.workspace, self._list_kernels(number)
@@ -176,7 +176,7 @@ class PairSteps:
         return total
 
     def weighed(self, number: int, table: Table) -> DeviceArray | None:
-        """How many fit to each row, where a step goes through plain lists and rows are many."""
+        """The number of matches per row, for plain lists and many rows; otherwise None."""
         lists, workspace = self._list_kernels(number), self._run.workspace
         if lists is None or table.row_count < self._limits.listed_rows:
             return None
@@ -198,7 +198,7 @@ class PairSteps:
         counts: DeviceArray,
         extended: Table,
     ) -> int:
-        """Appends those of some rows that have a count; how many these are."""
+        """Appends the rows of a range whose count is not 0. Returns how many they are."""
         lists = self._list_kernels(number)
         assert lists is not None
         lists.append_weighed(self._arrays[number], table, rows, counts, extended, self._counters)
@@ -207,7 +207,7 @@ class PairSteps:
     def append_counted(
         self, number: int, table: Table, rows: tuple[int, int], extended: Table
     ) -> int:
-        """Appends those of some rows to which something fits; how many these are."""
+        """Appends the rows of a range that have a match. Returns how many they are."""
         if number not in self._launches:
             self._launches[number] = self._first_counted(number)
         kernels, launches = WeighKernels(self._run.graph.context), self._launches[number]
@@ -219,9 +219,9 @@ class PairSteps:
     def _launched(
         self, number: int, whole: tuple[int, int], size: Callable[[], int]
     ) -> Iterator[tuple[int, int]]:
-        """Windows of pairs, or rows, one a launch, as large as ``size`` says.
+        """Yields windows of pairs or rows, one per launch, of the length that ``size`` returns.
 
-        Between two of them, the device is waited for and the time is measured.
+        Between two launches it waits for the device and measures the time.
         """
         low, end = whole
         while low < end:
@@ -241,11 +241,11 @@ class PairSteps:
         return LaunchSize(first, limits.largest_window, seconds)
 
     def _list_kernels(self, number: int) -> ListKernels | None:
-        """For steps of a GPU that keep what they know of rows in local memory."""
+        """The kernels for steps of a GPU that keep facts about rows in local memory."""
         return self._lists if self._steps[number].searched_only else None
 
     def _most_pairs(self, number: int) -> int:
-        """Of a launch: so many, at most, are worked on without asking first how many there are."""
+        """Maximum pairs of a launch; up to so many are processed without counting them first."""
         if number not in self._launches:
             profile = self._run.graph.context.profile
             self._launches[number] = LaunchSize(
@@ -256,7 +256,7 @@ class PairSteps:
 
 
 def prefix_sums(run: Run, counts: DeviceArray) -> tuple[DeviceArray, int]:
-    """The sums before each count, which is released, and of all."""
+    """Exclusive prefix sums of the counts, which are released, and the total."""
     sums = run.kernels.prefix_sum.run(run.workspace, counts, 0, counts.count)
     total = int(run.workspace.download(sums, counts.count, 1)[0])
     run.workspace.release(counts)

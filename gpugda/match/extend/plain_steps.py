@@ -1,4 +1,4 @@
-"""Steps that follow no relationship: they multiply rows with candidates, or test them."""
+"""Steps that follow no relationship: products of rows with candidates, and tests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["PlainSteps"]
 
 
 class PlainSteps:
-    """Says how many rows they make, and writes these.
+    """Counts the new rows of plain steps, and writes them.
 
     Args:
-        setup: Of the join.
+        setup: The join.
     """
 
     def __init__(self, setup: JoinSetup) -> None:
@@ -50,13 +50,13 @@ class PlainSteps:
         return table.row_count * size, write
 
     def valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
-        """Which rows pass the step's tests, as prefix sums; how many."""
+        """Prefix sums of the rows that pass the step's tests, and the number of these rows."""
         counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
         self._kernels.test(self._words.arrays[number], table, counts)
         return prefix_sums(self._run, counts)
 
     def pruned(self, number: int, table: Table, sums: DeviceArray) -> Write:
-        """The rows that pass."""
+        """Writes the rows that pass."""
         words = self._words.plain[number]
 
         def write(window: tuple[int, int], extended: Table) -> None:

@@ -1,4 +1,4 @@
-"""A join that is ready to begin, and what is wanted of it."""
+"""A join that is ready to start, and the goal of its query."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ __all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows", "weighed_groups"
 T = TypeVar("T")
 
 NOTHING = Rows(frozenset(), frozenset())
-"""No column is wanted."""
+"""No column is needed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal:
-    """What is made of rows.
+    """What is made of a query's rows.
 
     Args:
-        counting: Are they only counted?
-        grouped: By what they are grouped.
-        in_parts: May numbers be made of those of parts?
-        first: What is done first; None: it is to be found.
-        thrifty: Shall everything be joined, and nothing else be tried? What that takes does not
-            depend on how much memory there is.
+        counting: True if the rows are only counted.
+        grouped: The grouping of the rows, or None.
+        in_parts: True if counts may be combined from the counts of parts.
+        first: The first plan to try; None to choose one.
+        thrifty: True if everything is joined and nothing else is tried. The memory this needs does
+            not depend on how much is available.
     """
 
     counting: bool = False
@@ -58,33 +58,34 @@ class Goal:
 
     @property
     def nodes(self) -> frozenset[int]:
-        """Query nodes that are grouped by."""
+        """Query nodes that are grouping keys."""
         return frozenset() if self.grouped is None else frozenset(self.grouped.nodes)
 
     @property
     def may_be_given_up(self) -> bool:
-        """May the join end early, because another plan was faster? Who counts then goes back.
+        """True if the join may be abandoned because another plan was faster.
 
-        Joining with little memory is the last thing that is tried.
+        The caller then returns to that plan. Joining with little memory is the last resort, and is
+        never abandoned.
         """
         return self.counting and not self.thrifty
 
     @property
     def counts(self) -> bool:
-        """Is it asked how many rows there are, of all or of groups, or which groups?"""
+        """True if counts or groups are needed rather than rows."""
         return self.counting or self.grouped is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedCore:
-    """What is done, and what comes of its rows.
+    """A join of the core, and what is made of its rows.
 
     Args:
         bound: The query.
-        comparisons: Its conditions between two variables.
+        comparisons: Its comparisons between two variables.
         joined: Makes the rows.
-        grouped: What adds them up, or weighs them; None where they come as they are.
-        ended: Called when all is joined.
+        grouped: Sums or weighs the rows; None if they are passed on unchanged.
+        ended: Called when the join is complete.
     """
 
     bound: BoundQuery
@@ -95,19 +96,19 @@ class PreparedCore:
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What the columns of its rows hold."""
+        """The variables that the columns of its rows hold."""
         return self.joined.steps[-1].variables
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """As `Joined.tables`."""
+        """See `Joined.tables`."""
         return self.joined.tables(enough)
 
     def counts(self) -> Iterator[int]:
-        """As `Joined.counts`."""
+        """See `Joined.counts`."""
         return self.joined.counts()
 
     def describe(self, run: Run) -> None:
-        """Says in the run's report what was done."""
+        """Describes the executed steps in the run's report."""
         if self.ended is not None:
             self.ended()
         comparisons = self.comparisons
@@ -118,7 +119,7 @@ class PreparedCore:
 
 
 def groups_of_rows(run: Run, prepared: PreparedCore, wanted: Groups) -> Generator[Embeddings]:
-    """The groups, or rows of the core that stand for several embeddings."""
+    """Yields the groups, or rows of the core whose weights are multiplicities."""
     if isinstance(prepared.grouped, GroupSums):
         yield _summed(run, prepared, prepared.grouped)
         return
@@ -150,9 +151,9 @@ def weighed_groups(
     wanted: Groups,
     factors: Sequence[NDArray[np.uint32]],
 ) -> int | None:
-    """How often groups of one node come, each times the factors of its node.
+    """The sum of each group's multiplicity times the factors of its node.
 
-    None where there are no sums of groups on the device.
+    Returns None if the sums of the groups are not on the device.
     """
     if prepared is None:
         return 0
@@ -166,7 +167,7 @@ def weighed_groups(
 
 
 def _weighed_here(found: Embeddings, node: int, factors: Sequence[NDArray[np.uint32]]) -> int:
-    """Of few groups, which came to the host before it was known how to count them."""
+    """As `weighed_groups`, for few groups that an attempt already brought to the host."""
     weights = [1] * found.row_count if found.weights is None else found.weights.tolist()
     columns = [each[found.nodes[node]].tolist() for each in factors]
     return sum(math.prod(each) for each in zip(weights, *columns, strict=True))
@@ -194,7 +195,7 @@ def _of_each(
     tables: Iterator[Table | None],
     make: Callable[[Table | None], T],
 ) -> Generator[T]:
-    """What is made of each table while the run has the device; says at the end what was done."""
+    """Yields ``make`` of each table, called with the device held; describes the join at the end."""
     try:
         while True:
             with run.locked(), run.stage("join"):
@@ -209,7 +210,7 @@ def _of_each(
 
 
 def _weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
-    """The rows of a core with the products of their messages."""
+    """Yields the rows of a core with the products of their messages as weights."""
 
     def weigh(table: Table | None) -> list[Embeddings]:
         return [] if table is None else list(rows.weighed(table))

@@ -1,4 +1,4 @@
-"""Primes by which totals are known that 64 bits do not hold."""
+"""Primes for totals that 64 bits cannot hold (Chinese remainder theorem)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BELOW = 1 << 31
 
 @cache
 def falling_prime(number: int) -> int:
-    """The primes below 2**31, falling: what kernels can multiply modulo."""
+    """The primes below 2**31 in descending order: moduli that kernels can multiply in."""
     below = falling_prime(number - 1) if number else _BELOW + 1
     return next(each for each in range(below - 2, 0, -2) if _is_prime(each))
 

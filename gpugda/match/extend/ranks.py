@@ -1,4 +1,4 @@
-"""Which one of its candidates a node is: what sums of groups are found by."""
+"""The rank of a node among its query node's candidates, which indexes sums of groups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["CandidateRanks"]
 
 
 class CandidateRanks:
-    """Made when they are first asked for, for all that a run groups by.
+    """Ranks, computed on first use, for all groupings of a run.
 
     Args:
-        run: Of the query.
-        candidates: Of the query nodes.
+        run: The query's run.
+        candidates: Candidates of the query nodes.
     """
 
     def __init__(self, run: Run, candidates: Candidates) -> None:
@@ -32,14 +32,14 @@ class CandidateRanks:
 
     @cached_property
     def array(self) -> DeviceArray:
-        """``uint64[rows * words + 1]``, prefix sums of the bits of the matrix."""
+        """``uint64[rows * words + 1]``: prefix sums of the bits of the candidate matrix."""
         matrix = self._candidates.matrix
         return self._run.kernels.prefix_sum.run(
             self._run.workspace, matrix, 0, matrix.count, of_bits=True
         )
 
     def keys(self, nodes: Iterable[int], columns: Mapping[Variable, int]) -> tuple[GroupKey, ...]:
-        """What kernels number the groups of some query nodes by."""
+        """The keys by which kernels number the groups of some query nodes."""
         candidates = self._candidates
         return tuple(
             GroupKey(columns[Variable(True, each)], candidates.rows[each], candidates.count(each))

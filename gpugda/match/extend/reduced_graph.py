@@ -1,4 +1,4 @@
-"""What the joins of a query can use of a data graph that does not fit."""
+"""The entries of a data graph beyond the memory limit that a query's joins can use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["DirectionTest", "ReducedGraph"]
 
 
 class DirectionTest(NamedTuple):
-    """What a link asks of the entries of one direction."""
+    """The test that a link applies to the entries of one direction."""
 
     outgoing: bool
     test: EntryTest
@@ -25,16 +25,16 @@ class DirectionTest(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReducedGraph:
-    """A data graph's entries that some link can follow.
+    """The entries of a data graph that at least one link can follow.
 
     Args:
-        arguments: For ``GRAPH_PARAMETERS``.
-        arrays: What of it is this run's own.
-        tests: What they were chosen by.
-        numbered: Is it known which relationships they are?
-        kept: How many there are.
-        looked_at: Of how many.
-        uploads: Which sent them; None where an earlier run of the query did.
+        arguments: Arguments for ``GRAPH_PARAMETERS``.
+        arrays: The arrays that this run owns.
+        tests: The tests that selected the entries.
+        numbered: True if the relationship index of each entry is known.
+        kept: Number of entries kept.
+        looked_at: Number of entries tested.
+        uploads: The uploads that sent them; None if an earlier run of the query did.
     """
 
     arguments: list[Any]
@@ -51,5 +51,5 @@ class ReducedGraph:
         return sum(each.nbytes for each in self.arrays)
 
     def seen(self, candidates: Candidates) -> Candidates:
-        """The same candidates, whose entries are these."""
+        """The same candidates, with these entries as their graph."""
         return replace(candidates, arrays=replace(candidates.arrays, graph=self.arguments))

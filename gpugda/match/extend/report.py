@@ -1,4 +1,4 @@
-"""What the strategy ``extend`` did, in lines for people."""
+"""Describes for people what the strategy ``extend`` did."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def describe_joined(
     joined: Joined,
     comparisons: Sequence[Comparison],
 ) -> None:
-    """One line per step: what was done, how many rows came of it, and how many were expected.
+    """Adds one line per step: the operation, the number of rows, and the estimate.
 
-    What tables are made of comes first; what was eliminated last. ``report.candidates`` must be
+    The joins of table messages come first, the eliminated nodes last. ``report.candidates`` must be
     filled.
     """
     for each in joined.tables_first:
@@ -68,7 +68,7 @@ def describe_joined(
     counts = [report.candidates[node] for node in range(len(bound.nodes))]
     candidates = ExpectedCandidates(counts, report.explored)
     rates = partial(Rates, bound, candidates, report.corrections)
-    # Who keeps what may never be looked at keeps neither the graph nor what lies on the device.
+    # The lines may never be read: the report must not keep the graph or device memory alive.
     types, found = graph.types, weakref.ref(graph)
 
     def lines() -> Iterator[str]:
@@ -86,14 +86,14 @@ def describe_joined(
 
 
 def describe_parts(report: StrategyReport, joined: Joined) -> None:
-    """One line: in how many segments the data graph came, and what was sent of it."""
+    """Adds a line: the number of segments of the data graph, and the bytes sent."""
     if joined.reduced is not None:
         _describe_reduced(report, joined.reduced)
     windows = [each.windows for each in (joined, *_tables_of(joined))]
     seen = [each.views for each in windows if each.views is not None]
     if not seen:
         return
-    sent = max(each.uploads.sent for each in seen)  # of all, for a run has one queue
+    sent = max(each.uploads.sent for each in seen)  # the tables of a run share one queue
     report.sent_bytes = max(report.sent_bytes, sent)
     segments = max(each.segments.count for each in seen)
     report.steps.append(
@@ -131,7 +131,7 @@ def _expected(
     rates: Callable[[], Rates],
     comparisons: Sequence[Comparison],
 ) -> Iterator[str]:
-    """As many rows as each step was expected to make, while its graph is there."""
+    """The estimated rows of each step, as text, as long as its graph exists."""
     for rows in JoinCost(bound, order, rates()).rows(comparisons):
         yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
 
@@ -150,7 +150,7 @@ def _describe_messages(report: StrategyReport, bound: BoundQuery, plan: Eliminat
 
 
 def first_text(plan: FirstPlan) -> str:
-    """What is done first, and what otherwise, as a sentence without its end."""
+    """The first plan and its fallback, as the start of a sentence."""
     if isinstance(plan, Attempt):
         when = "if that needs no waiting"
         if plan.seconds is not None:
@@ -160,7 +160,7 @@ def first_text(plan: FirstPlan) -> str:
 
 
 def describe_attempt(report: StrategyReport, attempt: Attempt, *, is_done: bool) -> None:
-    """One line, where something was tried for some time."""
+    """Adds one line if the attempt had a time budget."""
     if attempt.seconds is not None:
         what = "was done within" if is_done else "was given up after"
         report.steps.append(f"joining everything {what} {1000 * attempt.seconds:.3g} ms")
@@ -169,7 +169,7 @@ def describe_attempt(report: StrategyReport, attempt: Attempt, *, is_done: bool)
 def describe_groups(
     report: StrategyReport, bound: BoundQuery, grouped: GroupSums | RowWeights
 ) -> None:
-    """One line: what rows were grouped by, and where."""
+    """Adds one line: the grouping keys, and where the rows were grouped."""
     nodes = ", ".join(node_text(bound, each) for each in grouped.nodes)
     what = "counted" if grouped.counted else "made distinct"
     where = " on the device" if isinstance(grouped, GroupSums) else ", with weights"
@@ -177,7 +177,7 @@ def describe_groups(
 
 
 def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, part: Part) -> None:
-    """One line, before those of its own pattern: what is counted."""
+    """Adds one line, before the lines of the part's own pattern: what the part counts."""
     if not isinstance(part, Term):
         report.steps.append("a part that nothing connects with the others, multiplied with these")
         return

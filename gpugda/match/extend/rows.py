@@ -1,4 +1,4 @@
-"""Last steps with one plain link, whose rows a formula counts."""
+"""Counts the rows of last steps with one plain link by a formula."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DIFFER = BELOW | ABOVE
 
 
 class LeafCounts:
-    """Counts where pairs need not be looked at one by one.
+    """Counts last steps without visiting each pair.
 
     Args:
-        setup: Of the join.
+        setup: The join.
     """
 
     def __init__(self, setup: JoinSetup) -> None:
@@ -39,7 +39,7 @@ class LeafCounts:
         self._fitting: dict[int, DeviceArray] = {}
 
     def counts_leaves(self, number: int, table: Table) -> bool:
-        """Is the last step one whose rows a formula counts?"""
+        """True if a formula counts the rows of the last step."""
         step = self._steps[number]
         if not step.searched_only or len(step.links) != 1 or len(step.tests) > MOST_EXCLUDED:
             return False
@@ -52,7 +52,7 @@ class LeafCounts:
         return many and needed < self._free() // 4
 
     def _are_bounds(self, step: ExtendStep) -> bool:
-        """Do comparisons only cut the sorted lists, all of whose nodes are candidates?"""
+        """True if all nodes are candidates and comparisons only select ranges of sorted lists."""
         return step.candidate_row is None and not any(
             isinstance(test, KeyTest) and (test.left_place is not None or test.outcomes == _DIFFER)
             for test in step.tests
@@ -79,5 +79,5 @@ class LeafCounts:
         return self._fitting[number]
 
     def _free(self) -> int:
-        """Bytes that no step needs to go on."""
+        """Bytes that no step needs in order to continue."""
         return self._run.workspace.available - self._least

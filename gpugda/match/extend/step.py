@@ -1,4 +1,4 @@
-"""A step of a join in terms of columns."""
+"""A step of a join, expressed in columns."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["ExtendStep"]
 
 
 class ExtendStep(NamedTuple):
-    """One step in terms of columns.
+    """One step of a join, expressed in columns.
 
     Args:
-        kind: What it does.
+        kind: The operation.
         position: Query node (NODES, EXTEND, WEIGH, PRUNE) or query relationship (CLOSE).
-        links: Query relationships that are followed.
-        bound_ends: Query node at the bound end of each.
-        variables: What the columns of the new table hold.
-        extension: What it reads, tests, keeps and adds, for the kernels.
-        counts_lengths: Does every entry give a row?
-        searched_only: Are all links found by one search, no relationship needed?
-        most_rows: So many rows come of one pair at most.
-        by_rows: Can it go row by row on a CPU?
-        compared: The conditions among the tests, for people.
-        cycle: Of the last step, the cycle that all steps together count.
-        merged: Does it go through merged lists?
+        links: Query relationships that the step follows.
+        bound_ends: Query node at the bound end of each link.
+        variables: The variables that the columns of the new table hold.
+        extension: The columns that it reads, tests, keeps and adds, for the kernels.
+        counts_lengths: True if every entry gives a row, so that list lengths are the counts.
+        searched_only: True if all links are found by one search and no relationship is needed.
+        most_rows: Maximum number of rows that one pair gives.
+        by_rows: True if a CPU can process it row by row.
+        compared: The comparisons among the tests, as text.
+        cycle: For the last step: the cycle that all steps together count.
+        merged: True if it reads merged lists.
     """
 
     kind: ExtendKind
@@ -50,27 +50,27 @@ class ExtendStep(NamedTuple):
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """Old columns that the new table begins with."""
+        """Columns of the old table that the new table begins with."""
         return self.extension.kept
 
     @property
     def tests(self) -> tuple[Test | KeyTest, ...]:
-        """In terms of columns."""
+        """The tests, in terms of columns."""
         return self.extension.tests
 
     @property
     def node_column(self) -> int | None:
-        """Where the added node goes, or how many fit."""
+        """Column of the added node, or of the number of nodes that match."""
         return self.extension.node_column
 
     @property
     def compares(self) -> bool:
-        """Are values compared by keys?"""
+        """True if a test compares values by their keys."""
         return any(isinstance(test, KeyTest) for test in self.tests)
 
     @property
     def candidate_row(self) -> int | None:
-        """Row of the added node in the matrix of candidates; None where all fit."""
+        """Row of the added node in the candidate matrix; None if every node is a candidate."""
         return self.extension.candidate_row
 
     @property

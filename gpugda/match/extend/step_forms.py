@@ -1,4 +1,4 @@
-"""How a step of the strategy ``extend`` can be done, by what its links and tests ask for."""
+"""The form in which a step of the strategy ``extend`` runs, derived from its links and tests."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["WITH_NODE", "StepForm", "StepForms"]
 
 WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
-"""Their position is the query node that they look for."""
+"""Kinds whose position is the query node that they bind or count."""
 
 
 _PLACES = 2
-"""Lists of the outgoing direction, and of the incoming one, as kernels see them."""
+"""Places of lists that kernels see: outgoing and incoming."""
 
 
 class StepForm(NamedTuple):
-    """What is true of a step.
+    """Properties of a step.
 
     Attributes:
-        fits_all: Need the candidates not be asked, for the step itself sees all that they must
-            have?
-        searched_only: Can rows be intersected as plain sorted lists?
-        by_rows: Do its tests only say which nodes and relationships differ, or compare nodes?
-        counts_lengths: Does every entry give a row?
-        merged: Are some of these lists merged ones?
+        fits_all: True if the candidates need not be checked, because the step itself checks all
+            that they must have.
+        searched_only: True if rows can be intersected as plain sorted lists.
+        by_rows: True if its tests only state that nodes or relationships differ, or compare nodes.
+        counts_lengths: True if every entry gives a row.
+        merged: True if some of the lists are merged ones.
     """
 
     fits_all: bool
@@ -50,19 +50,19 @@ class StepForm(NamedTuple):
 
 
 class StepForms:
-    """Looks at the steps of a query.
+    """Determines the forms of a query's steps.
 
     Args:
         bound: The query.
-        graph: Decides which relationships need no look.
-        masks: What predicates leave.
-        known: Query relationships that somebody looks at.
-        merged: Kinds of merged lists that there are.
-        by_rows: Is it for a device where items go row by row?
+        graph: Determines which relationships need no check.
+        masks: The nodes and relationships that pass the predicates.
+        known: Query relationships whose identity is needed.
+        merged: Kinds of merged lists that exist.
+        by_rows: True for a device whose work items go row by row.
 
     Attributes:
-        type_counts: How many types each query relationship allows.
-        single: Whether at most one fits between two given nodes.
+        type_counts: Number of types that each query relationship allows.
+        single: For each query relationship, True if at most one matches between two given nodes.
     """
 
     def __init__(
@@ -97,9 +97,9 @@ class StepForms:
             self._at[each.target].add(each.position)
 
     def of(self, draft: Draft) -> StepForm:
-        """What is true of a step with these tests."""
+        """The form of a step with these tests."""
         if draft.kind not in WITH_NODE:
-            # Lengths of closing are counted by relationships that fit.
+            # The lengths of a closing step count the relationships that match.
             closes = draft.kind is ExtendKind.CLOSE and not draft.multiplies
             return StepForm(False, False, False, closes and not draft.tests)
         fits_all = self._fits_all(draft)
@@ -129,7 +129,7 @@ class StepForms:
         return all(self._plain[each] and (is_one or self.single[each]) for each in draft.links)
 
     def _merges(self, draft: Draft) -> bool:
-        """Can merged lists take the place of those of the graph, one kind per direction?"""
+        """True if merged lists can replace the graph's lists, one kind per direction."""
         sources: set[Source] = set()
         for position in draft.links:
             if not self._unknown[position]:
@@ -142,7 +142,7 @@ class StepForms:
         return bool(merged) and is_there and len(sources) <= _PLACES
 
     def _are_single(self, draft: Draft) -> bool:
-        """Does at most one entry of each list give a row, or is there but one list?"""
+        """True if at most one entry of each list gives a row, or there is only one list."""
         if draft.multiplies or not draft.bound.issuperset(draft.links):
             return False
         return len(draft.links) == 1 or all(self.single[each] for each in draft.links)
@@ -157,7 +157,7 @@ class StepForms:
 
 
 def _what_tests_say(draft: Draft) -> tuple[bool, bool]:
-    """Do they all speak of the added node? Or else of relationships that differ, too?"""
+    """Two flags: all tests concern the added node; all concern that or differing relationships."""
     node, links = node_variable(draft.position), draft.links
     only_nodes = True
     for test in draft.tests:
@@ -169,7 +169,7 @@ def _what_tests_say(draft: Draft) -> tuple[bool, bool]:
 
 
 def _excludes_nodes(test: VariableTest | Comparison, added: Variable) -> bool:
-    """Does it only say that the added node is not one of the row, or which keys it may have?"""
+    """True if it only excludes the row's nodes from the added node, or limits the node's key."""
     left, right = test.left, test.right
     if isinstance(test, Comparison):
         return (left == added or right == added) and left.is_node and right.is_node
@@ -187,7 +187,7 @@ def _excludes_nodes(test: VariableTest | Comparison, added: Variable) -> bool:
 
 
 def _keeps_apart(test: VariableTest | Comparison, links: Sequence[int]) -> bool:
-    """Does it only say that one of the relationships that are added differs from another one?"""
+    """True if it only states that an added relationship differs from another one."""
     left, right = test.left, test.right
     return (
         not isinstance(test, Comparison)

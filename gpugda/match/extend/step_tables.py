@@ -1,4 +1,4 @@
-"""One step of a join: the rows that it makes of a table, in tables that fit the memory."""
+"""One step of a join: extends a table, in output tables that fit the memory."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class StepTables:
     """Runs single steps, row by row or pair by pair.
 
     Args:
-        setup: Of the join.
-        sizes: Of the tables.
+        setup: The join.
+        sizes: Sizes of the tables.
 
     Attributes:
-        totals: Sums of the work groups, for who counts.
-        by_pairs: Which looked at pairs one by one, though the device is one that prefers rows?
+        totals: Sums of the work groups, for callers that count.
+        by_pairs: For each step, True if it went pair by pair on a device that prefers rows.
     """
 
     def __init__(self, setup: JoinSetup, sizes: WindowSizes) -> None:
@@ -57,17 +57,17 @@ class StepTables:
 
     @staticmethod
     def least_bytes(kernels: ExtensionKernels) -> int:
-        """What counters and totals take."""
+        """Bytes of the counters and totals."""
         totals = np.dtype(np.uint64).itemsize * kernels.group_count
         return 2 * (SMALLEST_BYTES + max(totals, SMALLEST_BYTES))
 
     def prepare(self, number: int) -> None:
-        """Takes what a step needs whatever its rows are, before these take all memory."""
+        """Allocates what a step needs in any case, before rows take all memory."""
         if self._accumulator is not None:
             self._accumulator.prepare(number)
 
     def tables(self, number: int, table: Table) -> Iterator[Table]:
-        """The rows that a step makes, in tables one at a time."""
+        """Yields the rows that a step makes, one table at a time."""
         kind = self._steps[number].kind
         self._run.check_deadline()
         if kind is ExtendKind.NODES:
@@ -79,7 +79,7 @@ class StepTables:
         return self._extensions(number, table)
 
     def _products(self, number: int, table: Table) -> Iterator[Table]:
-        # The counters, for nobody looks at relationships.
+        # The counters stand in for the relationships, which are not read.
         total, write = self._plain.product(number, table, self._counters)
         yield from self._written(number, total, write)
 
@@ -124,7 +124,7 @@ class StepTables:
         extended: Table,
         counts: DeviceArray | None,
     ) -> int:
-        """Appends rows with how many fit; ``counts``: of all rows, where they are known."""
+        """Appends rows with their numbers of matches; ``counts``: those numbers if known."""
         accumulator = self._by_rows(number)
         if accumulator is not None:
             return accumulator.append(number, table, rows, extended, self.totals)
@@ -147,7 +147,7 @@ class StepTables:
         self._pairs.release(pairs)
 
     def _by_rows(self, number: int) -> SparseAccumulator | None:
-        """What goes row by row, where the step does."""
+        """The accumulator, if the step goes row by row."""
         if self._accumulator is None:
             return None
         if not self._accumulator.intersects(number):
@@ -156,7 +156,7 @@ class StepTables:
         return self._accumulator
 
     def _few(self, number: int, table: Table, accumulator: SparseAccumulator) -> bool:
-        """Are there so few new rows that they need not be measured before?"""
+        """True if there are so few new rows that they need not be measured first."""
         if not self._steps[number].variables:
             return False
         return accumulator.most_rows(number, table) <= min(
@@ -176,7 +176,7 @@ class StepTables:
         self._run.workspace.release(extended.values)
 
     def _appended_tables(self, number: int, table: Table, pairs: Pairs) -> Iterator[Table]:
-        """Appends to one table until the pairs left might be more rows than it has place for."""
+        """Appends to one table until the remaining pairs might not fit in it."""
         low = 0
         while low < pairs.total:
             most = self._steps[number].most_rows
@@ -196,9 +196,9 @@ class StepTables:
     def _append(
         self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
     ) -> tuple[int, int]:
-        """Appends the rows of pairs from the first one on.
+        """Appends the rows of pairs from the start of a window.
 
-        Returns up to which, and how many rows there are now.
+        Returns the end of the pairs that were processed, and the number of rows so far.
         """
         low, _ = window
         accumulator = self._by_rows(number)
@@ -211,7 +211,7 @@ class StepTables:
         return self._pairs.append(number, table, pairs, window, extended)
 
     def count(self, number: int, table: Table) -> int:
-        """How many rows the last step would make."""
+        """The number of rows that the last step would make."""
         step = self._steps[number]
         self._run.check_deadline()
         if step.kind is ExtendKind.NODES:

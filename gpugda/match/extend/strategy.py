@@ -1,6 +1,6 @@
-"""The strategy ``extend``: filter candidates, then add query node after query node.
+"""The strategy ``extend``: filters candidates, then joins one query node at a time.
 
-More than 300 lines: the way of a query through the strategy, from top to bottom.
+More than 300 lines: the path of a query through the strategy, from top to bottom.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 __all__ = ["ExtendStrategy"]
 
 _SHARE_FOR_KEPT, _SHARE_BESIDE_PARTS = 1 / 16, 1 / 4
-"""Of the memory beside the graph; of that beside parts, for which queries give way."""
+"""Shares of the memory for kept queries: with the whole graph resident, and with segments only."""
 
 
 class _Asked(NamedTuple):
@@ -84,11 +84,10 @@ class _Asked(NamedTuple):
 
 
 class ExtendStrategy(Matcher):
-    """Candidates, and a join node by node that intersects the rows of the data graph itself.
+    """Filters candidates, then joins node by node, intersecting the data graph's own rows.
 
     Args: as `Matcher`, and
-
-        thresholds: What it decides by; None for those of the device.
+        thresholds: The thresholds of its decisions; None for those of the device.
     """
 
     name = "extend"
@@ -97,12 +96,12 @@ class ExtendStrategy(Matcher):
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: query node by query node."""
+        """See `Matcher.plan_steps`: one query node at a time."""
         return node_steps(pattern, planned_order(pattern))
 
     @classmethod
     def said_first(cls, pattern: BoundQuery, need: Need) -> str:
-        """See `Matcher.said_first`: what is tried before a count plan is looked for."""
+        """See `Matcher.said_first`: what is tried before a count plan is searched."""
         if isinstance(need, Rows) or not pattern.nodes:
             return ""
         counts = ExpectedCandidates([max(1, round(each.cardinality)) for each in pattern.nodes])
@@ -124,7 +123,7 @@ class ExtendStrategy(Matcher):
         self._beside = Beside(self, again)
         self._thresholds = thresholds or self._context.profile.thresholds
         self._is_segmented, self._may_segment = False, True
-        self._has_directory: bool | None = None  # where it is segmented
+        self._has_directory: bool | None = None  # used only if the graph is segmented
         self._join_kernels = JoinKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
@@ -135,7 +134,7 @@ class ExtendStrategy(Matcher):
         self._follows = False
 
     def placement(self) -> Placement:
-        """See `Matcher.placement`: entries stay on the host where they would not fit."""
+        """See `Matcher.placement`: the entries stay on the host if they do not fit."""
         if self._may_segment and not self._is_segmented:
             self._is_segmented = self._outgrows_limit
         if not self._is_segmented:
@@ -156,23 +155,23 @@ class ExtendStrategy(Matcher):
 
     @contextmanager
     def on(self, graph: DataGraph) -> Generator[Matcher | None]:
-        """See `Matcher.on`: beside parts of one graph there is no room for another one."""
+        """See `Matcher.on`: a segmented graph leaves no room for a second one."""
         if not self.placement().is_whole:
             yield None
             return
         with self._beside.used(graph) as beside:
             if isinstance(beside, ExtendStrategy):
-                # Rather than in parts, its queries are answered by the first graph.
+                # A query that would need segments is answered by the first graph instead.
                 beside._may_segment = False
             yield beside
 
     def _segment(self, error: MemoryLimitError) -> None:
-        """Takes the graph's entries from the device for good: from now on they come in parts.
+        """Removes the graph's entries from the device for good; from now on they come in segments.
 
-        At the second time also what says where runs begin, in a graph of several types.
+        The second call also removes the directory of run starts, if the graph has several types.
 
         Raises:
-            MemoryLimitError: As given, where that is not possible.
+            MemoryLimitError: The given error, if that is not possible.
         """
         again = self._is_segmented
         if not self._may_segment or (again and not self._may_cut_directory):
@@ -189,7 +188,7 @@ class ExtendStrategy(Matcher):
         return bool(self._has_directory) and len(self._graph.graph.types) > 1
 
     def decided_for(self, graph: DataGraph) -> object:
-        """See `Matcher.decided_for`: count plans, and steps."""
+        """See `Matcher.decided_for`: count plans and compiled steps."""
         if self._is_segmented or not keeps_facts(self._graph.graph, graph):
             return None
         return self._earlier.followed(self._kept.all()), self._compiled.kept_forms()
@@ -204,11 +203,11 @@ class ExtendStrategy(Matcher):
         self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
     def kept_bytes(self) -> int:
-        """With what is kept of queries, and merged lists."""
+        """See `Matcher.kept_bytes`: includes what is kept of queries, and merged lists."""
         return super().kept_bytes() + self._kept.nbytes + self._merged.nbytes
 
     def give_up_kept(self, but: KeptQuery | None = None) -> int:
-        """Perhaps without one query."""
+        """See `Matcher.give_up_kept`; keeps the query ``but``, if given."""
         return self._kept.drop(but=but) + self._merged.drop() + super().give_up_kept()
 
     def count(
@@ -219,7 +218,7 @@ class ExtendStrategy(Matcher):
         deadline: float | None = None,
         count_plan: FirstPlan | None = None,
     ) -> int:
-        """See `Matcher.count`; ``count_plan``: what is done, None for what is found."""
+        """See `Matcher.count`; ``count_plan``: the plan to run, None to find one."""
         if count_plan is None or not self._may_have_rows(plan.bound):
             return super().count(plan, masks, report, deadline)
         return self._counted(_Asked(plan.bound, masks, report, deadline), count_plan)
@@ -233,9 +232,9 @@ class ExtendStrategy(Matcher):
         deadline: float | None = None,
         count_plan: FirstPlan | None = None,
     ) -> Generator[Embeddings]:
-        """Groups, or rows of the core that stand for several embeddings.
+        """Yields groups, or rows of the core whose weights are multiplicities.
 
-        As `Matcher.groups`; ``count_plan``: as of `count`.
+        As `Matcher.groups`; ``count_plan``: as for `count`.
         """
         if self._may_have_rows(plan.bound):
             asked = _Asked(plan.bound, masks, report, deadline)
@@ -250,7 +249,7 @@ class ExtendStrategy(Matcher):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> int | None:
-        """See `Matcher.weighed_count`: of sums of groups that are on the device."""
+        """See `Matcher.weighed_count`: works if the groups' sums are on the device."""
         if not self._may_have_rows(plan.bound) or not self.placement().is_whole:
             return None
         goal = Goal(grouped=need, in_parts=True)
@@ -270,7 +269,7 @@ class ExtendStrategy(Matcher):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
-        """See `Matcher.embeddings`: in parts where the graph leaves no room for the rows."""
+        """See `Matcher.embeddings`: segments the graph if it leaves no room for the rows."""
         find = partial(super().embeddings, plan, masks, need, report, deadline)
         while not (yield from _tried(find(), self._segment)):
             pass
@@ -289,7 +288,7 @@ class ExtendStrategy(Matcher):
     def _groups(
         self, asked: _Asked, need: Groups, first: FirstPlan | None, *, in_parts: bool = True
     ) -> Generator[Embeddings]:
-        """As `groups`, of a whole query or of a part; with little memory by joining alone."""
+        """As `groups`, for a query or a part; without a count plan if memory is short."""
         goal = Goal(grouped=need, in_parts=in_parts and not need.streamed, first=first)
         if (yield from _tried(self._tried_groups(asked, goal, need))):
             return
@@ -313,11 +312,11 @@ class ExtendStrategy(Matcher):
         if found is None:
             yield from self._groups(asked, need, None, in_parts=False)
         else:
-            # Groups that vanish are those that terms add as often as others subtract them.
+            # Groups with a sum of zero vanish: their terms cancel out.
             yield found if need.counted else replace(found, weights=None)
 
     def _counted(self, asked: _Asked, first: FirstPlan | None, *, in_parts: bool = True) -> int:
-        """The number of embeddings; with little memory by joining alone."""
+        """The number of embeddings; if memory is short, joins without a count plan."""
         mark = asked.report.steps.mark()
         try:
             return self._tried_count(asked, Goal(counting=True, in_parts=in_parts, first=first))
@@ -350,14 +349,14 @@ class ExtendStrategy(Matcher):
         return self._counted(asked, None, in_parts=False) if found is None else found
 
     def _go_back(self, asked: _Asked) -> None:
-        """Does without the plan that was tried, which took too long."""
+        """Reverts to the previous plan, because the trial of another one took too long."""
         query = self._kept.find(asked.bound, asked.masks)
         if query is not None:
             query.go_back()
             asked.report.steps.append("another plan was tried, and given up, for it took longer")
 
     def _note_thrift(self, asked: _Asked) -> None:
-        """Makes room for joining alone, which is tried next."""
+        """Frees memory for a plain join, which is tried next."""
         self._kept.drop()
         asked.report.steps.append("the memory limit leaves room for nothing but joining")
 
@@ -382,7 +381,7 @@ class ExtendStrategy(Matcher):
     def _ready(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
-        """Everything before the join, what is to be counted instead, or the groups already."""
+        """Does everything before the join. Returns a core, a plan of parts, or the groups."""
         started = run.graph.context.clock()
         with said_how_much(self.limit, self._graph.graph, bound, masks, run.placement):
             if self._merges and run.placement.is_whole:
@@ -438,7 +437,7 @@ class ExtendStrategy(Matcher):
         )
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
-        """The candidates, from the last run of the same query if its predicates left the same."""
+        """The kept query if its predicates select the same again, otherwise a new one."""
         query = self._kept.find(bound, masks)
         if query is None:
             count = self._thresholds.count
@@ -459,7 +458,7 @@ class ExtendStrategy(Matcher):
         return query
 
     def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
-        """Those of an earlier state, changed; or all of them are looked for."""
+        """Updates the candidates of an earlier snapshot, or finds them from scratch."""
         before = None if query.earlier is None else query.earlier.candidates
         changed = None if before is None else changed_since(run, query, before)
         if changed is not None:
@@ -477,14 +476,14 @@ class ExtendStrategy(Matcher):
 def _tried(
     found: Iterator[Embeddings], give_way: Callable[[MemoryLimitError], None] | None = None
 ) -> Generator[Embeddings, None, bool]:
-    """Passes on what is found. Returns whether it was found with the memory that there is.
+    """Passes on what is found. Returns False if memory ran out before the first item.
 
     Args:
-        found: Nothing is tried again once some of it was passed on.
+        found: Once an item was passed on, nothing is tried again.
         give_way: Frees memory before the next try, or raises the error that it is given.
 
     Raises:
-        MemoryLimitError: After some of it was passed on.
+        MemoryLimitError: Memory ran out after an item was passed on.
     """
     is_begun = False
     try:

@@ -1,4 +1,4 @@
-"""How many rows each step of a join may make at once."""
+"""The number of rows that each step of a join may make at once."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _as_many_as_fit(number: int) -> int | None:
 
 
 class WindowSizes:
-    """They grow from window to window, within what memory there is.
+    """Window sizes, which grow from window to window within the available memory.
 
     Args:
-        setup: Of the join.
+        setup: The join.
     """
 
     def __init__(self, setup: JoinSetup) -> None:
@@ -37,24 +37,24 @@ class WindowSizes:
         self._most_of: Callable[[int], int | None] = _as_many_as_fit
 
     def within(self, most_of: Callable[[int], int | None]) -> None:
-        """Some steps' tables take more of the memory: as many rows as it says, None for others."""
+        """Replaces the row limit of steps for which ``most_of`` returns a number."""
         self._most_of = most_of
 
     def leave_room(self, steps: int) -> None:
-        """So many more steps, of others, go on from the last one's rows."""
+        """Reserves memory for this many further steps that continue from the last step's rows."""
         self._after_last = steps
 
     def expect_few(self, enough: int) -> None:
-        """A caller leaves after about so many rows."""
+        """Starts small: the caller stops after about this many rows."""
         self._grown = [first_window(enough, self._limits.first_window)] * len(self._steps)
 
     def expect_all(self) -> None:
-        """Nobody leaves early."""
+        """Starts at the size for callers that read all rows."""
         first = min(self._limits.first_count_window, self._limits.largest_window)
         self._grown = [first] * len(self._steps)
 
     def most(self, number: int) -> int:
-        """A step's share of the memory in rows, no more than its window has grown to."""
+        """A step's share of the memory in rows, at most the current size of its window."""
         is_last = number == len(self._steps) + self._after_last - 1
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) + self._after_last - number)
@@ -65,11 +65,11 @@ class WindowSizes:
         return max(1, min(self._grown[number], longest, rows))
 
     def most_at_once(self) -> int:
-        """Rows of any step that are made without measuring how many there could be."""
+        """Rows that any step may make without measuring first how many there could be."""
         few, steps = self._limits.few_rows, len(self._steps) + self._after_last
         widest = 4 * max([len(each.variables) for each in self._steps])
         longest = self._run.graph.context.info.max_allocation_bytes // max(widest, 8)
-        # Nearly always there is room for them at each step, if all are as wide as the widest.
+        # Nearly always each step has room for them, even if all are as wide as the widest.
         if (
             self._most_of is _as_many_as_fit
             and min(few, *self._grown) == few <= longest
@@ -79,7 +79,7 @@ class WindowSizes:
         return min(few, *map(self.most, range(len(self._steps))))
 
     def next(self, number: int) -> int:
-        """As `most`; the next window may have twice as many."""
+        """As `most`; also lets the next window have up to twice as many rows."""
         window, limits = self.most(number), self._limits
         is_last = number == len(self._steps) - 1
         largest = limits.largest_last_window if is_last else limits.largest_window
@@ -87,7 +87,7 @@ class WindowSizes:
         return window
 
     def slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:
-        """Windows of so many rows."""
+        """Yields the windows of ``total`` rows."""
         low = 0
         while low < total:
             self._run.check_deadline()
@@ -97,24 +97,24 @@ class WindowSizes:
             low = high
 
     def pace(self, number: int, started: float) -> None:
-        """Makes windows smaller where what a step, or the caller, does with one takes too long."""
+        """Shrinks windows if a step, or the caller, takes too long for one."""
         longest = self._run.graph.context.profile.launch_seconds
         if number and time.perf_counter() - started > longest:
-            # Windows of the step before double each time: this halves them.
+            # Windows of the previous step double each time: this halves them.
             smaller = self._grown[number - 1] // 4
             self._grown[number - 1] = max(self._limits.smallest_window, smaller)
 
     def enter(self, number: int, first: int, last: int, total: int) -> None:
-        """Tells the progress which part of its work a step begins with."""
+        """Tells the progress which part of its work a step begins."""
         if self._progress is not None:
             self._progress.enter(number, first, last, total)
 
     def leave(self, number: int) -> None:
-        """Tells the progress that the part is done."""
+        """Tells the progress that the part is complete."""
         if self._progress is not None:
             self._progress.leave(number)
 
     def _after(self, rows: int) -> int:
-        """What comes after a window of so many rows: a caller may leave after a few small ones."""
+        """The size after a window of ``rows``; grows slowly at first, as a caller may stop."""
         first = self._limits.first_window
         return min(8 * rows, first) if rows < first else 2 * rows

@@ -26,12 +26,12 @@ __all__ = ["Batch", "Sorter"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Rows of one table, key by key.
+    """The rows of one table, ordered by key.
 
     Args:
         columns: Their values, ``uint32``.
-        first: Per key, the first row; the number of rows last.
-        row_count: Of all.
+        first: Per key, the first row; the number of rows comes last.
+        row_count: Number of rows.
     """
 
     columns: Sequence[NDArray[np.uint32]]
@@ -41,49 +41,49 @@ class _Chunk:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """Rows before one step.
+    """The rows that wait for one step.
 
     Args:
         width: Number of columns.
-        key_count: Keys by which they are sorted.
+        key_count: Number of keys by which they are sorted.
     """
 
     width: int
     key_count: int
     row_count: int = 0
     _chunks: list[_Chunk] = field(default_factory=list)
-    _spilled: int = 0  # chunks, the first ones
+    _spilled: int = 0  # number of spilled chunks, which come first
     _spilled_rows: int = 0
     _files: list[SpilledFile] = field(default_factory=list)
 
     @classmethod
     def single(cls) -> Batch:
-        """The empty row with which a join begins."""
+        """A batch with the empty row, with which a join starts."""
         batch = cls(0, 1)
         batch.add([], np.array([0, 1], dtype=np.int64))
         return batch
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the rows take."""
+        """Bytes of all rows."""
         return 4 * self.width * self.row_count
 
     def add(self, columns: Sequence[NDArray[np.uint32]], first: NDArray[np.int64]) -> None:
-        """Takes rows that are sorted by key."""
+        """Adds rows that are sorted by key."""
         rows = int(first[-1])
         self._chunks.append(_Chunk(columns, first, rows))
         self.row_count += rows
 
     @property
     def bytes_in_memory(self) -> int:
-        """Bytes of those that are not on disk."""
+        """Bytes of the rows that are not on disk."""
         return 4 * self.width * (self.row_count - self._spilled_rows)
 
     def spill(self, waiting: WaitingRows) -> None:
-        """Writes to disk what is in memory.
+        """Writes the rows in memory to disk.
 
         Raises:
-            MemoryLimitError: There is no room, or it cannot be written.
+            MemoryLimitError: There is no room, or writing failed.
         """
         chunks = self._chunks[self._spilled :]
         file = waiting.spilled([list(each.columns) for each in chunks], self.bytes_in_memory)
@@ -95,27 +95,27 @@ class Batch:
         self._spilled, self._spilled_rows = len(self._chunks), self.row_count
 
     def spill_much(self, run: Run, waiting: WaitingRows) -> None:
-        """As `spill`, where more is in memory than may be."""
+        """As `spill`, if more rows are in memory than may be."""
         if self.width and waiting.is_much(self.bytes_in_memory) and waiting.spills:
             with run.stage("spill"):
                 self.spill(waiting)
 
     def drop(self, waiting: WaitingRows) -> None:
-        """Forgets all rows."""
+        """Drops all rows."""
         self._chunks.clear()
         for file in self._files:
             waiting.drop(file)
         self._files.clear()
 
     def keys(self) -> list[int]:
-        """Those of which there are rows, rising."""
+        """The keys that have rows, ascending."""
         found = np.zeros(self.key_count, dtype=np.bool_)
         for chunk in self._chunks:
             found |= np.diff(chunk.first) > 0
         return [int(each) for each in np.flatnonzero(found)]
 
     def tables(self, run: Run, key: int, most_rows: int) -> Iterator[Table]:
-        """The rows of a key on the device, so many at once; each is valid until the next."""
+        """Yields a key's rows on the device; each table is valid until the next is requested."""
         slices = [
             (chunk, int(chunk.first[key]), int(chunk.first[key + 1])) for chunk in self._chunks
         ]
@@ -147,13 +147,13 @@ class Batch:
 
 
 class Sorter:
-    """Sorts tables by the segments that a step needs, and brings them to the host.
+    """Sorts tables by the segments that a step needs, and downloads them.
 
     Args:
-        run: Of the query.
-        segments: Of the data graph.
-        columns: Whose nodes' rows the step looks at; none for a step that looks at none.
-        bounds: Of the segments, on the device.
+        run: The query's run.
+        segments: Segments of the data graph.
+        columns: Columns of the nodes whose rows the step reads; none if it reads none.
+        bounds: Bounds of the segments, on the device.
     """
 
     def __init__(
@@ -183,9 +183,9 @@ class Sorter:
     def split(
         self, table: Table, most_rows: Callable[[], int], *, backwards: bool = False
     ) -> Iterator[tuple[int, int | None, Table]]:
-        """The rows of a table key by key, with the next key; each table is valid until the next.
+        """Yields key, next key and rows; each table is valid until the next is requested.
 
-        ``most_rows``: of a table, asked when the rows are sorted; one key can have most of them.
+        ``most_rows``: maximum rows of a table; called once the rows are sorted.
         """
         if not self._is_sorting or table.row_count == 0:
             placed, first = table, np.array([0, table.row_count], dtype=np.int64)
@@ -213,7 +213,7 @@ class Sorter:
         return Table(values, rows, width, rows)
 
     def _sorted(self, table: Table) -> tuple[Table, NDArray[np.int64]]:
-        """The rows key by key, and per key the first one; the table itself if it has one key."""
+        """The rows ordered by key, and the first row per key; the same table if it has one key."""
         workspace, kernels = self._run.workspace, self._kernels
         counts = workspace.allocate(self.key_count, np.uint32, "rows of segments")
         workspace.fill(counts, 0)

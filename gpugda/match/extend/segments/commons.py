@@ -1,9 +1,9 @@
-"""What two groups of leaves have in common, counted per row where the graph is there in parts.
+"""Counts, per row, the entries that two groups of leaves share in a segmented graph.
 
-Two groups that can take the same relationships are multiplied by how many these are: of a row's
-anchor of the first group, those that the second group's leaves could have. With all of the data
-graph on the device that is looked up when rows are multiplied; here rows wait for their anchor's
-segment, and get a column with the number.
+The product of two groups that can take the same relationships is corrected by the number of shared
+ones: the relationships of the row's anchor of the first group that leaves of the second group could
+also take. With the whole graph on the device, multiplication looks that number up. Here, rows wait
+for their anchor's segment, and get a column with the number.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class CommonColumns:
     """Adds a column per factor of two groups to the rows of a core.
 
     Args:
-        run: Of the query.
-        kernels: That count.
-        shared: What is counted, by the numbers of its columns, rising.
-        arrays: What rows are multiplied with, see `seen_product`.
-        views: What of the data graph is on the device.
-        waiting: How many rows wait, and where.
-        limits: How much is done at once.
+        run: The query's run.
+        kernels: The counting kernels.
+        shared: What is counted, in ascending order of its columns.
+        arrays: The arrays that rows are multiplied with, see `seen_product`.
+        views: The segments of the data graph on the device.
+        waiting: Limits and location of waiting rows.
+        limits: Limits of the join's windows and launches.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class CommonColumns:
         self._bounds = run.workspace.upload(segments.bounds, "bounds of segments")
 
     def added(self, tables: Iterator[Table | None]) -> Iterator[Table | None]:
-        """The tables with the columns. Each is valid until the next one is asked for."""
+        """Yields the tables with the columns. Each is valid until the next one is requested."""
         for each in self._shared:
             tables = self._with_column(each, tables)
         return tables
@@ -91,7 +91,7 @@ class CommonColumns:
         for key in sorted(batch.keys()):
             parts = self._views.segments.parts(key)
             for table in batch.tables(self._run, key, self._most(shared)):
-                # A long row comes in pieces: what they have is added up.
+                # A long row comes in pieces, whose counts are added.
                 wider = self._wider(table)
                 for number, part in enumerate(parts):
                     self._run.check_deadline()
@@ -121,5 +121,5 @@ class CommonColumns:
 
 
 def seen_product(arrays: ProductArrays, views: SegmentViews) -> ProductArrays:
-    """The same, looking at what of the data graph is on the device."""
+    """The same arrays, reading the segments of the data graph that are on the device."""
     return replace(arrays, filter=replace(arrays.filter, graph=views.arguments))

@@ -1,4 +1,4 @@
-"""Degree messages of a data graph that is on the device in parts."""
+"""Degree messages of a segmented data graph."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
-    """Are the groups those of one node, on which they could only share a loop that is not there?"""
+    """True if the groups belong to one node and could only share a self-loop that does not occur."""
     ways = [(group.outgoing, group.incoming) for group in message.groups]
     if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
         return False
@@ -47,10 +47,11 @@ def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGr
 
 
 def sees_parts(plan: Eliminate) -> bool:
-    """Can it be made of a data graph that is seen in parts?
+    """True if a segmented graph can compute the plan.
 
-    Not where like nodes are counted per row, for a long row comes in pieces, whose numbers are
-    added and not multiplied; nor where one has more neighbours than parts are there at one time.
+    It cannot if like nodes are counted per row, because a long row comes in pieces, whose counts
+    are added and not multiplied; nor if a counted node has more links than segments that are on the
+    device at a time.
     """
     if any(len(nodes) > 1 or _link_count(plan, nodes[0]) > MOST_PARTS for nodes in plan.rows):
         return False
@@ -58,13 +59,13 @@ def sees_parts(plan: Eliminate) -> bool:
 
 
 def _link_count(plan: Eliminate, node: int) -> int:
-    """Relationships of a node, loops counted twice."""
+    """Number of links of a node; self-loops count twice."""
     ends = [end for each in plan.core.relationships for end in (each.source, each.target)]
     return ends.count(node)
 
 
 def groups_seen(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLeaves]:
-    """Groups of leaves whose anchors' relationships must be there when the messages are made."""
+    """Groups of leaves whose anchors' entries must be read when the messages are computed."""
     shared = [
         each.groups[0]
         for each in plan.degrees
@@ -74,18 +75,18 @@ def groups_seen(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLea
 
 
 def counts_lengths(group: LikeLeaves, plan: Eliminate, masks: Masks, graph: DataGraph) -> bool:
-    """Do all of an anchor's relationships of the types fit, so that none need be looked at?"""
+    """True if all of an anchor's entries of the types match, so that none has to be read."""
     position, leaf = group.relationships[0], group.leaves[0]
     loops = graph.statistics.loop_counts
     types = type_ids(plan.core.relationships[position], graph)
-    # A loop is in both rows of its node, and counts once.
+    # A self-loop is in both rows of its node, but counts once.
     twice = group.outgoing and group.incoming and any(loops[each] for each in types)
     fits_all = not plan.core.nodes[leaf].labels and leaf not in masks.nodes
     return fits_all and position not in masks.relationships and not twice
 
 
 def lengths_on_host(group: LikeLeaves, plan: Eliminate, graph: DataGraph) -> NDArray[np.uint32]:
-    """``uint32[n]``: how many relationships of the group's types and directions nodes have."""
+    """``uint32[n]``: number of entries per node with the group's types and directions."""
     types = plan.core.relationships[group.relationships[0]].types
     found = np.zeros(graph.node_count, dtype=np.uint32)
     for csr, is_used in ((graph.outgoing, group.outgoing), (graph.incoming, group.incoming)):
@@ -102,17 +103,17 @@ def count_in_parts(
     nodes: tuple[DeviceArray, int, int],
     count: Callable[..., None],
 ) -> None:
-    """Counts the nodes of each segment when it is there, adding up what pieces of long rows have.
+    """Counts for the nodes of each segment while it is loaded; adds the pieces of long rows.
 
     Segments without any of the nodes are not sent.
 
     Args:
-        run: Of the query.
-        arrays: Of the query.
-        views: Show the parts.
-        used: Which directions are counted.
-        nodes: Which are counted, rising: the array, the place of the first, how many.
-        count: Counts some of these by arrays, and ``adds`` to what is there.
+        run: The query's run.
+        arrays: The query's arrays.
+        views: Loads the segments.
+        used: Whether each direction is counted.
+        nodes: The nodes to count, ascending: the array, the offset of the first, their number.
+        count: Counts some of these nodes; with ``adds`` it adds to the previous counts.
     """
     segments, seen = views.segments, replace(arrays, graph=views.arguments)
     listed, first, _ = nodes
@@ -132,7 +133,7 @@ def count_in_parts(
 def _bounds_among(
     run: Run, bounds: NDArray[np.uint32], nodes: tuple[DeviceArray, int, int]
 ) -> list[int]:
-    """How many of the nodes are below each bound."""
+    """The number of nodes below each bound."""
     listed, first, count = nodes
     if count == int(bounds[-1]):
         return [int(each) for each in bounds]  # all nodes of the graph

@@ -1,4 +1,4 @@
-"""The directory of the entries that are kept: that of all runs, or of runs that keep entries."""
+"""The directory of kept entries: of all runs, or only of runs that keep entries."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _BYTES = 4
 
 
 class RunDirectory(Protocol):
-    """Of one direction, while its entries go by in chunks.
+    """The directory of one direction, while its entries pass in chunks.
 
     Attributes:
-        chunk_bytes: What comes with an entry of a chunk, at most.
-        entry_bytes: What goes with an entry that is kept, at most.
-        fixed_bytes: What the kept directory takes beside that.
+        chunk_bytes: Maximum directory bytes per entry of a chunk.
+        entry_bytes: Maximum directory bytes per kept entry.
+        fixed_bytes: Further bytes of the kept directory.
     """
 
     chunk_bytes: int
@@ -37,35 +37,35 @@ class RunDirectory(Protocol):
     fixed_bytes: int
 
     def cut(self, size: int) -> None:
-        """Makes places for what comes with chunks of so many entries."""
+        """Allocates arrays for the directory parts of chunks of ``size`` entries."""
 
     def arrays(self) -> Sequence[DeviceArray | None]:
-        """What was made for that."""
+        """The arrays that `cut` allocated."""
 
     def target(self, chunks: int, capacity: int) -> tuple[DeviceArray, KeptRuns | None]:
-        """Where starts and runs of so many entries go."""
+        """Arrays for the starts and runs of ``capacity`` entries."""
 
     def send(self, number: int, uploads: Uploads) -> list[Any]:
-        """Begins to send what comes with a chunk. Returns what is waited for."""
+        """Starts to send a chunk's part of the directory. Returns the events to wait for."""
 
     def seen(self, number: int) -> Runs:
         """The runs that have entries in a chunk."""
 
     def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
-        """Writes the directory of what is kept of a chunk."""
+        """Writes the directory of the entries that are kept of a chunk."""
 
 
 def directory_of(
     run: Run, csr: Csr, starts: Any, kernels: KeptKernels, arguments: Sequence[Any]
 ) -> RunDirectory:
-    """Of one direction.
+    """The directory of one direction.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         csr: The rows on the host.
-        starts: Where the runs begin that kernels know.
-        kernels: Of the device.
-        arguments: What the device knows of the direction, of ``GRAPH_PARAMETERS``.
+        starts: Starts of the runs that kernels know.
+        kernels: Kernels of the device.
+        arguments: The direction's part of ``GRAPH_PARAMETERS`` on the device.
     """
     _, offsets, types, all_starts = arguments
     if all_starts is None:
@@ -75,13 +75,13 @@ def directory_of(
 
 
 class StayingRuns:
-    """The device knows all runs, which stay: only where they begin is written anew.
+    """A directory in which all runs stay: only their starts are rewritten.
 
     Args:
-        run: Of the query.
-        starts: Of the runs, on the host.
-        kernels: Of the device.
-        runs: All of them.
+        run: The query's run.
+        starts: Starts of the runs, on the host.
+        kernels: Kernels of the device.
+        runs: All runs.
     """
 
     chunk_bytes = entry_bytes = 0
@@ -97,7 +97,7 @@ class StayingRuns:
         self._total = int(starts[-1])
 
     def cut(self, size: int) -> None:
-        """See `RunDirectory.cut`: nothing comes."""
+        """See `RunDirectory.cut`: nothing is sent."""
 
     def arrays(self) -> Sequence[DeviceArray | None]:
         """See `RunDirectory.arrays`."""
@@ -114,7 +114,7 @@ class StayingRuns:
         return []
 
     def seen(self, number: int) -> Runs:
-        """See `RunDirectory.seen`: all."""
+        """See `RunDirectory.seen`: all runs."""
         del number
         return self._runs
 
@@ -124,7 +124,7 @@ class StayingRuns:
         self._kernels.start(self._runs, window, chunk, found, target)
 
     def _window(self, first: int, count: int) -> tuple[int, int]:
-        """The runs that begin in a chunk; at the end of all, also those behind it."""
+        """The runs that start in a chunk; for the last chunk, also those after it."""
         low = int(np.searchsorted(self._starts, np.uint32(first)))
         if first + count == self._total:
             return low, len(self._starts)
@@ -132,11 +132,11 @@ class StayingRuns:
 
 
 class ComingRuns:
-    """Types and starts of runs come with entries; runs that keep none are left out.
+    """A directory whose runs are sent with the entries; runs that keep no entry are dropped.
 
     Args:
-        run: Of the query.
-        csr: The rows on the host, of a graph of several types.
+        run: The query's run.
+        csr: The rows on the host, of a graph with several types.
         offsets: ``uint32[n+1]``, the first run of each node, on the device.
     """
 
@@ -152,7 +152,7 @@ class ComingRuns:
         """See `RunDirectory.cut`."""
         starts, workspace = self._csr.run_starts, self._run.workspace
         firsts = np.arange(0, self._csr.relationship_count, size, dtype=np.uint32)
-        # Runs have entries. The first one of a chunk may begin before it.
+        # No run is empty. The first run of a chunk may start before the chunk.
         self._begins = np.searchsorted(starts, firsts)
         self._begins = np.append(self._begins, len(starts) - 1)
         self._lows = np.searchsorted(starts, firsts, side="right") - 1
@@ -167,7 +167,7 @@ class ComingRuns:
         return self._starts, self._types, self._bits
 
     def target(self, chunks: int, capacity: int) -> tuple[DeviceArray, KeptRuns | None]:
-        """See `RunDirectory.target`: a run of each chunk may be there without entries."""
+        """See `RunDirectory.target`: each chunk may add one run without entries."""
         workspace, most = self._run.workspace, capacity + chunks
         most = min(most, len(self._csr.run_types))
         starts = workspace.allocate(most + 1, np.uint32, "kept runs")
@@ -208,7 +208,7 @@ class ComingRuns:
         self._run.workspace.release(sums)
 
     def _runs(self, number: int, first: int) -> Runs:
-        """Of a chunk, from one on."""
+        """The runs of a chunk, starting with run ``first``."""
         low, high = int(self._lows[number]), int(self._begins[number + 1])
         place = number % 2 * self._size + first - low
         nodes = self._csr.node_count

@@ -1,4 +1,4 @@
-"""What the links of a join ask of the entries that they follow."""
+"""The tests that the links of a join apply to the entries that they follow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def link_tests(
     joins: Iterable[PlanSteps],
     masked: Iterable[int],
 ) -> frozenset[DirectionTest]:
-    """What all links of some joins ask of entries.
+    """The tests that all links of some joins apply to entries.
 
     Args:
         bound: The query.
@@ -47,7 +47,7 @@ def link_tests(
     for plan, steps in joins:
         rows: dict[int, int | None] = dict(candidates.rows)
         for step in steps:
-            # A node that is added unchecked may be none of the candidates.
+            # A node that is added unchecked may be no candidate.
             if step.kind in (ExtendKind.EXTEND, ExtendKind.COUNT):
                 rows[step.position] = step.candidate_row
             found.update(_tests_of_step(bound, step, rows))
@@ -59,9 +59,9 @@ def link_tests(
 def many_rows(
     graph: DataGraph, query: KeptQuery, joins: Sequence[PlanSteps], *, with_leaves: bool
 ) -> bool:
-    """Do rows before some link need most segments? Where they are few, these are sent alone.
+    """True if the rows before some link need most segments; few rows need only single ones.
 
-    ``with_leaves``: also where links are those of leaves alone, for which segments come once.
+    ``with_leaves``: also true if only leaves have links, for which each segment is sent once.
     """
     assert query.candidates is not None
     bound, rates = query.bound, Rates(query.bound, query.candidates)

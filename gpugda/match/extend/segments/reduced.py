@@ -1,8 +1,8 @@
-"""The entries of a data graph that a join can use, where those alone have room on the device.
+"""Keeps only the entries of a data graph that a join can use, if those fit on the device.
 
-A link of a step is followed from candidates of one query node to candidates of another. The rows of
-a direction come once, in chunks; what no link can use is left there. Then the join goes on as if
-all of the graph were on the device.
+A link of a step leads from candidates of one query node to candidates of another. Each direction's
+entries are sent once, in chunks, and those that no link can use are dropped. Then the join runs as
+if the whole graph were on the device.
 """
 
 from __future__ import annotations
@@ -42,26 +42,28 @@ __all__ = ["reduced_for"]
 _NAMES = ("outgoing", "incoming")
 _ENTRY_BYTES = 4
 _SHARE = 0.85
-"""Of the free memory, for what is kept and what else is needed: the rest is for rows."""
+"""Share of the free memory for the kept entries and other needs; the rest is for rows."""
 _SHARE_TO_KEEP = 0.25
-"""Of all memory, for what stays until the query comes again, or another one needs the room."""
+"""Share of all memory for entries that are kept after the query."""
 
 _ASKED_AGAIN = 1
-"""A query that took segments so often comes again: what it keeps then is there the next time. If
-that has no room, it is not tried once more."""
+"""Number of segmented runs after which a query is expected to come again.
+
+What it keeps then is there for the next run. If that has no room, it is not tried again.
+"""
 
 
 def reduced_for(
     run: Run, query: KeptQuery, joins: Sequence[PlanSteps], limits: SegmentLimits, least: int
 ) -> ReducedGraph | None:
-    """What a query's joins can use, if it has room and is less than their rows would need.
+    """The entries that a query's joins can use, if they fit and the rows would need more.
 
     Args:
-        run: Of the query.
-        query: It has candidates.
-        joins: Their plans and steps.
-        limits: Whether it is tried at all.
-        least: Bytes that the joins need beside it.
+        run: The query's run.
+        query: The kept query; it has candidates.
+        joins: The joins' plans and steps.
+        limits: Whether reduction is tried at all.
+        least: Bytes that the joins need beside the entries.
     """
     candidates, masks = query.candidates, query.masks
     assert candidates is not None
@@ -90,14 +92,14 @@ def reduced_for(
 def _reduced_graph(
     run: Run, candidates: Candidates, tests: frozenset[DirectionTest], least: int, *, numbered: bool
 ) -> ReducedGraph | None:
-    """Sends the rows once and keeps what the tests leave; None where that has no room.
+    """Sends the rows once and keeps what passes the tests; None if that does not fit.
 
     Args:
-        run: Of the query.
-        candidates: Of the query nodes.
+        run: The query's run.
+        candidates: Candidates of the query nodes.
         tests: See `link_tests`.
-        least: Bytes that the join needs beside them.
-        numbered: Must it be known which relationship an entry is?
+        least: Bytes that the join needs beside the entries.
+        numbered: True if the relationship index of each entry is needed.
     """
     by_name = {
         name: [each.test for each in tests if each.outgoing == (name == "outgoing")]
@@ -139,7 +141,7 @@ def _reduced_graph(
 
 
 def _start_count(run: Run, name: str) -> int:
-    """Starts of runs that are there in any case, or, where runs come with entries, of nodes."""
+    """Number of starts in the directory: of runs, or of nodes if runs come with entries."""
     graph = run.graph
     if not run.placement.has_directory:
         return graph.graph.node_count + 1
@@ -147,14 +149,14 @@ def _start_count(run: Run, name: str) -> int:
 
 
 def _run_bytes(run: Run) -> int:
-    """What runs that come with entries take, at most one of each that is kept."""
+    """Bytes per kept entry for runs that come with entries: at most one run per entry."""
     if run.placement.has_directory:
         return 0
     return _ENTRY_BYTES + run.graph.direction(_NAMES[0]).parts.run_types.dtype.itemsize
 
 
 def _expected(run: Run, candidates: Candidates, tests: Sequence[EntryTest], name: str) -> float:
-    """How many entries are kept, were they spread evenly over the nodes."""
+    """Expected number of kept entries, if entries were spread evenly over the nodes."""
     graph = run.graph.graph
     nodes, total = max(1, graph.node_count), graph.relationship_count
     counts = graph.statistics.type_counts

@@ -1,4 +1,4 @@
-"""Takes out of one direction of a data graph what some link can follow, chunk by chunk."""
+"""Selects the entries of one direction that some link can follow, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = ["SAFETY", "Kept", "Reducer"]
 _ENTRY_BYTES = 4
 _MOST_CHUNK, _LEAST_CHUNK = 1 << 22, 1 << 12
 _CHUNK_SHARE = 1 / 16
-"""Of the free memory, for each of two chunks and what is known of their entries."""
+"""Share of the free memory for each of two chunks with their bits and sums."""
 _CHUNK_BYTES = 10
-"""Of an entry: itself, which relationship it is, and a share of bits and sums."""
+"""Bytes per entry: neighbour, relationship index, and a share of bits and sums."""
 _SHARE_WHILE_MADE = 0.8
-"""Of the free memory, for what is kept."""
+"""Share of the free memory for kept entries."""
 _WORTH_SHORTENING = 1 / 16
-"""Likewise: so much must be given back."""
+"""Share of the free memory that copying to shorter arrays must free."""
 SAFETY = 1.25
-"""So many times as many entries as expected must have room."""
+"""There must be room for this many times the expected entries."""
 _SPARE = 1 << 12
 
 
 class Kept(NamedTuple):
-    """Of one direction; ``total``: how many there are, also where not all were written.
+    """The kept entries of one direction; ``total`` counts them even if not all were written.
 
-    Runs have offsets and types of their own where those that keep nothing are left out.
+    Offsets and types of runs are set if runs without entries are dropped.
     """
 
     neighbours: DeviceArray
@@ -51,12 +51,12 @@ class Kept(NamedTuple):
     total: int
 
     def arrays(self) -> list[DeviceArray]:
-        """What it holds."""
+        """The device arrays that it holds."""
         return [each for each in self[:5] if each is not None]
 
 
 class Reducer:
-    """Takes out of one direction what tests leave."""
+    """Selects the entries of one direction that pass the tests."""
 
     def __init__(
         self,
@@ -81,17 +81,17 @@ class Reducer:
         self._size = max(_LEAST_CHUNK, min(_MOST_CHUNK, size, -(-self._total // 32) * 32)) & ~31
 
     def run(self, tests: Sequence[EntryTest], expected: float) -> Kept | None:
-        """What the tests leave; None where it has no room."""
+        """The entries that pass the tests; None if they do not fit."""
         workspace = self._run.workspace
         words = workspace.upload(np.array(entry_words(tests), dtype=np.uint32), "what links ask")
         chunk_arrays = self._chunk_arrays()
         free = workspace.available - self._runs.fixed_bytes
         room = int(free * _SHARE_WHILE_MADE) // (self._entry_bytes + self._runs.entry_bytes)
-        # Nodes with many relationships are rather candidates than others.
+        # Nodes with many relationships are more likely candidates than others.
         likely = max(int(SAFETY * expected) + _SPARE, room // 2)
         capacity = max(1, min(room, self._total, likely))
         found = self._kept(words, chunk_arrays, capacity)
-        if capacity < found.total <= room:  # it is known now how many these are
+        if capacity < found.total <= room:  # their number is known now
             workspace.release(*found.arrays())
             capacity = found.total
             found = self._kept(words, chunk_arrays, capacity)
@@ -104,7 +104,7 @@ class Reducer:
     def _kept(
         self, words: DeviceArray, chunk_arrays: Sequence[DeviceArray | None], capacity: int
     ) -> Kept:
-        """All of a direction goes by; no more than the capacity is written."""
+        """Streams the whole direction; writes at most ``capacity`` entries."""
         workspace = self._run.workspace
         chunks = -(-self._total // self._size)
         starts, runs = self._runs.target(chunks, capacity)
@@ -126,7 +126,7 @@ class Reducer:
         return Kept(*found, count)
 
     def _shortened(self, found: Kept, capacity: int) -> Kept:
-        """In arrays as long as needed, where that gives much memory back, and can be done."""
+        """Copies the entries to arrays of exact length, if that frees much memory and fits."""
         each_bytes = self._entry_bytes + self._runs.entry_bytes
         spare = each_bytes * (capacity - found.total)
         workspace = self._run.workspace
@@ -146,7 +146,7 @@ class Reducer:
         return short
 
     def _chunk_arrays(self) -> list[DeviceArray | None]:
-        """Places for two chunks of neighbours, of relationships, and for bits."""
+        """Arrays for two chunks of neighbours and relationship indexes, and for bits."""
         workspace = self._run.workspace
         neighbours = workspace.allocate(2 * self._size, np.uint32, "entries of a chunk")
         numbers = None

@@ -1,4 +1,4 @@
-"""A folder for the files of one join, which nobody else removes while its process lives."""
+"""A folder for the files of one join, which other processes keep while its process lives."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _FOLDER: Final = re.compile(r"([0-9a-f]{8})\.(\d+)\.(\d+)\.[0-9a-f]+")
 _DAY_SECONDS: Final = 86_400.0
 _LOCK_SECONDS: Final = 10.0
 _STARTED: Final = 19
-"""Place of the start time in ``/proc/…/stat``, from the state on."""
+"""Index of the start time in ``/proc/…/stat``, counted from the state."""
 
 
 def spill_place(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where rows may lie: below the cache folder; None where that is off, or not private."""
+    """The folder for spilled rows, below the cache folder; None if off or not private."""
     try:
         folder = cache_folder(environment)
     except ConfigurationError as error:
@@ -55,19 +55,19 @@ def spill_place(environment: Mapping[str, str] | None = None) -> Path | None:
 
 
 class SpillFolder:
-    """Made now, locked while it is in use, and removed with all that lies in it.
+    """A folder that is created and locked now, and removed with its contents.
 
-    Its name tells its machine, its process and when that began: where a file system knows no locks,
-    other processes judge by these.
+    Its name holds the machine, the process and the start time of the process: on a file system
+    without locks, other processes judge by these.
 
     Args:
-        place: Where it is made.
+        place: The parent folder.
 
     Attributes:
         path: The folder.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
 
     def __init__(self, place: Path) -> None:
@@ -75,11 +75,11 @@ class SpillFolder:
         process = os.getpid()
         name = f"{host_token()}.{process}.{_started(process)}.{uuid.uuid4().hex}"
         self.path = place / name
-        # Until it is locked nobody may look at it.
+        # The parent is locked, so that nobody inspects the folder before it is locked itself.
         with lock_folder(place, _LOCK_SECONDS):
             self.path.mkdir(mode=0o700)
             descriptor = _locked(self.path)
-        # At the end of the program, too.
+        # Also runs at the end of the program.
         self._remove = weakref.finalize(self, _removed, self.path, descriptor, process)
 
     def remove(self) -> None:
@@ -88,7 +88,7 @@ class SpillFolder:
 
 
 def remove_abandoned(place: Path | None = None) -> None:
-    """Removes the folders of processes that were killed; ``place``: None for that of this user."""
+    """Removes folders of killed processes; ``place``: the parent, None for this user's."""
     place = place or spill_place()
     if place is None or not place.is_dir():
         return
@@ -108,7 +108,7 @@ def _is_abandoned(path: Path, name: re.Match[str]) -> bool:
     if descriptor is None:
         return False
     try:
-        if name[1] != host_token():  # its processes have numbers of their own
+        if name[1] != host_token():  # process numbers of another machine
             return time.time() - path.lstat().st_mtime > _DAY_SECONDS
         process, started = int(name[2]), int(name[3])
         return not is_alive(process) or _started(process) != started
@@ -117,7 +117,7 @@ def _is_abandoned(path: Path, name: re.Match[str]) -> bool:
 
 
 def _started(process: int) -> int:
-    """When a process began, in ticks since the machine did; 0 where nobody tells."""
+    """Start time of a process in ticks since boot; 0 if it is unknown."""
     try:
         text = Path(f"/proc/{process}/stat").read_text()
     except OSError:
@@ -126,7 +126,7 @@ def _started(process: int) -> int:
 
 
 def _locked(path: Path) -> int | None:
-    """Holds the lock of a folder; None if another process has it, -1 where there are no locks."""
+    """Locks a folder. Returns None if another process holds it, -1 if there are no locks."""
     if sys.platform == "win32":
         return -1
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -142,10 +142,10 @@ def _locked(path: Path) -> int | None:
 
 def _unlocked(descriptor: int | None) -> None:
     if descriptor is not None and descriptor >= 0:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # also releases the lock
 
 
 def _removed(path: Path, descriptor: int | None, process: int) -> None:
     _unlocked(descriptor)
-    if os.getpid() == process:  # not in a child that was forked meanwhile
+    if os.getpid() == process:  # not in a forked child
         shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Places for parts of the data graph, as large as the memory that is left allows."""
+"""Sizes the segments of a data graph for the memory that is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["knows_relationships", "make_views", "views_of_steps"]
 
 _BYTES = 4
 _SMALL_ARRAYS = 48
-"""Those of which some are shorter than any is, or are used again where they are too long."""
+"""Number of small arrays that round up to a minimum size, or are reused although too long."""
 _SMALLER = 0.8
 
 
@@ -40,16 +40,16 @@ def views_of_steps(
     messages: int = 0,
     masked: bool = False,
 ) -> SegmentViews:
-    """What all joins of a plan look at, one after the other.
+    """The segments that all joins of a plan read, one after the other.
 
     Args:
-        run: Of the query.
-        steps: Of the joins.
-        limits: How large parts are.
-        least: Bytes that a join needs beside them.
-        others: Groups of leaves whose relationships are looked at apart from steps.
-        messages: Bytes of what rows are multiplied with.
-        masked: Do predicates leave only some of these?
+        run: The query's run.
+        steps: Steps of all joins.
+        limits: Limits of the segments.
+        least: Bytes that a join needs beside the segments.
+        others: Groups of leaves whose entries are read outside the steps.
+        messages: Bytes of the messages that rows are multiplied with.
+        masked: True if predicates restrict these groups' relationships.
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
@@ -81,11 +81,11 @@ def views_of_steps(
 
 
 def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) -> bool:
-    """Must steps know which relationships entries are?
+    """True if steps need the relationship index of entries.
 
-    ``masked``: do predicates leave only some of those that are looked at apart from steps?
+    ``masked``: True if predicates restrict relationships that are read outside the steps.
     """
-    # Who goes row by row looks up which ones could be the same, where tests tell them apart.
+    # Row-by-row steps need the index if tests compare relationships.
     by_rows = run.graph.context.profile.intersection == "marks"
     return masked or any(
         (by_rows and len(step.tests) > step.extension.early)
@@ -107,24 +107,24 @@ def make_views(
     places: Mapping[str, int] | None = None,
     messages: int = 0,
 ) -> SegmentViews:
-    """Views of some directions, for which a share of the free memory is taken.
+    """Views of some directions, for which a share of the free memory is allocated.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         directions: ``outgoing``, ``incoming``.
-        limits: How large parts are.
+        limits: Limits of the segments.
         least: Bytes that are needed beside them.
-        knows_relationships: Must it be known which relationship an entry is?
-        sorted_by: By so many segments rows are sorted.
-        places: For parts of each direction; None for `MOST_PLACES`.
-        messages: Bytes that are needed, too, of which no step's rows take a share.
+        knows_relationships: True if the relationship index of each entry is needed.
+        sorted_by: Number of segments by which rows are sorted.
+        places: Number of places for segments per direction; None for `MOST_PLACES`.
+        messages: Further bytes that are needed, of which no step's rows take a share.
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
     """
     graph, workspace = run.graph, run.workspace
     places = dict.fromkeys(directions, MOST_PLACES) if places is None else places
-    run.placement.arguments(workspace.budget)  # which nothing else may have needed
+    run.placement.arguments(workspace.budget)  # uploads what nothing else may have needed
     workspace.make_room(int(workspace.available * limits.share_for_parts))
     per_entry = _BYTES * (2 if knows_relationships else 1)
     room = _Room(run, places, limits, per_entry, sorted_by, least, messages)
@@ -144,10 +144,9 @@ def make_views(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Room:
-    """Says how large parts are.
+    """Computes the size of segments.
 
-    Args: as of `make_views`, and
-
+    Args: as `make_views`, and
         per_entry: Bytes of an entry in one place.
     """
 
@@ -160,9 +159,9 @@ class _Room:
     messages: int
 
     def cut(self) -> Segments:
-        """Into parts as large as has room; where none has, into the smallest ones."""
+        """Segments of the largest size that fits; if none fits, of the smallest."""
         free, limits = self.run.workspace.available, self.limits
-        # Where two parts are needed together, many rows at once send the second ones less often.
+        # If a step needs two segments, larger row windows send the second ones less often.
         share = limits.share_for_pairs if self.sorted_by > 1 else limits.share_for_parts
         fewest = max(1, -(-self.run.graph.graph.relationship_count // limits.most_segments))
         beside = self._beside(None) if self.run.placement.has_directory else self.messages
@@ -175,12 +174,12 @@ class _Room:
             segments = self._segments(most)
             if self._parts(segments) <= size and self.needed(segments) <= free:
                 return segments
-            # Runs come with entries: how many is not known before.
+            # The number of runs that come with the entries is not known before.
             most = int(most * _SMALLER)
         return self._segments(fewest)
 
     def needed(self, segments: Segments) -> int:
-        """Bytes for parts, and for what else must be there."""
+        """Bytes of the segments and of everything else that must be on the device."""
         beside = self._beside(segments) + self._keys(segments.count)
         return beside + self._entries(segments) + self._small + self.least
 
@@ -195,26 +194,26 @@ class _Room:
         return max(1, sum(self.places.values())) * self.per_entry * segments.longest
 
     def _beside(self, segments: Segments | None) -> int:
-        """Beside entries."""
+        """Bytes of what is needed beside entries."""
         with_parts = None if self.run.placement.has_directory else segments
         return directory_bytes(self.run.graph, self.places, with_parts) + self.messages
 
     def _parts(self, segments: Segments) -> int:
-        """What comes and goes."""
+        """Bytes of what is replaced with each segment."""
         if self.run.placement.has_directory:
             return self._entries(segments)
         return self._entries(segments) + self._beside(segments) - self.messages
 
     def _segments(self, most: int) -> Segments:
-        # Nobody looks at entries where there is no direction, but there are segments all the same.
+        # Without any direction nobody reads entries, but segments are needed all the same.
         names = tuple(self.places) or ("outgoing",)
         return cut_segments([self.run.graph.direction(name) for name in names], most)
 
 
 def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[LikeLeaves]) -> int:
-    """For parts of a direction that a step looks at together, and for what comes meanwhile.
+    """Number of places for segments of a direction that a step reads together, or prefetches.
 
-    Of a step with two links the part of the first one stays while the second one's go by.
+    In a step with two links, the first link's segment stays while the second link's pass.
     """
     most = 2 if any(getattr(each, name) for each in others) else 1
     for step in steps:

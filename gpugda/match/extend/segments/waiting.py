@@ -1,4 +1,4 @@
-"""Rows that wait: how many stay in the host's memory, which go to disk, and when enough do."""
+"""Rows that wait for segments: when they are spilled to disk, and when enough are waiting."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Columns = list["NDArray[np.uint32]"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpilledFile:
-    """Tables in a file.
+    """Tables in a spill file.
 
     Args:
         path: The file.
-        tables: Their columns, mapped from it.
-        nbytes: Of the file.
+        tables: Their columns, memory-mapped.
+        nbytes: Size of the file.
     """
 
     path: Path
@@ -44,18 +44,18 @@ class SpilledFile:
 
 
 class WaitingRows:
-    """What all rows of a join that wait may take.
+    """The memory and disk space for all waiting rows of a join.
 
-    A step's rows may take an equal share of the host's memory. Then they go to disk, and wait on,
-    if that takes less time than sending the data graph once more for the rows that come later.
+    Each step's rows may use an equal share of the host's memory. Beyond that they are spilled to
+    disk and wait on, if that takes less time than sending the data graph again for later rows.
 
     Args:
-        limits: How much is kept.
-        steps: For how many of these rows may wait at the same time.
-        sent_bytes: Of the data graph, which would be sent again.
+        limits: Limits of waiting rows.
+        steps: Number of steps whose rows may wait at the same time.
+        sent_bytes: Bytes of the data graph that would be sent again.
 
     Attributes:
-        written: Bytes that went to disk.
+        written: Bytes written to disk.
     """
 
     def __init__(self, limits: SegmentLimits, steps: int, sent_bytes: int) -> None:
@@ -69,11 +69,11 @@ class WaitingRows:
         self.written = 0
 
     def is_much(self, nbytes: int) -> bool:
-        """Are these more bytes of one step than shall be in the host's memory?"""
+        """True if a step has more bytes waiting than may be in the host's memory."""
         return nbytes >= self._most
 
     def is_full(self, nbytes: int) -> bool:
-        """Must the next step take its rows, which are so many bytes?"""
+        """True if the next step must take its rows, which have this many bytes."""
         if not self.is_much(nbytes):
             return False
         return self._place is None or (
@@ -83,14 +83,14 @@ class WaitingRows:
 
     @property
     def spills(self) -> bool:
-        """May rows go to disk?"""
+        """True if rows may be spilled to disk."""
         return self._place is not None and self._on_disk + self._most <= self._room(self._place)
 
     def spilled(self, tables: Sequence[Columns], nbytes: int) -> SpilledFile:
-        """Writes tables to disk, from where they are read from now on.
+        """Writes tables to disk. Returns them memory-mapped.
 
         Raises:
-            MemoryLimitError: There is no room, or it cannot be written; nothing is left of it.
+            MemoryLimitError: There is no room, or writing failed; the partial file is removed.
         """
         assert self._place is not None
         path = None
@@ -110,7 +110,7 @@ class WaitingRows:
         return found
 
     def drop(self, file: SpilledFile) -> None:
-        """Removes a file; nobody reads it any more."""
+        """Removes a file that nobody reads any more."""
         file.path.unlink(missing_ok=True)
         self._on_disk -= file.nbytes
 
@@ -121,7 +121,7 @@ class WaitingRows:
             self._folder = None
 
     def _room(self, place: Path) -> int:
-        """How many bytes may be on disk; looked up once."""
+        """Maximum bytes on disk; determined once."""
         if self._most_on_disk is None:
             self._most_on_disk = int(_free_bytes(place) * self._share_of_disk)
         return self._most_on_disk
@@ -146,7 +146,7 @@ class WaitingRows:
 
 
 def host_bytes(limits: SegmentLimits) -> int:
-    """Of rows that wait in the host's memory before all steps.
+    """Bytes of waiting rows in the host's memory, for all steps together.
 
     Raises:
         ConfigurationError: ``GPUGDA_HOST_LIMIT`` is no size.

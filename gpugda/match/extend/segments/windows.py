@@ -1,9 +1,9 @@
-"""A join over a data graph that is on the device in parts: step by step, segment by segment.
+"""A join over a segmented data graph: step by step, and segment by segment within a step.
 
-Rows that a step makes wait on the host, or on disk, until the step is done or they are as many as
-shall wait. Then the next step takes them segment by segment, so that each segment is sent once for
-all of them. Where the next step follows a link of the same node, its rows need the same segment:
-they stay on the device and go on at once.
+Rows that a step makes wait on the host, or on disk, until the step is complete or enough of them
+wait. Then the next step takes them segment by segment, so that each segment is sent once for all of
+them. If the next step follows a link of the same node, its rows need the same segment: they stay on
+the device and continue at once.
 """
 
 from __future__ import annotations
@@ -30,24 +30,23 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
 
     _Seen = tuple[int, Wanted, Table]
-    """Rows, the segment of a step's first link, and the parts that are there."""
+    """The segment of a step's first link, the segment parts on the device, and the rows."""
 
 __all__ = ["SegmentedWindows"]
 
 _GROWTH = 8
 _SHARE_FOR_SORTING, _SHARE_FOR_COUNTING = 0.6, 0.85
-"""Of the free memory: where rows are counted, none are made of them."""
+"""Shares of the free memory; a counting step makes no rows, and so leaves more for sorting."""
 _SORTED_BYTES = 8
-"""Of a row and a column: before and after they are sorted."""
+"""Bytes per row and column while rows are sorted: before and after."""
 
 
 class SegmentedWindows(ExtendWindows):
-    """As `ExtendWindows`, with at most `MOST_PARTS` links a step.
+    """As `ExtendWindows`, with at most `MOST_PARTS` links per step.
 
     Args: as `ExtendWindows`, and
-
-        views: What of the data graph is on the device.
-        waiting: How many rows wait, and where.
+        views: The segments of the data graph on the device.
+        waiting: Limits and location of waiting rows.
     """
 
     def __init__(self, setup: JoinSetup, views: SegmentViews, waiting: WaitingRows) -> None:
@@ -61,7 +60,7 @@ class SegmentedWindows(ExtendWindows):
         self._sorters = [
             Sorter(run, segments, [link.column for link in each[:1]], bounds) for each in links
         ]
-        # By the segment of a second link rows are sorted when those of the first one are there.
+        # Rows are sorted by a second link's segment once those of the first link are on the device.
         self._seconds = [
             Sorter(run, segments, [link.column for link in each[1:]], bounds) for each in links
         ]
@@ -76,14 +75,14 @@ class SegmentedWindows(ExtendWindows):
         return self._waiting.written
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """See `ExtendWindows.tables`; where few rows suffice, few wait."""
+        """See `ExtendWindows.tables`; if few rows suffice, few wait."""
         if enough is not None:
             few = first_window(enough, self._limits.first_window)
             self._most_rows = [few] * len(self._steps)
         return super().tables(enough)
 
     def count_all(self, *, at_once: bool) -> None:
-        """See `ExtendWindows.count_all`; parts are always waited for."""
+        """See `ExtendWindows.count_all`; segments always need waiting."""
         if not at_once:
             super().count_all(at_once=False)
 
@@ -103,7 +102,7 @@ class SegmentedWindows(ExtendWindows):
 
     # ------------------------------------------------------------------ step by step
     def _joined(self, number: int, batch: Batch, *, counts: bool) -> Iterator[Table | int | None]:
-        """The rows of the last step that come of a batch, or how many; None in between."""
+        """Yields the last step's rows for a batch, or their counts; None in between."""
         is_counted = counts and number == len(self._steps) - 1
         share = _SHARE_FOR_COUNTING if is_counted else _SHARE_FOR_SORTING
         yield from self._gone_on(number, self._seen_tables(number, batch, share), counts=counts)
@@ -111,12 +110,12 @@ class SegmentedWindows(ExtendWindows):
     def _gone_on(
         self, number: int, seen: Iterator[_Seen], *, counts: bool
     ) -> Iterator[Table | int | None]:
-        """The same of tables that are there with what they need."""
+        """The same for tables whose segments are on the device."""
         if number == len(self._steps) - 1:
             yield from self._counted(seen) if counts else self._last_rows(number, seen)
         elif self._stays[number + 1]:
             self._tables.prepare(number + 1)
-            # Of all tables together: what comes of them waits for segments until it is much.
+            # One generator for all tables: their extensions wait for segments until there are many.
             extended = self._extended(number, seen)
             staying = (
                 each
@@ -134,7 +133,7 @@ class SegmentedWindows(ExtendWindows):
     def _waited_for(
         self, number: int, tables: Iterator[tuple[int, Table]], *, counts: bool
     ) -> Iterator[Table | int | None]:
-        """What comes of a step's rows that wait until there are enough of them."""
+        """Yields the results for a step's rows, which wait until there are enough of them."""
         waiting = self._empty(number)
         for _, table in tables:
             self._add(number, waiting, table)
@@ -163,14 +162,14 @@ class SegmentedWindows(ExtendWindows):
         return self._waiting.is_full(batch.nbytes)
 
     def _extended(self, number: int, seen: Iterator[_Seen]) -> Iterator[tuple[int, Table]]:
-        """A step's rows, and the segment of its first link that they come from."""
+        """Yields a step's rows, and the segment of its first link that they come from."""
         for first, wanted, table in seen:
             for extended in self._tables.tables(number, table):
                 self.rows[number] += extended.row_count
                 self.windows[number] += 1
                 yield first, extended
                 self._sizes.leave(number)
-                # Other steps may have needed other parts meanwhile.
+                # Other steps may have replaced the segments meanwhile.
                 self._seen.acquire(wanted, alone=True)
 
     def _counted(self, seen: Iterator[_Seen]) -> Iterator[int]:
@@ -181,7 +180,7 @@ class SegmentedWindows(ExtendWindows):
             yield total
 
     def _seen_tables(self, number: int, batch: Batch, share: float) -> Iterator[_Seen]:
-        """The rows of a batch, together with the parts that they need; ``share``: where sorted."""
+        """Yields a batch's rows with the segments they need; ``share``: of memory, for sorting."""
         if len(self._steps[number].device_links) > 1:
             self._tables.prepare(number)
             firsts = batch.keys()
@@ -198,7 +197,7 @@ class SegmentedWindows(ExtendWindows):
                 yield key, wanted, table
 
     def _staying_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
-        """Rows on the device, whose first link's segment is known, with the parts they need."""
+        """Yields rows on the device, whose first link's segment is known, with their segments."""
         if len(self._steps[number].device_links) > 1:
             yield from self._paired_tables(number, first, table)
             return
@@ -207,9 +206,9 @@ class SegmentedWindows(ExtendWindows):
             yield first, wanted, table
 
     def _paired_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
-        """The same of a step with two links."""
+        """The same for a step with two links."""
         sequence, second = self._sequences[number], self._seconds[number]
-        # The last second part is the next first one.
+        # The order alternates, so that the last second segment is the next first one.
         self._backwards[number] = backwards = not self._backwards[number]
         most = partial(self._most_waiting, number)
         for key, following, part in second.split(table, most, backwards=backwards):
@@ -221,7 +220,7 @@ class SegmentedWindows(ExtendWindows):
                 yield first, wanted, part
 
     def _most_staying(self, number: int) -> int | None:
-        """Rows of a table that goes on at once and is sorted for it; None for other tables."""
+        """Maximum rows of a table that continues at once and is sorted for it; otherwise None."""
         following = number + 1
         if following >= len(self._steps) or not self._stays[following]:
             return None
@@ -231,22 +230,22 @@ class SegmentedWindows(ExtendWindows):
         return self._most_paired(following, _SHARE_FOR_COUNTING if is_last else _SHARE_FOR_SORTING)
 
     def _most_paired(self, number: int, share: float) -> int:
-        """The same where they are sorted there: they are there twice, and go on in small parts."""
+        """Maximum rows if they are sorted on the device, which holds them twice meanwhile."""
         width = len(self._steps[number - 1].variables) if number else 0
-        # What comes of them goes on, or waits on the host: all steps after it share one half.
+        # Their extensions continue, or wait on the host: all later steps share one half.
         room = self._run.workspace.available * share / min(2, len(self._steps) - number)
         rows = int(room) // (_SORTED_BYTES * max(1, width))
         return max(1, min(self._limits.largest_window, rows))
 
     def _most_waiting(self, number: int) -> int:
-        """Rows that are sent to the device at once."""
+        """Maximum rows that are sent to the device at once."""
         width = len(self._steps[number - 1].variables) if number else 0
         share = self._run.workspace.available // (2 * (len(self._steps) - number))
         return min(self._limits.largest_window, rows_within(share, width, is_last=False))
 
 
 def _followed(steps: Sequence[ExtendStep]) -> tuple[list[bool], list[list[Link]]]:
-    """Which steps look where the one before them did, and each one's links, that one first."""
+    """Which steps follow a link of the previous step's node, and their links, that link first."""
     stays, links = [], []
     before: int | None = None
     for step in steps:
@@ -259,14 +258,14 @@ def _followed(steps: Sequence[ExtendStep]) -> tuple[list[bool], list[list[Link]]
 
 
 class _Sequence:
-    """In which order a step takes the rows of a batch, and which parts it needs for them."""
+    """The order in which a step takes a batch's rows, and the segments it needs for them."""
 
     def __init__(self, segments: Segments, links: Sequence[Link]) -> None:
         self._segments = segments
         self._links = links
 
     def of(self, keys: Sequence[int], views: SegmentViews) -> list[tuple[int, Wanted]]:
-        """Segments with the parts that are needed at one time for them, of one link at most."""
+        """Keys with the segments needed at a time, for at most one link; loaded ones first."""
         if not self._links:
             return [(key, Wanted()) for key in keys]
         held = views.held()
@@ -274,7 +273,7 @@ class _Sequence:
         return [(key, wanted) for key in ordered for wanted in self.wanted((key,))]
 
     def wanted(self, segments: Sequence[int]) -> list[Wanted]:
-        """Once, but for pieces of long rows: these that can lead to the same node together."""
+        """The combinations of parts to load: one, or for long rows those whose pieces may meet."""
         chosen: list[tuple[Part, ...]] = [()]
         for segment in segments:
             chosen = [
