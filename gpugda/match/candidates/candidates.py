@@ -1,4 +1,4 @@
-"""Candidates of query nodes: a bitmap each, and lists of those that somebody goes through."""
+"""Candidates of query nodes: a bitmap each, and lists of those that are enumerated."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Candidates:
 
     Args:
         rows: Row of the matrix per position of a query node.
-        arrays: What kernels look into.
-        adjacencies: Place in the query's words per (row, relationship).
+        arrays: The arrays that kernels read.
+        adjacencies: Offset in the query's words per (row, relationship).
         matrix: ``uint32[rows * words]``, one bit per candidate.
-        counts: Candidates per row.
-        lists: Per row, if it is listed already: ``uint32`` node indexes, rising, and where in this
-            array they begin.
-        explored: Were neighbours looked at?
+        counts: Number of candidates per row.
+        lists: Per listed row: an array of ``uint32`` node indexes, ascending, and the row's offset
+            in it.
+        explored: True if neighbours were explored.
     """
 
     rows: Mapping[int, int]
@@ -43,16 +43,16 @@ class Candidates:
     explored: bool
 
     def count(self, position: int) -> int:
-        """Number of a query node's candidates."""
+        """The number of a query node's candidates."""
         return self.counts[self.rows[position]]
 
     def listed(self, run: Run, position: int) -> tuple[DeviceArray, int, int]:
-        """Node indexes of a query node's candidates: the array, the place of the first, how many.
+        """A query node's candidates as node indexes: the array, the first offset, their number.
 
-        They are written when they are first asked for, and kept as long as the candidates are.
+        The list is made on first use, and kept as long as the candidates.
 
         Raises:
-            MemoryLimitError: There is no place for them.
+            MemoryLimitError: There is no room for it.
         """
         row = self.rows[position]
         if row not in self.lists:
@@ -60,7 +60,7 @@ class Candidates:
         return *self.lists[row], self.counts[row]
 
     def device_arrays(self) -> Iterator[DeviceArray]:
-        """What they hold on the device."""
+        """The device arrays that they hold."""
         yield from (self.matrix, self.arrays.query)
         yield from {id(nodes): nodes for nodes, _ in tuple(self.lists.values())}.values()
         for mask in (self.arrays.node_masks, self.arrays.relationship_masks):
@@ -81,12 +81,12 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CollectedCandidates(Candidates):
-    """Candidates all of whose rows are listed, one after the other.
+    """Candidates with all rows listed, one after the other.
 
     Args:
         ranks: ``uint64[rows * words + 1]``, prefix sums of the bits of the matrix.
-        nodes: ``uint32``, the node indexes of all candidates.
-        firsts: Place of each row's first candidate in ``nodes``, and the total.
+        nodes: ``uint32``, node indexes of all candidates.
+        firsts: Offset of each row's first candidate in ``nodes``, and the total.
     """
 
     ranks: DeviceArray
@@ -94,5 +94,5 @@ class CollectedCandidates(Candidates):
     firsts: Sequence[int]
 
     def first(self, position: int) -> int:
-        """Place of a query node's first candidate in ``nodes``."""
+        """Offset of a query node's first candidate in ``nodes``."""
         return self.firsts[self.rows[position]]

@@ -1,4 +1,4 @@
-"""Tests that masks make superfluous: relationships of which no mask leaves a common one differ."""
+"""Drops tests that masks make redundant: relationships with disjoint masks always differ."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["without_certain_tests"]
 
 _kept: Final[LruCache[object, tuple[Plan, Plan]]] = LruCache(64)
-"""A plan and the one made of it: strategies keep what they found out by which plan it is."""
+"""By plan: the plan and its derived plan. Strategies cache by the identity of a plan."""
 
 
 def without_certain_tests(plan: Plan, masks: Masks) -> Plan:
-    """The plan without the tests that no row can fail: what is counted may then be multiplied."""
+    """The plan without tests that no row can fail, so that counts may be multiplied instead."""
     bound = plan.bound
     if len(masks.relationships) < 2:
         return plan

@@ -1,4 +1,4 @@
-"""A bound query as the words and masks that the device reads."""
+"""Encodes a bound query as the words and masks that the device reads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _LOOKS_PER_ENTRY = 3
-"""Marked, and looked for from both ends."""
+"""An entry is marked once, and looked up from both ends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +46,13 @@ class Encoding:
     """A query as arrays.
 
     Args:
-        rows: Row of the matrix of candidates per position of a query node.
-        levels: First row of each level, and the number of rows last.
-        query: Its words.
-        node_masks: Bitmaps one after the other, or None.
-        relationship_masks: Likewise.
-        looks: How many nodes must be looked at for degrees, and nodes and entries for exploring if
-            that is done, by estimate.
+        rows: Row of the candidate matrix per position of a query node.
+        levels: First row of each level; the number of rows comes last.
+        query: The query's words.
+        node_masks: Bitmaps of the nodes, one after the other, or None.
+        relationship_masks: Bitmaps of the relationships, one after the other, or None.
+        looks: Estimated number of nodes visited for degrees, and of nodes and entries visited by
+            exploration if that is done.
     """
 
     rows: Mapping[int, int]
@@ -64,7 +64,7 @@ class Encoding:
 
 
 def levels_of(bound: BoundQuery) -> list[list[int]]:
-    """Query nodes by their distance from where their component starts: its most selective node."""
+    """Query nodes by distance from the most selective node of their component."""
     around: list[set[int]] = [set() for _ in bound.nodes]
     for each in bound.relationships:
         around[each.source].add(each.target)
@@ -88,7 +88,7 @@ def levels_of(bound: BoundQuery) -> list[list[int]]:
 
 
 def _relationships_at(bound: BoundQuery) -> list[list[BoundRelationship]]:
-    """Of each query node its relationships, a loop once."""
+    """The relationships of each query node; a self-loop occurs once."""
     found: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
     for each in bound.relationships:
         found[each.source].append(each)
@@ -98,7 +98,7 @@ def _relationships_at(bound: BoundQuery) -> list[list[BoundRelationship]]:
 
 
 def label_ids(bound: BoundQuery) -> set[int]:
-    """Labels whose bitmaps the device needs."""
+    """The labels whose bitmaps the device needs."""
     ids: set[int] = set()
     for node in bound.nodes:
         ids.update(labels_read(node.labels))
@@ -108,11 +108,11 @@ def label_ids(bound: BoundQuery) -> set[int]:
 def degree_looks(
     degrees: Sequence[Sequence[Degree]], reached: Sequence[float]
 ) -> dict[Degree, float]:
-    """How many nodes must be looked at for each degree that is needed, by estimate.
+    """The estimated number of nodes to visit for each degree that is needed.
 
     Args:
-        degrees: What is needed per query node.
-        reached: How many nodes are asked per query node.
+        degrees: Degrees needed per query node.
+        reached: Number of nodes to test per query node.
     """
     looks: dict[Degree, float] = {}
     for needed, count in zip(degrees, reached, strict=True):
@@ -122,7 +122,7 @@ def degree_looks(
 
 
 class Exploration:
-    """How the candidates of a query would be explored, by estimate: each part when asked for.
+    """Estimates for the exploration of a query's candidates, each computed on first use.
 
     Args:
         bound: The query.
@@ -133,22 +133,22 @@ class Exploration:
 
     @cached_property
     def levels(self) -> list[list[int]]:
-        """What `levels_of` gives."""
+        """See `levels_of`."""
         return levels_of(self.bound)
 
     @cached_property
     def degrees(self) -> list[tuple[Degree, ...]]:
-        """What degrees each query node asks for."""
+        """The degrees that each query node requires."""
         return list(map(needed_degrees, self.bound.nodes))
 
     @cached_property
     def reached(self) -> list[float]:
-        """Per query node how many nodes are marked from the level before."""
+        """Estimated number of nodes, per query node, that are marked from the previous level."""
         return _reached_nodes(self.bound, self.levels)
 
     @cached_property
     def looks(self) -> float:
-        """How many nodes and entries exploring and refining look at."""
+        """Estimated number of nodes and entries that exploration and refinement visit."""
         counted = zip(self.reached, self.bound.nodes, strict=True)
         shares = [count / max(node.cardinality, 1.0) for count, node in counted]
         entries = [
@@ -184,12 +184,13 @@ def encode_query(
     """The arrays of a query.
 
     Args:
-        exploration: Of the query.
-        masks: What predicates leave.
-        graph: Where deep label programs are evaluated.
-        slots: Row of each label's bitmap, and of those of some degrees.
-        looks: As `Encoding` has it.
-        counts_degrees: Can degrees without a slot be counted? Else they are not asked for.
+        exploration: The query's exploration.
+        masks: The nodes and relationships that pass the predicates.
+        graph: The graph in which deep label programs are evaluated.
+        slots: Row of each label's bitmap, and of the bitmaps of some degrees.
+        looks: See `Encoding`.
+        counts_degrees: True if degrees without a slot can be counted; otherwise they are not
+            tested.
     """
     bound, levels = exploration.bound, exploration.levels
     order = [position for level in levels for position in level]
@@ -228,7 +229,7 @@ def _joined(bitmaps: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32] | None:
 
 
 def needed_degrees(node: BoundNode) -> tuple[Degree, ...]:
-    """What degrees a query node asks for."""
+    """The degrees that a query node requires."""
     return tuple(
         [
             Degree(need.outgoing, need.incoming, need.types, need.at_least)
@@ -241,13 +242,13 @@ def needed_degrees(node: BoundNode) -> tuple[Degree, ...]:
 def _adjacencies(
     bound: BoundQuery, rows: Mapping[int, int], slots: Mapping[int, int]
 ) -> list[list[Adjacency]]:
-    """Of each query node its relationships as seen from there, a loop once."""
+    """The relationships of each query node as seen from it; a self-loop occurs once."""
     found: list[list[Adjacency]] = [[] for _ in bound.nodes]
     for each in bound.relationships:
         position, types, slot = each.position, each.types, slots.get(each.position)
         source, target, both_ways = each.source, each.target, not each.directed
         is_loop = source == target
-        # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+        # A self-loop is in both rows of its node: the outgoing row is enough.
         incoming = both_ways and not is_loop
         found[source].append(
             Adjacency(position, rows[target], True, incoming, is_loop, slot, types)

@@ -1,4 +1,4 @@
-"""Candidates: initialisation, exploration and refinement."""
+"""Finds candidates: initialisation, exploration and refinement."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def filter_candidates(
     """The candidates of all query nodes; None as soon as one has none.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         bound: The query.
-        masks: What predicates leave.
+        masks: The nodes and relationships that pass the predicates.
         rounds: How often candidates are refined; None until nothing changes.
     """
     arrays, encoding = encode_filter(run, Exploration(bound), masks, explores=True)
@@ -47,13 +47,13 @@ def filter_candidates(
 def encode_filter(
     run: Run, exploration: Exploration, masks: Masks, *, explores: bool
 ) -> tuple[FilterArrays, Encoding]:
-    """What kernels look into, uploaded.
+    """Uploads the arrays that kernels read, and returns them with the encoding.
 
     Args:
-        run: Of the query.
-        exploration: Of the query.
-        masks: What predicates leave.
-        explores: Will neighbours be looked at?
+        run: The query's run.
+        exploration: The query's exploration.
+        masks: The nodes and relationships that pass the predicates.
+        explores: True if neighbours will be explored.
     """
     bound = exploration.bound
     budget = run.workspace.budget
@@ -85,14 +85,14 @@ def encode_filter(
 def collect_checked(
     run: Run, arrays: FilterArrays, encoding: Encoding
 ) -> CollectedCandidates | None:
-    """Who has the labels, degrees and predicates, whatever the neighbours are."""
+    """The nodes with matching labels, degrees and predicates, whatever their neighbours are."""
     return _Filter(run, arrays, encoding).checked()
 
 
 def explore_candidates(
     run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None
 ) -> CollectedCandidates | None:
-    """Who has fitting neighbours, too."""
+    """The nodes that also have matching neighbours."""
     return _Filter(run, arrays, encoding).explored(rounds)
 
 
@@ -108,7 +108,7 @@ class _Collected:
 
 
 class _Filter:
-    """Two matrices: kernels read one and take away in the other, a copy."""
+    """Filters with two matrices: kernels read one, and clear bits in the other, a copy."""
 
     def __init__(self, run: Run, arrays: FilterArrays, encoding: Encoding) -> None:
         self._run = run

@@ -1,4 +1,4 @@
-"""The only nodes that comparisons with known values can hold for, by an index."""
+"""Uses an index to find the only nodes for which comparisons with known values can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["indexed_nodes"]
 
 _FEW = 16
-"""Going through a list of more than one in so many nodes is no faster than through all."""
+"""A list of more than one in this many nodes is no faster than a scan of all nodes."""
 _LESS = (ComparisonOperator.LESS, ComparisonOperator.LESS_EQUAL)
 _GREATER = (ComparisonOperator.GREATER, ComparisonOperator.GREATER_EQUAL)
 
@@ -30,10 +30,10 @@ _GREATER = (ComparisonOperator.GREATER, ComparisonOperator.GREATER_EQUAL)
 def indexed_nodes(
     predicates: Sequence[ast.Expression], graph: DataGraph, parameters: Parameters
 ) -> NDArray[Any] | None:
-    """Nodes, among them all for which the conjuncts hold; None where no index tells.
+    """A superset of the nodes for which the conjuncts hold; None if no index applies.
 
-    Only comparisons are looked at: they are a type error for no node, so that nobody misses one
-    where the nodes left out are not looked at.
+    Only comparisons are considered: they raise a type error for no node, so that skipping nodes
+    hides no error.
     """
     if not all(map(_is_plain, predicates)):
         return None
@@ -57,7 +57,7 @@ _Bounds = list[tuple[ComparisonOperator, Any]]
 
 
 def _bounds(predicates: Sequence[ast.Expression], parameters: Parameters) -> dict[str, _Bounds]:
-    """Per property what it is compared with."""
+    """The comparisons of each property: operator and value."""
     bounds: dict[str, _Bounds] = {}
     for predicate in predicates:
         for key, operator, other in _comparisons(predicate):
@@ -101,7 +101,7 @@ def _nodes(graph: DataGraph, key: str, bounds: _Bounds) -> NDArray[Any] | None:
 
 
 def _range(column: Column, bounds: _Bounds) -> tuple[float, float]:
-    """The least and the greatest value, or code of a text, for which all comparisons may hold."""
+    """The range of values, or of dictionary codes, in which all comparisons may hold."""
     low, high = -math.inf, math.inf
     for operator, value in bounds:
         number = _number(column, operator, value)

@@ -1,8 +1,7 @@
-"""Numbers in whose order, and equality, two columns of values stand: what kernels compare.
+"""Integer keys whose order and equality are those of two columns' values, for kernels.
 
-Every value of one side gets a key of 32 bits that lies among the other side's as the value among
-the other side's values. What makes a comparison null or false whatever stands on the other side
-gets none.
+Each value of both sides gets a key of 32 bits; the keys compare as the values do. A value that
+makes the comparison null or false whatever the other side is gets no key.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GROUP_BITS", "Keys", "make_keys"]
 
 GROUP_BITS = 28
-"""Below them a key says which value of its kind it is, where there are several kinds."""
+"""Bits of a key below its kind, if the columns hold several kinds of values."""
 _MOST_OBJECTS = 1 << 20
 _EXACT = 2**53
 _LEFT_NAN, _RIGHT_NAN = 2**32 - 2, 2**32 - 1
@@ -35,7 +34,7 @@ _EQUALITIES = (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
 _ALL_OF_A_KIND = frozenset(
     {"number", "string", "boolean", "datetime", "localdatetime", "date", "time", "localtime"}
 )
-"""Kinds whose values are all in one order, and equal where they stand at one place."""
+"""Kinds whose values are totally ordered, and equal if they compare as equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +42,12 @@ class Keys:
     """The keys of both sides.
 
     Args:
-        left: ``uint32`` per row; the same array as ``right`` where the sides are the same column.
-        right: Likewise.
-        left_fits: Which left values have a key; None for all.
-        right_fits: Likewise.
-        distinct: About how many different keys there are.
-        grouped: Do the highest bits tell kinds apart that have no order among them?
+        left: ``uint32`` per row; the same array as ``right`` if both sides are the same column.
+        right: ``uint32`` per row.
+        left_fits: True for left values that have a key; None if all have one.
+        right_fits: True for right values that have a key; None if all have one.
+        distinct: Approximate number of different keys.
+        grouped: True if the highest bits separate kinds that are not comparable with each other.
     """
 
     left: NDArray[np.uint32]
@@ -60,7 +59,7 @@ class Keys:
 
 
 def make_keys(left: Column, right: Column, operator: ComparisonOperator) -> Keys | None:
-    """Keys for ``left operator right``; None where values have no such keys (lists, points, …)."""
+    """Keys for ``left operator right``; None if values have no such keys (lists, points, …)."""
     kinds = (left.kind, right.kind)
     if kinds == (ColumnKind.STRING, ColumnKind.STRING):
         if operator not in _EQUALITIES:
@@ -110,7 +109,7 @@ def _different(left: Column, right: Column) -> list[Column]:
 
 
 def _of_places(left: Column, right: Column, sides: list[NDArray[Any]]) -> Keys:
-    """By the place of each among all distinct ones."""
+    """Keys that are the ranks of the values among all distinct ones."""
     distinct, places = np.unique(np.concatenate(sides), return_inverse=True)
     places = places.reshape(-1).astype(np.uint32)
     first, second = places[: len(sides[0])], places[len(sides[0]) :]
@@ -118,7 +117,7 @@ def _of_places(left: Column, right: Column, sides: list[NDArray[Any]]) -> Keys:
 
 
 def _are_floats(column: Column) -> bool:
-    """Has every number a float that is exactly it?"""
+    """True if every number is exactly representable as a float."""
     if column.kind is ColumnKind.FLOAT:
         return True
     return all(-_EXACT <= each <= _EXACT for each in _ends(column))
@@ -126,7 +125,7 @@ def _are_floats(column: Column) -> bool:
 
 def _of_floats(left: Column, right: Column, operator: ComparisonOperator) -> Keys:
     sides = [each.values.astype(np.float64) for each in _different(left, right)]
-    # -0.0 equals 0.0, but is before it.
+    # -0.0 equals 0.0, but sorts before it.
     is_equality = operator in _EQUALITIES
     keys = _of_places(
         left, right, [side + 0.0 if is_equality else _in_order(side) for side in sides]
@@ -181,7 +180,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _ranks_of_common_kinds(sides: list[list[Any]]) -> dict[Any, int]:
-    """What has no partner of its kind is in no order with anything."""
+    """Ranks within each kind that both sides have; other kinds are comparable with nothing."""
     found = [{kind_of(each) for each in side} for side in sides]
     common = sorted((found[0] & found[1]) - {"null"})
     ranks: dict[Any, int] = {}

@@ -1,4 +1,4 @@
-"""Label programs: what the device evaluates as words, and what the host does as bitmaps."""
+"""Label programs: as words that the device evaluates, or as bitmaps evaluated on the host."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["all_node_masks", "label_words", "labels_read", "program_bits"]
 
-_ANY: Final = LabelOp.ANY  # looked up once: that takes longer than what is done with it
+_ANY: Final = LabelOp.ANY  # looked up once: enum access is slow compared with its use here
 _LABELS: Final = (LabelOp.LABEL, LabelOp.ANY)
 _LabelProgram = tuple[tuple[LabelOp, int], ...]
 
 
 def labels_read(program: _LabelProgram) -> list[int]:
-    """The labels whose bitmaps the device reads for it."""
+    """The labels whose bitmaps the device reads to evaluate a program."""
     if not _fits_stack(program):
         return []
     return [_bitmap_of(operation, label) for operation, label in program if operation in _LABELS]
@@ -41,7 +41,7 @@ def _bitmap_of(operation: LabelOp, label: int) -> int:
 def label_words(
     node: BoundNode, degrees: Sequence[Degree], slots: Mapping[int | Degree, int]
 ) -> tuple[tuple[int, int], ...]:
-    """Its label program, and the degrees that have bitmaps as if they were labels, too."""
+    """A node's label program, with conjuncts for those degrees that have bitmaps."""
     words: list[tuple[int, int]] = []
     if _fits_stack(node.labels):
         words += [
@@ -56,7 +56,7 @@ def label_words(
 
 
 def _fits_stack(program: _LabelProgram) -> bool:
-    """Does the device evaluate it?"""
+    """True if the device's stack is deep enough for the program."""
     if len(program) <= LABEL_STACK:
         return True
     depth = deepest = 0
@@ -72,7 +72,7 @@ def _fits_stack(program: _LabelProgram) -> bool:
 def all_node_masks(
     bound: BoundQuery, masks: Masks, graph: DeviceGraph
 ) -> dict[int, NDArray[np.uint32]]:
-    """The masks of nodes, with those of label programs that are too deep for the device."""
+    """The masks of nodes, combined with label programs that are too deep for the device."""
     node_masks = dict(masks.nodes)
     for node in bound.nodes:
         if not _fits_stack(node.labels):
@@ -82,7 +82,7 @@ def all_node_masks(
 
 
 def program_bits(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
-    """``uint32[words]``: the nodes that a label program leaves; bits past the last may be set."""
+    """``uint32[words]``: nodes that pass a label program; bits past the last node may be set."""
     stack: list[NDArray[np.uint32]] = []
     for operation, label in program:
         if operation is LabelOp.NONE:

@@ -1,4 +1,4 @@
-"""By what masks are kept: predicates whose truth hangs on property values of their node alone."""
+"""Cache keys of masks, for predicates that only depend on their node's property values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 class MaskKey(NamedTuple):
-    """What tells predicates apart, also by the types of values; and the properties they read."""
+    """Identifies predicates, including the types of values, and names the properties they read."""
 
     form: Hashable
     reads: frozenset[str]
@@ -27,13 +27,13 @@ class MaskKey(NamedTuple):
 def mask_key(
     predicates: Sequence[ast.Expression], name: str, parameters: Parameters
 ) -> MaskKey | None:
-    """The key of the mask of some predicates; None where it may hang on something else.
+    """The key of the mask of some predicates; None if it may depend on something else.
 
-    No function is among what is known here: neither of time or chance, nor of relationships.
+    Function calls have no key: they may depend on time, chance or relationships.
 
     Args:
         predicates: Conjuncts.
-        name: Of the variable.
+        name: Name of the variable.
         parameters: Values by name.
 
     Raises:
@@ -54,7 +54,7 @@ def _all(
 def _form(
     node: ast.Expression, name: str, parameters: Parameters, reads: set[str]
 ) -> Hashable | None:
-    """One expression as nested tuples, without places in the text; None: not known here."""
+    """An expression as nested tuples, without text positions; None if it has no key."""
     if isinstance(node, ast.Literal):
         return _value("literal", node.value)
     if isinstance(node, ast.Parameter):
@@ -81,7 +81,7 @@ def _form(
 
 
 def _value(source: str, value: Any) -> Hashable | None:
-    """A literal and a parameter of one value may order texts in two ways."""
+    """The source is part of the key: literals and parameters may order strings differently."""
     if type(value) is list:
         if not all(type(each) in _PLAIN for each in value):
             return None

@@ -1,7 +1,7 @@
-"""Predicates over one variable, evaluated once for all nodes or relationships.
+"""Evaluates predicates over one variable for all nodes or relationships at once.
 
-A predicate that is a type error for some node must not raise: no row may ever hold that node. Such
-nodes are kept by the mask, and the predicates come back as conditions on the resulting rows.
+A predicate that is a type error for some node must not raise: possibly no row holds that node. The
+mask keeps such nodes, and the predicates are returned as conditions on the result's rows.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["bitmap_of", "make_masks", "mask_query"]
 
 _FEW = 16
-"""A label is selective when fewer than one in so many nodes has it."""
+"""A label is selective if fewer than one in this many nodes has it."""
 
 _FEW_BITS = 256
-"""Times fewer bits than nodes are set one by one."""
+"""Bits are set one by one if they are fewer than one in this many nodes."""
 
 
 def mask_query(
@@ -45,17 +45,17 @@ def mask_query(
     parameters: Mapping[str, Any],
     limit_to: Mapping[int, NDArray[np.uint32]] | None = None,
 ) -> tuple[Masks, BoundQuery]:
-    """The masks, and the query that is left for the rows.
+    """The masks, and the query that remains to be evaluated on rows.
 
     Args:
-        bound: Whose nodes and relationships have predicates.
-        graph: Where they are evaluated.
+        bound: The query whose nodes and relationships have predicates.
+        graph: The data graph.
         parameters: Values by name.
-        limit_to: Per query node position the only nodes that matter, if that is known.
+        limit_to: Per query node position, the only nodes that matter, if known.
 
     Returns:
-        The masks, and ``bound`` with those predicates added to its residuals that were a type error
-        for some node or relationship. The tail must be given this one.
+        The masks, and ``bound`` with further residuals: the predicates that were a type error for
+        some node or relationship. The tail must be given this one.
 
     Raises:
         ParameterMissingError: A parameter has no value.
@@ -83,8 +83,8 @@ def make_masks(
     """The masks alone.
 
     Raises:
-        CypherTypeError: For some node or relationship a predicate is a type error, even if no row
-            would hold it: `mask_query` tells these apart.
+        CypherTypeError: A predicate is a type error for some node or relationship, even if no row
+            would hold it; `mask_query` distinguishes these cases.
     """
     masks, rest = mask_query(bound, graph, parameters, limit_to)
     if len(rest.residuals) > len(bound.residuals):
@@ -109,7 +109,7 @@ class _MaskMaker:
         return self._mask(node, ColumnKind.NODE, self.graph.node_count, rows)
 
     def _of_all(self, node: BoundNode) -> NDArray[np.uint32]:
-        """Of a node that may be any; as it was kept, where an earlier query had the predicates."""
+        """The mask of a node without label restriction, reused from an earlier query if kept."""
         kept = self.graph.node_properties.kept_masks
         key = mask_key(node.predicates, node.name, self.parameters)
         known = None if key is None else kept.get(key)
@@ -127,7 +127,7 @@ class _MaskMaker:
         return found
 
     def _brought_up(self, node: BoundNode, known: KeptMask) -> NDArray[np.uint32] | None:
-        """A mask with the bits of nodes that have changed; None where one is a type error."""
+        """A kept mask with updated bits of changed nodes; None if one of them is a type error."""
         count, stale = self.graph.node_count, known.stale
         environment = self._environment(
             node.name, ColumnKind.NODE, count, stale.astype(np.uint32), cache={}
@@ -197,7 +197,7 @@ class _MaskMaker:
 
 
 def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
-    """The nodes of the rarest label that the node must have, if they are few; None else."""
+    """The nodes of the rarest label that the node must have; None unless they are few."""
     if any(operation not in (LabelOp.LABEL, LabelOp.AND) for operation, _ in node.labels):
         return None
     labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]
@@ -212,7 +212,7 @@ def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
 
 
 def bitmap_of(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """Bit ``i % 32`` of word ``i // 32`` for flag i."""
+    """A bitmap: flag ``i`` is bit ``i % 32`` of word ``i // 32``."""
     return _bitmap(flags, len(flags), None)
 
 

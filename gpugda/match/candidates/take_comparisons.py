@@ -1,7 +1,7 @@
-"""Conditions on rows that the join can test itself: values of two variables, compared by keys.
+"""Comparisons of two variables' values that the join can test itself, by keys.
 
-Each side is evaluated once for all nodes (or relationships). What has no key there is turned away
-by the masks, so that kernels only compare two numbers.
+Each side is evaluated once for all nodes (or relationships). The masks remove what has no key, so
+that kernels only compare two numbers.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ _kept: Final[weakref.WeakKeyDictionary[DataGraph, LruCache[Any, Keys | None]]] =
 def take_comparisons(
     bound: BoundQuery, graph: DataGraph, parameters: Mapping[str, Any], masks: Masks
 ) -> tuple[Masks, BoundQuery]:
-    """The masks with comparisons for the join, and the query without these among its residuals.
+    """The masks with comparisons for the join, and the query without these residuals.
 
-    Nothing is taken where a condition that is left may be an error: a comparison that is null must
-    not hide it, as null AND an error is an error.
+    Nothing is taken if a remaining condition may raise an error: a comparison that is null must not
+    hide it, because null AND an error is an error.
     """
     if not bound.residuals:
         return masks, bound
@@ -85,7 +85,8 @@ class _Taker:
         self._graph = graph
         self._masks = masks
         self._variables = {each.name: Variable(True, each.position) for each in bound.nodes}
-        # Of a relationship variable in several clauses the first stands for all: they are equal.
+        # If a relationship variable occurs in several clauses, the first stands for all: they are
+        # equal.
         for each in reversed(bound.relationships):
             self._variables[each.name] = Variable(False, each.position)
         self._comparisons: list[Comparison] = []
@@ -94,7 +95,7 @@ class _Taker:
         self._cache: dict[Any, Any] = {}
 
     def take(self, predicate: ast.Expression) -> bool:
-        """Makes it a comparison of the join, if it can be one."""
+        """Turns a predicate into a comparison of the join, if possible."""
         values = compared_values(predicate)
         if values is None:
             return False
@@ -121,7 +122,7 @@ class _Taker:
         return True
 
     def masks(self) -> Masks:
-        """With what was taken."""
+        """The masks with the comparisons that were taken."""
         nodes, relationships = dict(self._masks.nodes), dict(self._masks.relationships)
         for variable, fits in self._fits:
             masks = nodes if variable.is_node else relationships
@@ -145,7 +146,7 @@ class _Taker:
 
     # ------------------------------------------------------------------ keys
     def _kept_keys(self, values: ComparedValues, left: Variable, right: Variable) -> Keys | None:
-        """From the last query that compared the same, unless parameters take part."""
+        """The keys, reused from an earlier query with this comparison and no parameters."""
         has_parameters = any(
             isinstance(each, ast.Parameter) for side in _sides(values) for each in walk(side)
         )
@@ -170,7 +171,7 @@ class _Taker:
         return self._graph.node_count if variable.is_node else self._graph.relationship_count
 
     def _column(self, side: ast.Expression, name: str, variable: Variable) -> Column | None:
-        """Its value for every node (or relationship); None where it may be an error."""
+        """The value of a side for every node (or relationship); None if it may be an error."""
         graph = self._graph
         count = self._count(variable)
         kind = ColumnKind.NODE if variable.is_node else ColumnKind.RELATIONSHIP
@@ -185,7 +186,7 @@ class _Taker:
         )
         try:
             found = evaluate_value(side, environment)
-        except UnsupportedQueryError:  # if there are no rows, nobody asks for it
+        except UnsupportedQueryError:  # without rows it would not be evaluated
             return None
         if any(np.any(fault.rows) for fault in found.faults):
             return None
@@ -205,7 +206,7 @@ def _nameless(node: ast.Expression) -> ast.Expression | None:
 
 
 def _compares_indexes(values: ComparedValues) -> bool:
-    """Is it about ids of nodes, with which their indexes rise, or equality of element ids?"""
+    """True if it compares ids, whose order is that of node indexes, or tests equal element ids."""
     sides = _sides(values)
     if all(isinstance(side, ast.Variable) for side in sides):
         return True
@@ -219,13 +220,13 @@ def _function_of_variable(side: ast.Expression) -> str | None:
     return side.name.lower() if isinstance(side.arguments[0], ast.Variable) else None
 
 
-# ------------------------------------------------------------------ what can be no error
+# ------------------------------------------------------------------ conditions that raise no error
 _SOUND_VALUES = (ast.Literal, ast.Parameter, ast.Variable)
 _JOINED = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
 
 
 def _never_fails(condition: ast.Expression) -> bool:
-    """Is it true, false or null whatever the values are?"""
+    """True if the condition is true, false or null for all values."""
     if isinstance(condition, ast.Comparison):
         return all(map(_is_sound, condition.operands))
     if isinstance(condition, ast.Binary) and condition.operator in _JOINED:

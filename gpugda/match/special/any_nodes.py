@@ -1,4 +1,4 @@
-"""Patterns of any nodes, along relationships of one type or any: counted in lists by rank."""
+"""Patterns of unrestricted nodes and one relationship type or any: counted in ranked lists."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["Links", "asks_nothing", "common_links", "counted_by_rank", "is_large", "may_rank"]
 
 _FEWEST = 1 << 17
-"""Relationships: of fewer, ranks take longer than they save."""
+"""Number of relationships below which computing ranks takes longer than it saves."""
 
 
 class Links(NamedTuple):
-    """What all relationships of a pattern match.
+    """The link that all relationships of a pattern match.
 
     Args:
-        type_id: Of their type; None for any.
-        undirected: Do all match in both directions?
+        type_id: Its type; None for any.
+        undirected: True if all relationships match in both directions.
     """
 
     type_id: int | None
@@ -33,20 +33,20 @@ class Links(NamedTuple):
 
     @property
     def types(self) -> tuple[int, ...] | None:
-        """Their types; None for any."""
+        """Its types; None for any."""
         return None if self.type_id is None else (self.type_id,)
 
     def has_loops(self, graph: DataGraph) -> bool:
-        """Does any of them lead from a node to itself?"""
+        """True if any of its relationships is a self-loop."""
         counts = graph.statistics.loop_counts
         return any(counts if self.type_id is None else (counts[self.type_id],))
 
     def most_between(self, graph: DataGraph) -> int:
-        """No two nodes have more of them between them, and no node more loops."""
+        """Upper bound of its relationships between two nodes, and of self-loops at a node."""
         return graph.most_between(self.types, directed=not self.undirected)
 
     def longest(self, graph: DataGraph) -> int:
-        """No list of a node has more entries."""
+        """Upper bound of the entries of a node's list."""
         ways = [
             graph.statistics.degrees(self.type_id, outgoing=each).largest for each in (True, False)
         ]
@@ -54,7 +54,7 @@ class Links(NamedTuple):
 
 
 def asks_nothing(bound: BoundQuery) -> bool:
-    """Is nothing asked but that relationships differ?"""
+    """True if the only condition is that relationships differ."""
     return (
         bound.no_rows is None
         and not bound.residuals
@@ -66,7 +66,7 @@ def asks_nothing(bound: BoundQuery) -> bool:
 
 
 def common_links(bound: BoundQuery, graph: DataGraph) -> Links | None:
-    """What all relationships match, which are of one clause; None: of several types, or some."""
+    """The link that all relationships match; None for several types, clauses, or none."""
     kinds = {(each.types, each.clause) for each in bound.relationships}
     if len(kinds) != 1:
         return None
@@ -80,14 +80,14 @@ def common_links(bound: BoundQuery, graph: DataGraph) -> Links | None:
 
 
 def is_large(graph: DataGraph) -> bool:
-    """Has a graph so many relationships that lists by rank pay?"""
+    """True if the graph has enough relationships for ranked lists to pay off."""
     return graph.relationship_count >= _FEWEST
 
 
 def may_rank(graph: DataGraph, strategy: Matcher) -> bool:
-    """Is the graph large enough for lists by rank, on a device that has no better way?
+    """True if the graph is large enough for ranked lists, and the device has no better way.
 
-    A CPU marks the nodes of the graph as it is, one by one.
+    A CPU has one: it marks the neighbours of one node at a time.
     """
     return is_large(graph) and strategy.graph.context.profile.intersection == "lists"
 
@@ -100,15 +100,15 @@ def counted_by_rank(
     count: Callable[[Run, RankedLists], int | None],
     said: str,
 ) -> int | None:
-    """What is counted in lists by rank of a whole graph; None where there is no place for them.
+    """The count from ranked lists of a whole graph; None if there is no room for them.
 
     Args:
-        links: What all relationships match.
+        links: The link that all relationships match.
         strategy: Keeps the lists.
         report: Filled while running.
         deadline: A time of ``time.monotonic``.
         count: Counts in the lists.
-        said: What is counted, for the report.
+        said: Text for the report: what is counted.
     """
     if not strategy.placement().is_whole:
         return None

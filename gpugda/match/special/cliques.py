@@ -1,4 +1,4 @@
-"""Undirected cliques of four or five nodes of any kind that are only counted: on a GPU, no rows."""
+"""Counts undirected cliques of four or five unrestricted nodes on a GPU, without rows."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MOST_CLIQUES, _MOST_COUNT = 1 << 64, 1 << 63
 
 
 def _find(bound: BoundQuery, graph: DataGraph) -> Links | None:
-    """What all relationships of the clique that a query is match; None where it is none.
+    """The link that all relationships of the clique match; None if the query is no clique.
 
-    Nor where two nodes of the graph have two relationships between them, or one has two loops:
-    without these, two nodes of an embedding are never one, as a third node is joined to both.
+    Also None if two nodes of the graph have parallel relationships, or a node has two self-loops:
+    without these the nodes of an embedding are distinct, as a third node is connected to both.
     """
     size = len(bound.nodes)
     ends = {frozenset((each.source, each.target)) for each in bound.relationships}
@@ -49,7 +49,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> Links | None:
 
 
 def _fits(lists: RankedLists, size: int) -> bool:
-    """Do sums fit 64 bits? The lowest two nodes of a clique are joined, others above the first."""
+    """True if sums fit in 64 bits: two connected lowest nodes, and others above the first."""
     return lists.size * comb(lists.most_above, size - 2) < _MOST_CLIQUES
 
 
@@ -60,10 +60,9 @@ def count_cliques(
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
-    """The number of embeddings; None where that is not the way, or there is no place for it.
+    """The number of embeddings; None if this method does not apply, or has no room.
 
     Args: as of `count_oriented`, and
-
         bound: The pattern.
     """
     links = _find(bound, graph) if may_rank(graph, strategy) else None
@@ -81,7 +80,7 @@ def count_cliques(
 
 
 def _counted(run: Run, lists: RankedLists, size: int) -> int | None:
-    """The cliques of the graph."""
+    """The number of cliques in the graph."""
     kernels, workspace = CliqueKernels(run.graph.context), run.workspace
     words = kernels.group_words(lists)
     groups = groups_with_scratch(run, words, kernels.most_groups)

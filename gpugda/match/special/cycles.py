@@ -1,4 +1,4 @@
-"""Cycles of three or four query nodes that are only counted: no row is made on a CPU."""
+"""Counts cycles of three or four query nodes without rows, on a CPU."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Cycle:
     """A query graph that is one cycle.
 
     Args:
-        size: Query nodes, 3 or 4.
-        words: It for kernels.
-        has_loops: Has the data graph loops of its types?
-        singles: What leads to one node, where it is counted by that; empty where it is not.
+        size: Number of query nodes, 3 or 4.
+        words: The cycle, encoded for kernels.
+        has_loops: True if the data graph has self-loops of its types.
+        singles: The links that lead to one node each, if it is counted by these; otherwise empty.
     """
 
     size: int
@@ -65,18 +65,18 @@ def find_cycle(
     first: int,
     most: int = 1 << 63,
 ) -> Cycle | None:
-    """The cycle that a query is, where nothing is asked of it but that relationships differ.
+    """The cycle that a query is, if its only condition is that relationships differ.
 
-    A triangle must be of any nodes with the same types everywhere, and undirected, or directed
-    where relationships run upwards.
+    A triangle must have unrestricted nodes and the same types everywhere. It must be undirected, or
+    directed in a graph whose relationships run upwards.
 
     Args:
         bound: The query.
-        graph: Says whether sums fit.
-        masks: What predicates leave.
-        rows: Row of each query node in the matrix of candidates.
-        first: Query node that has the first place: one with few candidates.
-        most: No sum may be able to reach this.
+        graph: Determines whether sums fit.
+        masks: The nodes and relationships that pass the predicates.
+        rows: Row of each query node in the candidate matrix.
+        first: Query node in the first place: one with few candidates.
+        most: Exclusive upper bound of all sums.
     """
     links = links_along(bound.relationships, first)
     if (
@@ -117,7 +117,7 @@ def square_words(
     *,
     halves: bool = True,
 ) -> list[int]:
-    """A square for kernels; ``links`` and ``nodes`` along it, ``types`` of all links together."""
+    """A square for kernels; ``links`` and ``nodes`` in cycle order, ``types`` of all links."""
     has_loops = any(graph.statistics.loop_counts[each] for each in types)
     places = {each.position: place for place, each in enumerate(links)}
     slots = {position: slot for slot, position in enumerate(masks.relationships)}
@@ -144,8 +144,8 @@ def _is_any_triangle(
 def _is_upward_triangle(
     bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
 ) -> bool:
-    """No two of its relationships can be the same, for its nodes are three."""
-    # Directed in a ring, it would have one start per node.
+    """No two of its relationships can be the same, because its nodes are three."""
+    # A triangle directed in a ring would have one start per node.
     transitive = len({each.source for each in links}) == len(links) - 1
     directed = all(each.directed for each in links) and graph.runs_upwards
     return directed and transitive and _is_of_any(bound, graph, masks, links)
@@ -154,7 +154,7 @@ def _is_upward_triangle(
 def _is_of_any(
     bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
 ) -> bool:
-    """May all nodes be any, all relationships of the same types, and few of them in parallel?"""
+    """True for unrestricted nodes, and relationships of the same types with few parallel ones."""
     return (
         most_parallel(links[0], graph) <= MOST_PARALLEL
         and not masks.relationships
@@ -164,14 +164,14 @@ def _is_of_any(
 
 
 def may_be_cycle(relationships: Sequence[BoundRelationship]) -> bool:
-    """Are they as many as those of the cycles that are counted without rows?"""
+    """True if their number is that of a cycle that is counted without rows."""
     return len(relationships) in (3, 4)
 
 
 def links_along(
     relationships: Sequence[BoundRelationship], first: int
 ) -> list[BoundRelationship] | None:
-    """These in the order of the cycle they are, from the node ``first``; None: they are none."""
+    """The relationships in cycle order from the node ``first``; None if they are no cycle."""
     if not may_be_cycle(relationships):
         return None
     left, links, end = list(relationships), [], first
@@ -186,7 +186,7 @@ def links_along(
 
 
 def nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
-    """The nodes in the order of the cycle."""
+    """The nodes in cycle order."""
     nodes = [first]
     for each in links[:-1]:
         nodes.append(each.other_end(nodes[-1]))
@@ -198,7 +198,7 @@ def _only_differ(bound: BoundQuery) -> bool:
 
 
 def _is_tested(bound: BoundQuery, masks: Masks, node: int) -> bool:
-    """Need candidates be asked? Having the relationships is seen without."""
+    """True if candidates must be tested for more than having the relationships."""
     return bool(bound.nodes[node].labels) or node in masks.nodes
 
 
@@ -216,7 +216,7 @@ def _type(
 
 
 def _fits(links: Sequence[BoundRelationship], graph: DataGraph, most: int) -> bool:
-    """Do marks fit 32 bits, and is the sum below ``most``, whatever the masks leave?"""
+    """True if marks fit in 32 bits and the sum is below ``most``, whatever the masks keep."""
     longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
     parallel = max(most_parallel(each, graph) for each in links)
     largest = 2 * graph.relationship_count * longest**2 * parallel
@@ -224,12 +224,12 @@ def _fits(links: Sequence[BoundRelationship], graph: DataGraph, most: int) -> bo
 
 
 class CycleCount:
-    """Counts.
+    """Counts the embeddings of a cycle.
 
     Args:
-        run: Of the query.
-        cycle: What to count.
-        candidates: Of the query nodes.
+        run: The query's run.
+        cycle: The cycle.
+        candidates: Candidates of the query nodes.
     """
 
     def __init__(self, run: Run, cycle: Cycle, candidates: Candidates) -> None:
@@ -244,7 +244,7 @@ class CycleCount:
     def of(
         cls, run: Run, cycle: Cycle | None, candidates: Candidates
     ) -> CycleCount | SingleWalkCount | None:
-        """What counts a cycle, if it is one and there is place for the marks."""
+        """The counter of a cycle; None if there is no cycle, or no room for the marks."""
         if cycle is None:
             return None
         if cycle.singles:

@@ -1,4 +1,4 @@
-"""What triangles of any nodes will send of a graph beyond the device's memory, before they run."""
+"""Estimates what counting triangles sends of a graph beyond the device's memory."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def expected_triangles(
     limit: int,
     has_lists: Callable[[int], bool],
 ) -> ListStreaming | None:
-    """For a device that intersects lists; None where triangles are not counted so.
+    """The estimate for a device that intersects lists; None if triangles are not counted so.
 
     Args:
-        bound: The pattern, of which only the number of embeddings is asked for.
+        bound: The pattern, of which only the number of embeddings is needed.
         graph: The data graph.
-        graph_bytes: What it takes on the device.
-        limit: What graph and query may take there.
-        has_lists: Are the lists of a type there from an earlier query?
+        graph_bytes: Bytes of the graph on the device.
+        limit: Bytes that graph and query may use.
+        has_lists: Returns True if the lists of a type exist from an earlier query.
     """
     kind = streamed_type(bound, graph) if is_large(graph) else None
     if graph_bytes <= limit or kind is None or not has_host_room(graph):
         return None
     entries, nodes = graph.statistics.type_counts[kind], graph.node_count
-    # Where rows begin in both directions, and where lists do.
+    # The starts of rows in both directions, and the starts of lists.
     free = limit - 2 * _ENTRY_BYTES * nodes - 2 * _ENTRY_BYTES * nodes
     size = segment_size(entries, max(1, free))
     segments = max(1, -(-entries // size))

@@ -1,4 +1,4 @@
-"""Paths read back through the levels of searches, from the nodes that were reached."""
+"""Reads paths back through the levels of searches, from the nodes that were reached."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["Pairs", "PathReader"]
 
 _MOST_LONGER = 1 << 20
-"""Paths that are made together, where one path does not lead to more."""
+"""Number of paths made together, if one path has a single predecessor."""
 
 
 @dataclass(slots=True, eq=False)
 class _Paths:
-    """Paths read back to a level: the pair each belongs to, and their relationships from its end.
+    """Paths read back to a level: the pair of each, and its relationships, last one first.
 
-    All are as wide as the longest: what comes before the end of a shorter one has no meaning.
+    All are as wide as the longest: columns before the end of a shorter path have no meaning.
     """
 
     on_device: PathRows
@@ -43,9 +43,9 @@ class Pairs:
     """Pairs of a node and a search.
 
     Args:
-        nodes: To be reached.
-        searches: Number of the source of each.
-        distances: Of those that met, 0 of the others.
+        nodes: Nodes to be reached.
+        searches: For each pair, the number of its source.
+        distances: Distance of pairs that met, 0 for the others.
     """
 
     nodes: Indexes
@@ -53,7 +53,7 @@ class Pairs:
     distances: Indexes
 
     def at(self, distance: int) -> Indexes:
-        """Numbers of the pairs of a distance."""
+        """Numbers of the pairs with this distance."""
         return np.flatnonzero(self.distances == distance)
 
 
@@ -62,8 +62,8 @@ class PathReader:
 
     Args:
         run: Owns the arrays.
-        steps: Those by which a search may come to each node.
-        every: Are all shortest paths read back, or one of each pair?
+        steps: The steps by which a search may reach each node.
+        every: True to read back all shortest paths, False for one per pair.
     """
 
     def __init__(self, run: Run, steps: StepArrays, *, every: bool) -> None:
@@ -73,7 +73,7 @@ class PathReader:
         self._steps = steps
 
     def rows(self, nodes: Indexes, searches: Indexes) -> PathRows:
-        """Paths of no relationship, at these nodes."""
+        """Paths without a relationship, which end at these nodes."""
         workspace = self._run.workspace
         return PathRows(
             workspace.upload(nodes.astype(np.uint32), "ends of paths"),
@@ -83,9 +83,9 @@ class PathReader:
     def paths(
         self, levels: list[DeviceArray], words: int, pairs: Pairs
     ) -> Iterator[tuple[Indexes, Words]]:
-        """All that met, from the longest distance on; depth first, so that few are there.
+        """Yields the paths of all pairs that met, longest first; depth first to save memory.
 
-        Pairs of a shorter distance join the first window that comes to the level of their ends.
+        Pairs of a shorter distance join the first window that reaches the level of their ends.
         """
         longest = int(pairs.distances.max(initial=0))
         if not longest:
@@ -111,7 +111,7 @@ class PathReader:
             stack.append(self._longer(paths, levels[level - 1], words))
 
     def _joined(self, paths: _Paths, pairs: Pairs, numbers: Indexes) -> _Paths:
-        """With the pairs of these numbers, whose paths end at this level."""
+        """Adds the pairs with these numbers, whose paths end at this level."""
         if not len(numbers):
             return paths
         with self._run.locked():
@@ -129,7 +129,7 @@ class PathReader:
         )
 
     def _stacked(self, one: DeviceArray, other: DeviceArray) -> DeviceArray:
-        """One after the other, both let go of."""
+        """Concatenates two arrays, and releases both."""
         workspace = self._run.workspace
         made = workspace.allocate(one.count + other.count, np.uint32, "paths")
         for source, place in ((one, 0), (other, one.count)):
@@ -142,7 +142,7 @@ class PathReader:
         self._run.workspace.release(paths.on_device.nodes, paths.on_device.searches)
 
     def _longer(self, paths: _Paths, before: DeviceArray, words: int) -> Iterator[_Paths]:
-        """With one relationship more, in windows."""
+        """Yields the paths extended by one relationship, in windows."""
         workspace, most = self._run.workspace, EVERY if self._every else 1
         for longer in self.steps_back(paths.on_device, before, words, most):
             with self._run.locked():
@@ -156,7 +156,7 @@ class PathReader:
     def steps_back(
         self, rows: PathRows, before: DeviceArray, words: int, most: int
     ) -> Iterator[Longer]:
-        """Paths with one relationship more, from the level before, in windows; at most so many."""
+        """Yields paths extended to the previous level, at most ``most`` per row, in windows."""
         workspace = self._run.workspace
         with self._run.locked():
             self._run.check_deadline()
@@ -187,7 +187,7 @@ class PathReader:
 
 
 def _by_length(paths: _Paths, distances: Indexes) -> Iterator[tuple[Indexes, Words]]:
-    """Paths that were read to the end, those of one length together, the shortest first."""
+    """Yields complete paths grouped by length, the shortest first."""
     lengths, longest = distances[paths.pairs], paths.walked.shape[1]
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)

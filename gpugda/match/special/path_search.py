@@ -1,4 +1,4 @@
-"""Searches from many nodes at once on the device: levels of bits, and the paths through them."""
+"""Breadth-first searches from many nodes at once on the device, and the paths they find."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["PathSearches", "searches_that_fit"]
 
 _LEVELS = 16
-"""So many levels must fit at once; searches that go deeper may run out of memory."""
+"""Number of levels that must fit in memory; deeper searches may run out of it."""
 _SHARE_FOR_LEVELS = 0.5
 _LOOKS = 1 << 27
-"""Words that one launch looks at: between launches it is asked whether the time is up."""
+"""Words that one launch reads; the deadline is checked between launches."""
 
 
 def searches_that_fit(run: Run, steps: Adjacency, most: int) -> int:
-    """How many nodes can be searched from together; 0 where there is no room."""
+    """Number of nodes that can be searched from together; 0 if there is no room."""
     entries = 8 * len(steps.neighbours) + 4 * len(steps.offsets)
     room = (run.workspace.available - entries) * _SHARE_FOR_LEVELS
     words = int(room / (4 * _LEVELS * max(len(steps.offsets), 1)))
@@ -45,11 +45,11 @@ class PathSearches:
 
     Args:
         run: Owns the arrays.
-        steps: Those by which a search may come to each node; fewer than 2**32.
-        every: Are all shortest paths read back, or one of each pair?
+        steps: The steps by which a search may reach each node; fewer than 2**32.
+        every: True to read back all shortest paths, False for one per pair.
 
     Attributes:
-        reader: Of the paths that are found.
+        reader: Reads back the paths that are found.
     """
 
     def __init__(self, run: Run, steps: Adjacency, *, every: bool) -> None:
@@ -69,15 +69,15 @@ class PathSearches:
     def shortest(
         self, sources: Words, searches: Indexes, nodes: Indexes, maximum: int | None
     ) -> Generator[tuple[Indexes, Words], None, Indexes]:
-        """Numbers of pairs and their shortest paths from the end on; all of one length together.
+        """Yields pair numbers with their shortest paths, last step first, grouped by length.
 
-        Returns those that were not searched to the end, as no further level fits the memory.
+        Returns the pairs whose search did not complete because no further level fits in memory.
 
         Args:
-            sources: Different nodes, where searches begin.
-            searches: Of each pair, the number of its source.
-            nodes: Of each pair, the node to be reached: not its source.
-            maximum: Most relationships, None for no bound.
+            sources: Distinct nodes where searches start.
+            searches: For each pair, the number of its source.
+            nodes: For each pair, the node to be reached; not its source.
+            maximum: Maximum number of relationships, None for no bound.
         """
         words = self.words_of(sources)
         pairs = Pairs(nodes, searches, np.zeros(len(nodes), dtype=np.int64))
@@ -94,7 +94,7 @@ class PathSearches:
         pairs: Pairs,
         maximum: int | None,
     ) -> bool:
-        """Writes the distances of pairs; False where there is no room for a further level."""
+        """Writes the distances of pairs; False if there is no room for a further level."""
         workspace = self._run.workspace
         with self._run.locked():
             rows = self.reader.rows(pairs.nodes, pairs.searches)
@@ -120,7 +120,7 @@ class PathSearches:
     ) -> tuple[Indexes, Words]:
         """Numbers of sources and the nodes that they reach, each pair once.
 
-        A source is its own where ``with_start``, or where a walk leads back to it.
+        A source reaches itself if ``with_start``, or if a walk leads back to it.
         """
         words = self.words_of(sources)
         with self._searching(sources, words, seen=with_start) as (levels, seen):
@@ -134,7 +134,7 @@ class PathSearches:
             with self._run.locked():
                 bits = self._run.workspace.download(seen)
         found = np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_)
-        # No search has the bits beyond the last one.
+        # Bits beyond the last search are never set.
         places, width = np.flatnonzero(found), words * SEARCHES_A_WORD
         nodes = places // width
         return places - nodes * width, nodes.astype(np.uint32)
@@ -143,7 +143,7 @@ class PathSearches:
     def _searching(
         self, sources: Words, words: int, *, seen: bool
     ) -> Iterator[tuple[list[DeviceArray], DeviceArray]]:
-        """The first level, and what was reached; the arrays are let go of at the end."""
+        """Yields the first level and the nodes reached; releases the arrays at the end."""
         workspace = self._run.workspace
         levels: list[DeviceArray] = []
         with self._run.locked():
@@ -161,7 +161,7 @@ class PathSearches:
             workspace.release(begins, reached, *levels)
 
     def words_of(self, sources: Words) -> int:
-        """Of a node, for searches from so many."""
+        """Words per node for this many searches."""
         return max(1, -(-len(sources) // SEARCHES_A_WORD))
 
     def _level(self, words: int) -> DeviceArray:
@@ -169,7 +169,7 @@ class PathSearches:
         return self._run.workspace.allocate(size, np.uint32, "a level of searches")
 
     def _grow(self, levels: list[DeviceArray], seen: DeviceArray, words: int) -> bool:
-        """Adds a level; or none, where nothing more is reached."""
+        """Adds a level. Returns False, without a level, if nothing more is reached."""
         workspace = self._run.workspace
         fresh = self._level(words)
         workspace.fill(self._grown, 0)
@@ -184,7 +184,7 @@ class PathSearches:
         return True
 
     def _windows(self, words: int) -> Iterator[tuple[int, int]]:
-        """Nodes of one launch."""
+        """Yields the range of nodes of each launch."""
         first = 0
         while first < self._nodes:
             end = self._offsets[first] + _LOOKS // words

@@ -1,4 +1,4 @@
-"""Triangles of any nodes that are only counted: on a GPU, without rows, from their lowest nodes."""
+"""Counts triangles of unrestricted nodes on a GPU, from their lowest nodes, without rows."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _WORK_PER_LAUNCH = 1 << 24
 _MOST_COUNT = 1 << 63
 _HOW = "triangles counted from their node of fewest relationships"
 _SIDES = ((0, 1), (1, 2), (0, 2))
-"""Of a triangle whose nodes rise."""
+"""The sides of a triangle whose nodes ascend."""
 
 
 def weights_of(bound: BoundQuery) -> int | None:
-    """Embeddings of a triangle of the graph, for each way its sides may run; None where it is none.
+    """Embeddings per triangle of the graph, for each orientation of its sides; None if no triangle.
 
-    Four bits each, as ``ranked_triangles.cl`` has them.
+    Four bits each, in the order of ``ranked_triangles.cl``.
     """
     ends = {frozenset((each.source, each.target)) for each in bound.relationships}
     if len(bound.nodes) != 3 or len(bound.relationships) != 3 or len(ends) != 3:
@@ -55,7 +55,7 @@ def weights_of(bound: BoundQuery) -> int | None:
 
 
 def _fits_runs(bound: BoundQuery, at: tuple[int, ...], runs: set[tuple[int, int]]) -> bool:
-    """Do the relationships of the query run so where its nodes lie at these places?"""
+    """True if the query's relationships match ``runs`` with its nodes at these places."""
     return all(
         (at[each.source], at[each.target]) in runs
         or (not each.directed and (at[each.target], at[each.source]) in runs)
@@ -64,7 +64,7 @@ def _fits_runs(bound: BoundQuery, at: tuple[int, ...], runs: set[tuple[int, int]
 
 
 def loop_weights_of(bound: BoundQuery) -> LoopWeights:
-    """How embeddings of a triangle come about in which a relationship is a loop."""
+    """The number of ways in which embeddings with a self-loop arise."""
     out_out = in_in = out_in = 0
     for loop in bound.relationships:
         one, other = (
@@ -80,7 +80,7 @@ def loop_weights_of(bound: BoundQuery) -> LoopWeights:
 
 
 def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
-    """What all relationships match, each in one direction, and the weights."""
+    """The link that all relationships match, each in one direction, and the weights."""
     if not asks_nothing(bound):
         return None
     weights = weights_of(bound)
@@ -89,13 +89,13 @@ def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
         return None
     links = found._replace(undirected=False)
     longest, parallel = links.longest(graph), links.most_between(graph)
-    # Six orders of nodes, and as many with loops, of which no node has more than `parallel`.
+    # Six orders of nodes, and as many with self-loops, of which a node has at most `parallel`.
     fits = 16 * graph.relationship_count * longest * parallel < _MOST_COUNT
     return (links, weights) if fits else None
 
 
 def streamed_type(bound: BoundQuery, graph: DataGraph) -> int | None:
-    """Of the lists that segments of a graph beyond the memory limit would be of; None: of none."""
+    """The type of the lists that a graph beyond the memory limit would stream; None if none."""
     found = _find(bound, graph)
     if found is None or found[0].has_loops(graph):
         return None
@@ -111,12 +111,11 @@ def count_triangles(
     *,
     beside_oriented: bool = False,
 ) -> int | None:
-    """The number of embeddings; None where that is not the way, or there is no place for it.
+    """The number of embeddings; None if this method does not apply, or has no room.
 
     Args: as of `count_oriented`, and
-
         bound: The pattern.
-        beside_oriented: May undirected ones be counted so where the oriented graph has a place?
+        beside_oriented: True if undirected ones may be counted so although an oriented graph fits.
     """
     if not may_rank(graph, strategy):
         return None
@@ -172,15 +171,15 @@ def triangles_in(
     *,
     looks_up: bool,
 ) -> int:
-    """The embeddings of triangles, each as often as its nodes have loops if such are given.
+    """The embeddings of triangles, weighted by the self-loops of their nodes if given.
 
     Args:
-        run: Of the query.
-        lists: Of what all relationships match.
-        weights: As of `weights_of`.
-        loops: Of each rank.
-        loop_weights: Of embeddings in which relationships are loops, which are added.
-        looks_up: May nodes have parallel relationships?
+        run: The query's run.
+        lists: Lists of what all relationships match.
+        weights: See `weights_of`.
+        loops: Number of self-loops per rank.
+        loop_weights: Weights of embeddings in which relationships are self-loops, which are added.
+        looks_up: True if nodes may have parallel relationships.
     """
     kernels, workspace = RankedTriangleKernels(run.graph.context), run.workspace
     nodes, groups = lists.nodes, kernels.most_groups

@@ -1,6 +1,6 @@
-"""Cycles of four nodes of any kind that are only counted: on a GPU, without rows.
+"""Counts cycles of four unrestricted nodes on a GPU, without rows.
 
-All their relationships run around, or none has a direction.
+All relationships run around the cycle, or all are undirected.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ _WORK_PER_LAUNCH = 1 << 24
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 63
 _AROUND, _UNDIRECTED = 1 << 4 * 0b001 | 1 << 4 * 0b110, 2
-"""Closed walks of three from each node of a triangle, per kind of it (see `weights_of`)."""
+"""Closed walks of length three from each node of a triangle, per kind (see `weights_of`)."""
 
 _FIRST_NODES = 1 << 16
-"""Of these at most all work groups walk together."""
+"""Maximum number of first nodes that all work groups process together."""
 _FEWEST_WAYS = 1 << 16
-"""Of a node for which they do."""
+"""Number of paths of two relationships from a node, from which they do."""
 _WAYS_OF_BATCH = 1 << 23
 _BATCH_BYTES = 1 << 27
-"""Of marks: those in use should fit the cache."""
+"""Bytes of marks: those in use should fit in the cache."""
 _BATCHES_TOGETHER = 64
-"""So many are launched before anybody looks at the clock."""
+"""Batches launched between two checks of the deadline."""
 
 
 def find_ring(bound: BoundQuery, graph: DataGraph) -> Links | None:
-    """What all relationships of the ring that a query is match; None where it is none.
+    """The link that all relationships of the ring match; None if the query is no ring.
 
-    Nor where counts might not fit.
+    Also None if counts might overflow.
     """
     if not asks_nothing(bound) or not (_is_ring(bound) or _is_undirected_ring(bound)):
         return None
@@ -66,7 +66,7 @@ def find_ring(bound: BoundQuery, graph: DataGraph) -> Links | None:
 
 
 def _is_ring(bound: BoundQuery) -> bool:
-    """Does each of four nodes lead to the next one?"""
+    """True if the relationships lead around four nodes."""
     after = {each.source: each.target for each in bound.relationships if each.directed}
     if len(bound.nodes) != 4 or len(bound.relationships) != 4 or len(after) != 4:
         return False
@@ -85,9 +85,9 @@ def _is_undirected_ring(bound: BoundQuery) -> bool:
 
 
 def _fits(graph: DataGraph, links: Links) -> bool:
-    """Do marks fit 32 bits, and the count 63? All between is taken modulo 2**64.
+    """True if marks fit in 32 bits, and the count in 63. Sums in between are modulo 2**64.
 
-    Closed walks of four are at most the squared sum of the squared entries of a matrix.
+    Closed walks of length four are at most the squared sum of the squared entries of a matrix.
     """
     longest, parallel = links.longest(graph), links.most_between(graph)
     ends = (2 if links.undirected else 1) * graph.relationship_count
@@ -102,10 +102,9 @@ def count_ring(
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
-    """The number of embeddings; None where that is not the way, or there is no place for it.
+    """The number of embeddings; None if this method does not apply, or has no room.
 
     Args: as of `count_oriented`, and
-
         bound: The pattern.
     """
     undirected = not any(each.directed for each in bound.relationships)
@@ -119,7 +118,7 @@ def count_ring(
     def count(run: Run, lists: RankedLists) -> int | None:
         found = _counted(run, lists, corrects=not (undirected and is_simple))
         if found is not None and lists.loops is not None:
-            # Any of four relationships is the loop, the others are a triangle.
+            # Any of the four relationships is the self-loop; the others form a triangle.
             weights = _UNDIRECTED if undirected else _AROUND
             found += 4 * triangles_in(run, lists, weights, lists.loops, looks_up=not is_simple)
         return None if found is None else found % (1 << 64)
@@ -128,9 +127,9 @@ def count_ring(
 
 
 def _counted(run: Run, lists: RankedLists, *, corrects: bool) -> int | None:
-    """All but triangles with a loop.
+    """All embeddings but triangles with a self-loop.
 
-    ``corrects``: Not needed where no two relationships lie between the same nodes in any direction.
+    ``corrects``: not needed if no two relationships connect the same nodes in any direction.
     """
     kernels, workspace, nodes = RingSquareKernels(run.graph.context), run.workspace, lists.nodes
     groups = groups_with_scratch(run, nodes, kernels.most_groups)
@@ -173,7 +172,7 @@ def _from_first_nodes(
 
 
 def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[Ways]:
-    """Outgoing and incoming ones from the first nodes; once where they are the same."""
+    """The number of two-step paths from the first nodes, outgoing and incoming, if they differ."""
     nodes = min(lists.nodes, _FIRST_NODES)
     found = []
     for rows in lists[:1] if lists.is_undirected else lists[:2]:
@@ -183,7 +182,7 @@ def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[Ways
 
 
 def _batches(ways: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
-    """The nodes up to the last one of many ways, few at a time where they have very many."""
+    """Yields ranges of nodes up to the last one with many paths; short ones if very many."""
     many = np.flatnonzero(ways >= _FEWEST_WAYS)
     last = int(many[-1]) + 1 if len(many) else 0
     before = np.concatenate([[0], np.cumsum(ways[:last])])

@@ -1,7 +1,8 @@
-"""Cycles of four query nodes three of whose links lead to one node each: counted node by node.
+"""Counts cycles of four query nodes in which three links lead to at most one node each.
 
-A comment has one author and answers one post, which has one author: of the squares with the tie
-between both authors each comment is in as many as there are ties between two known nodes.
+A comment has one author and answers one post, which has one author: in squares that also contain a
+relationship between both authors, each comment occurs as often as these two known nodes are
+connected.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["SingleWalk", "SingleWalkCount", "find_single_walk", "singles"]
 
 SingleWalk = tuple[tuple[int, bool], ...]
-"""Type, and whether it is left along its direction, of the links 0, 1, 3; then of link 2.
+"""Type and direction (True if outgoing) of the links 0, 1 and 3, then of link 2.
 
-The last is there once per type and direction in which link 2 leads from the place of 2 to that of
-3; not at all where looking its relationships up does not pay.
+Link 2 occurs once per type and direction in which it leads from place 2 to place 3; it is missing
+if looking up its relationships does not pay off.
 """
 
 _COST_OF_NODE = 8.0
-"""Of what is looked up for a node, in entries of lists that are read one after the other."""
+"""Cost of the lookups of a node, in entries of lists that are read sequentially."""
 _COST_OF_PAIR = 4.0
-"""Of a pair in a table, which is kept, in walks that look for one."""
+"""Cost of a pair in the table, which is kept, in walks that look one up."""
 _WINDOW = 1 << 22
 _MOST_BITS = 24
 _SHARE_FOR_ARRAYS = 0.25
@@ -47,14 +48,14 @@ _SHARE_FOR_ARRAYS = 0.25
 def find_single_walk(
     bound: BoundQuery, graph: DataGraph, links: Sequence[BoundRelationship], first: int
 ) -> tuple[list[BoundRelationship], int, SingleWalk] | None:
-    """The links in the order that the kernel takes them, where they start, and what is single.
+    """The links in the kernel's order, the node they start at, and the single walk.
 
-    None where there is no such order, or all paths of two links from ``first`` are few.
+    None if there is no such order, or if the paths of two links from ``first`` are fewer.
 
     Args:
         bound: The query.
-        graph: Says what is single.
-        links: Of the cycle, in its order from ``first``.
+        graph: Determines which links are single.
+        links: The cycle's links, in order from ``first``.
         first: A query node.
     """
     found = list(_single_walks(bound, graph, links, first))
@@ -82,7 +83,7 @@ def _single_walks(
 
 
 def _is_single(graph: DataGraph, link: BoundRelationship, end: int) -> bool:
-    """Do statistics say that no node has more than one relationship along this link?"""
+    """True if, by the statistics, no node has more than one relationship along this link."""
     if not link.directed or link.types is None or len(link.types) != 1:
         return False
     kind, outgoing = _way(link, end)
@@ -97,7 +98,7 @@ def _way(link: BoundRelationship, end: int) -> tuple[int, bool]:
 def _ways_of_last(
     bound: BoundQuery, graph: DataGraph, link: BoundRelationship, end: int, start: int
 ) -> SingleWalk:
-    """Link 2 from its ``end``, where it has far fewer relationships than walks look for."""
+    """Link 2 from its ``end``, if it has far fewer relationships than the walks look up."""
     if link.cardinality * _COST_OF_PAIR > bound.nodes[start].cardinality:
         return ()
     outgoing = link.source == end
@@ -106,7 +107,7 @@ def _ways_of_last(
 
 
 def _paths(bound: BoundQuery, links: Sequence[BoundRelationship], first: int) -> float:
-    """Entries on all paths of two links from a node, were degrees even."""
+    """Estimated entries on all paths of two links from a node, assuming even degrees."""
     entries = 0.0
     for side in (links[:2], [links[3], links[2]]):
         node, rows = first, bound.nodes[first].cardinality
@@ -120,7 +121,7 @@ def _paths(bound: BoundQuery, links: Sequence[BoundRelationship], first: int) ->
 def singles(graph: DataGraph, kind: int, *, outgoing: bool) -> NDArray[np.uint32]:
     """``uint32[n]``: the other end of each node's only relationship of a type, or `NONE`.
 
-    Empty where a node has more than one, whatever statistics say.
+    Empty if a node has more than one, whatever the statistics say.
     """
 
     def made() -> NDArray[np.uint32]:
@@ -139,7 +140,7 @@ def singles(graph: DataGraph, kind: int, *, outgoing: bool) -> NDArray[np.uint32
 
 
 def _of_others(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The second numbers of those that the first ones are."""
+    """``second[first]``, or `NONE` where ``first`` is `NONE`."""
     found = np.full(len(first), NONE, dtype=np.uint32)
     some = np.flatnonzero(first != NONE)
     found[some] = second[first[some]]
@@ -147,9 +148,9 @@ def _of_others(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray
 
 
 def single_arrays(graph: DataGraph, walk: SingleWalk) -> list[NDArray[np.uint32]]:
-    """Of each node in the place of 0 the only ones in those of 1, 2 and 3; kept for other queries.
+    """For each node in place 0, the only nodes in places 1, 2 and 3; kept for later queries.
 
-    Empty where a node has more than one.
+    Empty if a node has more than one.
     """
     one, on, three = (singles(graph, kind, outgoing=outgoing) for kind, outgoing in walk[:3])
     if not (len(one) and len(on) and len(three)):
@@ -159,7 +160,7 @@ def single_arrays(graph: DataGraph, walk: SingleWalk) -> list[NDArray[np.uint32]
 
 
 def pair_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
-    """``uint32``: how many relationships lead from a node to another, for ``single_walks.cl``."""
+    """Hash table of relationship counts between two nodes (``uint32``), for ``single_walks.cl``."""
     if not ways:
         return np.zeros(1, dtype=np.uint32)
     return graph.kept_numbers(("pairs", *ways), lambda: _made_table(graph, ways))
@@ -190,14 +191,14 @@ def _buckets(two: NDArray[np.uint32], three: NDArray[np.uint32], bits: int) -> N
 
 
 class SingleWalkCount:
-    """Counts.
+    """Counts the embeddings of such a cycle.
 
     Args:
-        run: Of the query.
-        words: The cycle for kernels.
+        run: The query's run.
+        words: The cycle, encoded for kernels.
         arrays: From `single_arrays`.
         pairs: From `pair_table`.
-        candidates: Of the query nodes.
+        candidates: Candidates of the query nodes.
     """
 
     def __init__(
@@ -219,7 +220,7 @@ class SingleWalkCount:
     def of(
         cls, run: Run, words: tuple[int, ...], walk: SingleWalk, candidates: Candidates
     ) -> SingleWalkCount | None:
-        """What counts, where there is place for the arrays and all are single indeed."""
+        """The counter; None if the arrays do not fit, or a node has more than one relationship."""
         graph = run.graph.graph
         needed = 4 * graph.node_count * 4
         if needed >= run.workspace.available * _SHARE_FOR_ARRAYS:
@@ -229,7 +230,7 @@ class SingleWalkCount:
 
     def count(self, totals: DeviceArray, item_work: int) -> int:
         """The number of embeddings; ``totals`` is overwritten."""
-        del item_work  # all items have as much to do
+        del item_work  # all work items have equal work
         workspace, nodes = self._run.workspace, self._run.graph.graph.node_count
         words = workspace.upload(np.array(self._words, dtype=np.uint32), "a cycle")
         context = self._run.graph.context
@@ -242,7 +243,7 @@ class SingleWalkCount:
                 window = (first, min(first + _WINDOW, nodes))
                 self._kernels.count(arrays, matrix, words, along, pairs, window, totals)
         finally:
-            self._run.graph.context.finish()  # nobody reads what was lent any more
+            self._run.graph.context.finish()  # the device reads the lent arrays no more
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         workspace.release(words)
         return total

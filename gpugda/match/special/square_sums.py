@@ -1,4 +1,4 @@
-"""Squares by one of their nodes: a part of a pattern that sends sums without making rows."""
+"""Squares summed by one of their nodes: a table message without rows."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def find_square_at(
     masks: Masks,
     rows: Mapping[int, int] | None = None,
 ) -> tuple[int, ...] | None:
-    """The square that some query nodes are, for kernels; None where they are none, or too large.
+    """The square that some query nodes form, for kernels; None if none, or if sums are too large.
 
-    Nothing may be asked of it but that relationships differ.
+    Its only condition may be that relationships differ.
 
     Args:
         bound: The pattern, with those of its tests that count.
         inside: The query nodes.
-        first: The one by which squares are added up.
-        graph: Says whether sums fit.
-        masks: What predicates leave.
-        rows: Of each query node in the matrix of candidates; None where only the shape matters.
+        first: The one by which squares are summed.
+        graph: Determines whether sums fit.
+        masks: The nodes and relationships that pass the predicates.
+        rows: Row of each query node in the candidate matrix; None if only the shape matters.
     """
     among = [each for each in bound.relationships if {each.source, each.target} <= inside]
     if len(inside) != 4 or len(among) != 4 or masks.comparisons:
@@ -76,7 +76,7 @@ def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelat
 
 
 def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
-    """Do marks fit 32 bits, and the sum of a node 62?"""
+    """True if marks fit in 32 bits, and the sum of a node in 62."""
     longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
     parallel = max(most_parallel(each, graph) for each in links)
     return longest * parallel < _MOST_MARK and longest**3 * parallel < _MOST_SUM
@@ -87,13 +87,13 @@ class SquareSums:
     """Sums of all squares by the candidates of their first node.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         separator: The query node, alone.
-        words: The square, as `find_square_at` gives it.
-        candidates: Of the query nodes.
+        words: The square, from `find_square_at`.
+        candidates: Candidates of the query nodes.
         item_work: Entries per work item and launch.
-        groups: Work groups that there is place for.
-        place: Where the sums go: an array, and the first word there.
+        groups: Number of work groups that have room.
+        place: An array for the sums, and the offset in words.
     """
 
     run: Run
@@ -114,7 +114,7 @@ class SquareSums:
         item_work: int,
         place: tuple[DeviceArray, int],
     ) -> SquareSums | None:
-        """What adds them up; None where there is no place for the marks."""
+        """The sums; None if there is no room for the marks."""
         nodes = run.graph.graph.node_count
         kernels = SquareSumKernels(run.graph.context)
         words_each = kernels.group_words(nodes)
@@ -124,7 +124,7 @@ class SquareSums:
         return cls(run, (separator,), words, candidates, item_work, groups, place)
 
     def make(self) -> Iterator[None]:
-        """Writes the sums; others may launch whenever something comes."""
+        """Writes the sums; others may launch between launches."""
         run, workspace = self.run, self.run.workspace
         kernels, nodes = SquareSumKernels(run.graph.context), run.graph.graph.node_count
         listed = self.candidates.listed(run, self.separator[0])
@@ -146,15 +146,15 @@ class SquareSums:
         workspace.release(words, scratch, odd_ends, counters)
 
     what = "cycle of 4 nodes counted without rows"
-    """For the report."""
+    """Text for the report."""
 
     def most(self) -> int:
-        """What no sum is above."""
+        """An upper bound of all sums."""
         return largest_sum(self.run, self.place, self.candidates.count(self.separator[0]))
 
 
 def largest_sum(run: Run, place: tuple[DeviceArray, int], count: int) -> int:
-    """What none of so many sums is above; ``place``: their array, and the first word there."""
+    """An upper bound of ``count`` sums; ``place``: their array, and the offset in words."""
     most = run.workspace.allocate(2, np.uint32, "largest sum")
     run.workspace.fill(most, 0)
     GroupKernels(run.graph.context).largest(*place, count, most)
@@ -171,12 +171,11 @@ def square_sums(
     item_work: int,
     place: tuple[DeviceArray, int],
 ) -> SquareSums | None:
-    """What adds up a part that is a square, without rows; None for any other.
+    """The sums of a part that is a square; None for any other.
 
     Args: as of `SquareSums`, and
-
-        message: Of the part.
-        masks: What predicates leave.
+        message: The part's message.
+        masks: The nodes and relationships that pass the predicates.
     """
     plan = message.plan
     if plan.messages or len(message.separator) > 1 or not run.placement.is_whole:

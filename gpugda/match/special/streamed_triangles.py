@@ -1,7 +1,7 @@
-"""Triangles of any nodes in a graph beyond the device's memory: lists above nodes come in segments.
+"""Counts triangles of a graph beyond the device's memory: upward lists come in segments.
 
-A triangle's lowest node is in one segment, the node between in the same one or one of higher nodes:
-so pairs of segments are looked at, one of which stays while others go by.
+A triangle's lowest node is in one segment, its middle node in the same segment or in one of higher
+nodes: so pairs of segments are processed, of which one stays while the others pass.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ __all__ = ["StreamedCount", "count_streamed", "segment_size", "sent_segments"]
 
 _WORK_PER_LAUNCH = 1 << 24
 _PLACES = 3
-"""For two segments that are looked at together, and one that comes meanwhile."""
+"""Places for the two segments of a pair, and for one that is prefetched."""
 _MOST_SEGMENTS = 128
 _SHARE = 0.95
-"""Of the free memory that is left beside where lists begin."""
+"""Share of the free memory beside the starts of lists."""
 
 
 class StreamedCount(NamedTuple):
-    """What was found, and how.
+    """The count, and how it was found.
 
     Args:
-        rows: Embeddings.
-        segments: In which the lists came.
-        sent_bytes: Of the lists.
+        rows: Number of embeddings.
+        segments: Number of segments of the lists.
+        sent_bytes: Bytes of the lists that were sent.
     """
 
     rows: int
@@ -51,14 +51,14 @@ class StreamedCount(NamedTuple):
 def count_streamed(
     run: Run, lists: UpwardLists, weights: int, *, looks_up: bool, most: int | None = None
 ) -> StreamedCount | None:
-    """The number of embeddings; None where there is no room for segments.
+    """The number of embeddings; None if there is no room for segments.
 
     Args:
         run: Holds the device.
-        lists: Of the type of all relationships.
+        lists: Lists of the type of all relationships.
         weights: Embeddings per kind of triangle, see ``triangles_above.h``.
-        looks_up: May nodes have parallel relationships?
-        most: Entries of a segment, at most; None for as many as fit.
+        looks_up: True if nodes may have parallel relationships.
+        most: Maximum entries of a segment; None for as many as fit.
     """
     try:
         with run.workspace.given_up(MemoryLimitError):
@@ -93,7 +93,7 @@ def _counted(
 
 
 def _pairs(count: int) -> list[tuple[int, int]]:
-    """Segments of the lowest node and of the one between; what is there is looked at first."""
+    """Pairs of segments, of the lowest and of the middle node; loaded segments come first."""
     pairs: list[tuple[int, int]] = []
     last = 0
     for low in range(count):
@@ -117,12 +117,12 @@ def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segment
 
 
 def segment_size(total: int, free: int, longest: int | None = None) -> int:
-    """Entries of a segment.
+    """Number of entries of a segment.
 
     Args:
-        total: Of all lists.
-        free: Bytes of the device.
-        longest: Bytes of an array at most; None for any number.
+        total: Entries of all lists.
+        free: Free bytes of the device.
+        longest: Maximum bytes of an array; None for no bound.
     """
     size = int(free * _SHARE)
     room = (size if longest is None else min(size, longest)) // 4
@@ -130,7 +130,7 @@ def segment_size(total: int, free: int, longest: int | None = None) -> int:
 
 
 def sent_segments(count: int) -> int:
-    """How many segments come for all pairs of so many, each as often as it does."""
+    """Number of segments sent for all pairs, each counted as often as it is sent."""
     pairs, sent = _pairs(count), 0
     held: list[int | None] = [None] * min(_PLACES, count)
     for pair, following in zip(pairs, [*pairs[1:], ()], strict=True):
@@ -144,9 +144,9 @@ def sent_segments(count: int) -> int:
 def _places(
     held: list[int | None], wanted: Collection[int], needed: Collection[int]
 ) -> Iterator[tuple[int, int]]:
-    """Where segments come to that are not there: where nothing lies that is needed.
+    """Yields places for the segments that are missing, without replacing any that is needed.
 
-    Who takes one writes it into ``held`` before the next is asked for.
+    The caller writes each segment into ``held`` before it asks for the next.
     """
     for segment in dict.fromkeys(wanted):
         free = [place for place, each in enumerate(held) if each not in needed]
@@ -155,7 +155,7 @@ def _places(
 
 
 def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
-    """The first nodes of segments of so many entries; None where one node has more, or many."""
+    """The first nodes of the segments; None if a node has too many entries, or for too many."""
     bounds, nodes, total = [0], len(starts) - 1, int(starts[-1])
     while bounds[-1] < nodes:
         end = min(int(starts[bounds[-1]]) + size, total)
@@ -167,7 +167,7 @@ def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
 
 
 class _Segments:
-    """The lists in parts, some of which are on the device."""
+    """The segments of the lists, some of which are on the device."""
 
     def __init__(
         self,
@@ -189,14 +189,14 @@ class _Segments:
         return len(self._bounds) - 1
 
     def acquire(self, wanted: Collection[int], following: Collection[int]) -> None:
-        """Lets kernels see some; begins to send what is wanted next."""
+        """Makes segments visible to kernels; starts to send those that are wanted next."""
         self._load(wanted, wanted)
         events = [each for number in set(wanted) for each in self._events[self._place(number)]]
         self._load(following, {*wanted, *following})
         self._uploads.wait_on_device(events)
 
     def nodes(self, segment: int) -> NodeLists:
-        """Those whose lists a segment has, which is on the device."""
+        """The range of nodes whose lists a loaded segment holds."""
         low, high = self._bounds[segment], self._bounds[segment + 1]
         return NodeLists(low, high, self._place(segment) * self._size)
 
@@ -204,7 +204,7 @@ class _Segments:
         return self._held.index(segment)
 
     def _load(self, wanted: Collection[int], needed: Collection[int]) -> None:
-        """Begins to send what is not there, to where nothing lies that is needed."""
+        """Starts to send missing segments, without replacing any that is needed."""
         starts = self._lists.starts
         for segment, place in _places(self._held, wanted, needed):
             first, last = (int(starts[2 * each]) for each in self._bounds[segment : segment + 2])

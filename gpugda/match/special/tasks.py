@@ -1,4 +1,4 @@
-"""Tasks that work groups take, launch after launch."""
+"""Tasks that work groups take, over several launches."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _SHARE_FOR_SCRATCH = 0.25
 
 
 def groups_with_scratch(run: Run, words: int, most: int, besides: int = 0) -> int:
-    """Work groups whose scratch has place; none where not even one has.
+    """Number of work groups whose scratch fits in memory; 0 if not even one does.
 
     Args:
-        run: Of the query.
-        words: Of scratch that each needs.
-        most: Groups at most.
-        besides: Bytes that other arrays take.
+        run: The query's run.
+        words: Scratch words per work group.
+        most: Maximum number of work groups.
+        besides: Bytes of other arrays.
     """
     room = int(run.workspace.available * _SHARE_FOR_SCRATCH) - besides
     longest = run.graph.context.info.max_allocation_bytes
@@ -30,15 +30,15 @@ def groups_with_scratch(run: Run, words: int, most: int, besides: int = 0) -> in
 
 
 def launches(run: Run, counters: DeviceArray, tasks: int) -> Iterator[None]:
-    """Comes whenever a launch is due: until all tasks are taken.
+    """Yields whenever a launch is due, until all tasks are taken.
 
     Args:
-        run: Of the query.
-        counters: The first one counts tasks that were taken.
-        tasks: That there are.
+        run: The query's run.
+        counters: The first one counts the tasks taken.
+        tasks: Number of tasks.
 
     Raises:
-        QueryTimeoutError: The time is up.
+        QueryTimeoutError: The deadline passed.
     """
     while int(run.workspace.download(counters)[0]) < tasks:
         run.check_deadline()

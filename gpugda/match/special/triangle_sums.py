@@ -1,4 +1,4 @@
-"""Undirected triangles by one of their nodes: a part of a pattern that sends sums without rows."""
+"""Undirected triangles summed by one of their nodes: a table message without rows."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ __all__ = ["TriangleSums", "adds_triangles_up", "find_triangle_at", "triangle_su
 
 _MOST_SUM = 1 << 62
 _MEMBER_BYTES = 4 * (1 + 1 + 1 + 2)
-"""Its node, its length, its count, and where its list starts."""
+"""Bytes per member: its node, its length, its count, and the start of its list."""
 
 
 def adds_triangles_up(graph: DeviceGraph) -> bool:
-    """Has the device the kernels, which mark nodes?"""
+    """True if the device has the kernels, which mark nodes."""
     return graph.context.profile.intersection == "marks"
 
 
 def find_triangle_at(
     bound: BoundQuery, inside: Set[int], first: int, graph: DataGraph, masks: Masks
 ) -> tuple[int, ...] | None:
-    """The types of the triangle that some query nodes are; None where they are none to add up.
+    """The types of the triangle that some query nodes form; None if it cannot be summed.
 
-    Its relationships are undirected and of the same types, which have no loops: then its nodes and
-    relationships differ in any case. All its nodes have the same labels; the first one, of which
-    some candidates are asked for, may have more.
+    Its relationships are undirected and of the same types, which have no self-loops: then its nodes
+    and relationships differ in any case. All its nodes have the same labels; the first one, by
+    whose candidates the triangles are summed, may have more.
 
     Args:
         bound: The pattern, with those of its tests that count.
         inside: The query nodes.
-        first: The one by which triangles are added up.
-        graph: Has the loops, and says whether sums fit.
-        masks: What predicates leave.
+        first: The one by which triangles are summed.
+        graph: Determines self-loops, and whether sums fit.
+        masks: The nodes and relationships that pass the predicates.
     """
     among = [each for each in bound.relationships if {each.source, each.target} <= inside]
     if len(inside) != 3 or len(among) != 3 or masks.comparisons:
@@ -80,7 +80,7 @@ def _asks_the_same(bound: BoundQuery, nodes: Sequence[int], masks: Masks) -> boo
 
 
 def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelationship]) -> bool:
-    """Nodes and relationships of it need only differ, which they do."""
+    """True if tests only require its nodes and relationships to differ, which always holds."""
     positions = {each.position for each in links}
     for test in bound.tests:
         among = inside if test.on_nodes else positions
@@ -92,7 +92,7 @@ def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelat
 
 
 def _fits(link: BoundRelationship, graph: DataGraph) -> bool:
-    """Does the sum of a node fit 62 bits?"""
+    """True if the sum of a node fits in 62 bits."""
     return most_entries(graph, link.types, outgoing=True, incoming=True) ** 3 < _MOST_SUM
 
 
@@ -101,14 +101,14 @@ class TriangleSums:
     """Sums of all triangles by the candidates of their first node.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         separator: The query node, alone.
-        others: The other two.
-        types: Of the relationships.
-        candidates: Of the query nodes.
+        others: The other two query nodes.
+        types: Types of the relationships.
+        candidates: Candidates of the query nodes.
         item_work: Entries per work item and launch.
-        items: Work items that there is place for.
-        place: Where the sums go: an array, and the first word there.
+        items: Number of work items that have room.
+        place: An array for the sums, and the offset in words.
     """
 
     run: Run
@@ -121,10 +121,10 @@ class TriangleSums:
     place: tuple[DeviceArray, int]
 
     what = "triangles counted without rows"
-    """For the report."""
+    """Text for the report."""
 
     def make(self) -> Iterator[None]:
-        """Writes the sums; others may launch whenever something comes."""
+        """Writes the sums; others may launch between launches."""
         workspace = self.run.workspace
         kernels = TriangleSumKernels(self.run.graph.context)
         listed = self.candidates.listed(self.run, self.separator[0])
@@ -143,7 +143,7 @@ class TriangleSums:
         workspace.release(members.words, members.bits, members.ranks)
 
     def _members(self, kernels: TriangleSumKernels) -> Members:
-        """All candidates: others of the same labels are in no embedding of the whole pattern."""
+        """The candidates of all three nodes: other nodes are in no embedding of the pattern."""
         run, workspace, arrays = self.run, self.run.workspace, self.candidates.arrays
         words = triangle_words(self.types, has_loops=False)
         uploaded = workspace.upload(np.array(words, dtype=np.uint32), "a triangle")
@@ -169,7 +169,7 @@ class TriangleSums:
         return higher
 
     def most(self) -> int:
-        """What no sum is above."""
+        """An upper bound of all sums."""
         (node,) = self.separator
         return largest_sum(self.run, self.place, self.candidates.count(node))
 
@@ -182,7 +182,7 @@ def triangle_sums(
     item_work: int,
     place: tuple[DeviceArray, int],
 ) -> TriangleSums | None:
-    """What adds up a part that is a triangle, on a CPU; None for any other, or without room.
+    """The sums of a part that is a triangle, on a CPU; None for others, or without room.
 
     Args: as of `square_sums`.
     """

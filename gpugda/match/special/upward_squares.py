@@ -1,4 +1,4 @@
-"""Undirected squares of any nodes that are only counted, in the oriented graph: no row is made."""
+"""Counts undirected squares of unrestricted nodes in the oriented graph, without rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _WORK_PER_LAUNCH = 1 << 22
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 61
 _ORDERS = 4
-"""Of the eight orders of a square's nodes, for each time that the kernel counts it: twice."""
+"""The kernel counts each square twice; it stands for the eight orders of the square's nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpwardSquare:
-    """An undirected square of any nodes.
+    """An undirected square of unrestricted nodes.
 
     Args:
         type_id: The type of its four relationships; None for any.
@@ -40,10 +40,10 @@ class UpwardSquare:
 
 
 def find_square(bound: BoundQuery, graph: DataGraph) -> UpwardSquare | None:
-    """The square that a query is, None where it is none, or one that loops can match.
+    """The square that a query is; None if it is none, or if self-loops could match it.
 
     Args:
-        bound: Whose conditions are all in its nodes and relationships.
+        bound: The query, whose conditions are all in its nodes and relationships.
         graph: The data graph, or its oriented form.
     """
     if bound.constants or not _is_ring(bound):
@@ -63,9 +63,9 @@ def find_square(bound: BoundQuery, graph: DataGraph) -> UpwardSquare | None:
 
 
 def counts_upwards(graph: DeviceGraph) -> bool:
-    """Has the device no other way to count squares without making rows?
+    """True if the device has no other way to count squares without rows.
 
-    A CPU has one that needs no second graph: it marks the nodes of the graph as it is, one by one.
+    A CPU has one that needs no oriented graph: it marks the neighbours of one node at a time.
     """
     return graph.context.profile.intersection == "lists"
 
@@ -78,7 +78,7 @@ def _is_ring(bound: BoundQuery) -> bool:
 
 
 def _fits(graph: DataGraph, square: UpwardSquare) -> bool:
-    """Do marks fit 32 bits, and sums 63? Parallel relationships must lie side by side."""
+    """True if marks fit in 32 bits and sums in 63. Parallel relationships must be adjacent."""
     statistics = graph.statistics
     if square.type_id is None and statistics.has_parallel:
         return False
@@ -91,7 +91,7 @@ def _fits(graph: DataGraph, square: UpwardSquare) -> bool:
 def count_squares(run: Run, square: UpwardSquare) -> int | None:
     """The number of embeddings in the oriented graph of the run.
 
-    None where sums might not fit, or there is no place for the marks of a work group.
+    Returns None if sums might overflow, or if there is no room for the marks of a work group.
     """
     graph = run.graph.graph
     if not _fits(graph, square):
@@ -119,9 +119,9 @@ def _opposite_pairs(run: Run, square: UpwardSquare) -> int | None:
 
 
 def _folded(graph: DataGraph, square: UpwardSquare) -> int:
-    """Embeddings that put opposite nodes of the square on one node.
+    """The number of embeddings that map opposite nodes of the square to one node.
 
-    Then two relationships of the square lie between the same two nodes, and must be parallel.
+    Two relationships of the square then connect the same two nodes, and must be parallel.
     """
     if square.type_id is None or graph.parallel_counts()[square.type_id] == 1:
         return 0
@@ -137,12 +137,12 @@ def _folded(graph: DataGraph, square: UpwardSquare) -> int:
     at = np.zeros(len(nodes), dtype=np.int64)
     np.add.at(at, of_pair.reshape(-1), np.tile(pairs, 2))
     both_opposite = pairs * (between - 2) * (between - 3)
-    # Each of the two nodes may be the one that the square is folded at.
+    # The square may be folded at either of the two nodes.
     return 2 * (_squared(at) - 2 * _squared(pairs) + int(both_opposite.sum()))
 
 
 def _squared(numbers: NDArray[np.int64]) -> int:
-    """The sum of their squares."""
+    """The sum of the squares of the numbers."""
     if int(numbers.max(initial=0)) ** 2 * len(numbers) < 1 << 63:
         return int((numbers * numbers).sum())
     return sum(number * number for number in numbers.tolist())

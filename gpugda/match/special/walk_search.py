@@ -1,4 +1,4 @@
-"""Walks of each length from many nodes on the device, read back from where they end."""
+"""Searches for walks of each length from many nodes on the device, and reads them back."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["DeviceWalks", "WalkSearches"]
 
 
 class WalkSearches(PathSearches):
-    """Searches that come to a node as often as walks do."""
+    """Searches that reach a node as often as walks do."""
 
     @contextmanager
     def walks(self, sources: Words) -> Iterator[DeviceWalks]:
-        """From these nodes; the arrays are let go of at the end."""
+        """Yields the walks from these nodes; releases the arrays at the end."""
         words = self.words_of(sources)
         with self._searching(sources, words, seen=False) as (levels, seen):
             with self._run.locked():
@@ -40,13 +40,13 @@ class WalkSearches(PathSearches):
                 self._run.workspace.release(reached)
 
     def grow(self, levels: list[DeviceArray], scratch: DeviceArray, words: int) -> bool:
-        """Adds the nodes where walks with one relationship more end; or none, where none go on."""
+        """Adds the ends of walks with one more relationship. Returns False if there are none."""
         with self._run.locked():
             self._run.workspace.fill(scratch, 0)
             return self._grow(levels, scratch, words)
 
     def reach(self, levels: list[DeviceArray], reached: DeviceArray, words: int) -> bool:
-        """Adds what the level after this one is the first to reach; whether there is any."""
+        """Adds nodes that the level after this one reaches first. Returns False if none."""
         with self._run.locked():
             fresh = list(levels)
             is_grown = self._grow(fresh, reached, words)
@@ -54,14 +54,14 @@ class WalkSearches(PathSearches):
         return is_grown
 
     def met(self, level: DeviceArray, words: int, nodes: Indexes, searches: Indexes) -> Indexes:
-        """Places of the pairs of a node and a search that the level has."""
+        """Indexes of the (node, search) pairs that the level contains."""
         with self._run.locked():
             return np.flatnonzero(self._met(level, words, nodes, searches))
 
     def back(
         self, before: DeviceArray, words: int, nodes: Indexes, searches: Indexes, most: int
     ) -> Iterator[tuple[Indexes, Indexes, Words]]:
-        """As `DeviceWalks.back`."""
+        """See `DeviceWalks.back`."""
         workspace = self._run.workspace
         with self._run.locked():
             rows: PathRows = self.reader.rows(nodes, searches)
@@ -75,7 +75,7 @@ class WalkSearches(PathSearches):
 
 
 class DeviceWalks:
-    """Those from some sources. As `gpugda.execute.selected_trails.Walks`."""
+    """The walks from some sources. As `gpugda.execute.selected_trails.Walks`."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class DeviceWalks:
 
     @property
     def length(self) -> int:
-        """Of the longest walks."""
+        """Length of the longest walks."""
         return len(self._levels) - 1
 
     def grow(self) -> bool:
-        """Walks with one relationship more; False where none go on.
+        """Extends the walks by one relationship. Returns False if none can be extended.
 
         Raises:
             MemoryLimitError: There is no room for them.
@@ -108,15 +108,15 @@ class DeviceWalks:
         return self._search.grow(self._levels, self._scratch, self._words)
 
     def met(self, nodes: Indexes, searches: Indexes) -> Indexes:
-        """Places of the pairs that the longest walks join."""
+        """Indexes of the pairs that the longest walks connect."""
         return self._search.met(self._levels[-1], self._words, nodes, searches)
 
     def back(
         self, length: int, nodes: Indexes, searches: Indexes, most: int
     ) -> Iterator[tuple[Indexes, Indexes, Words]]:
-        """Steps to nodes from where walks of a length end: rows, nodes and relationships.
+        """Yields steps back from the ends of walks of a length: rows, nodes and relationships.
 
-        At most so many for each row, in windows.
+        At most ``most`` per row, in windows.
         """
         before = self._levels[length]
         return self._search.back(before, self._words, nodes, searches, most)

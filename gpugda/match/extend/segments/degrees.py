@@ -35,7 +35,7 @@ __all__ = [
 
 
 def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
-    """True if the groups belong to one node and could only share a self-loop that does not occur."""
+    """True if the groups belong to one node and could only share a self-loop (none exist)."""
     ways = [(group.outgoing, group.incoming) for group in message.groups]
     if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
         return False
