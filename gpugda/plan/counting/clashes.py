@@ -1,4 +1,4 @@
-"""Which query relationships must differ, and would not do so anyway."""
+"""Pairs of query relationships that must differ and could otherwise be the same."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ __all__ = ["Clashes", "keeps_apart"]
 
 
 def keeps_apart(test: RowTest) -> bool:
-    """Does it say that two relationships differ?"""
+    """True if the test requires two relationships to differ."""
     return not test.on_nodes and not test.equal and test.left != test.right
 
 
 class Clashes:
-    """Of a pattern: called with two relationships, it says whether they clash.
+    """The clashes of a pattern: call it with two relationships to learn whether they clash.
+
+    Two query relationships clash if they must differ and could be bound to the same relationship.
 
     Attributes:
-        meetings: Which relationships could be the same.
+        meetings: Which query relationships could be bound to the same data relationship.
     """
 
     def __init__(
         self, bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
     ) -> None:
         self._bound = bound
-        # Of each query relationship, a bit for each that it must differ from.
+        # Per query relationship, a bitmap of those that it must differ from.
         self._apart = [0] * len(bound.relationships)
         for test in bound.tests:
             if keeps_apart(test):
@@ -42,11 +44,11 @@ class Clashes:
         self._found: dict[int, int] = {}
 
     def __call__(self, a: int, b: int) -> bool:
-        """Must they differ, and would they not do so anyway?"""
+        """True if the two must differ and could otherwise be the same."""
         return bool(self.of(a) >> b & 1)
 
     def of(self, a: int) -> int:
-        """A bit for each relationship that this one clashes with."""
+        """A bitmap of the relationships that this one clashes with."""
         if a not in self._found:
             found, first = 0, self._bound.relationships[a]
             near = self._apart[a] & self.meetings.near[a]
@@ -57,10 +59,10 @@ class Clashes:
         return self._found[a]
 
     def are_apart(self, a: int, b: int) -> bool:
-        """Must they differ?"""
+        """True if the two must differ, even if they could never be the same."""
         return bool(self._apart[a] >> b & 1)
 
     def pairs(self) -> list[tuple[int, int]]:
-        """All that clash, each rising."""
+        """All clashing pairs, each in ascending order."""
         every = range(len(self._apart))
         return [(a, b) for a in every for b in every[a + 1 :] if self(a, b)]

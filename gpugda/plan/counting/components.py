@@ -1,4 +1,4 @@
-"""Parts of a query that nothing connects: each is counted by itself, and the counts multiplied."""
+"""Factors of a count: independent parts of a query are counted separately and multiplied."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["find_factors"]
 
 
 def find_factors(problem: CountProblem, clashes: Clashes) -> list[Part]:
-    """The parts that do not depend on each other; none where all is one part.
+    """The independent parts of a pattern; empty if there is only one part.
 
-    None, too, where query nodes that are grouped by would be in several.
+    Also empty if grouping keys would fall into several parts.
 
     Args:
-        problem: What is counted.
-        clashes: Of its relationships.
+        problem: The count problem.
+        clashes: The clashes of its relationships.
     """
     groups = _groups(problem.bound, clashes)
     are_apart = sum(not set(problem.grouped).isdisjoint(each) for each in groups) > 1
@@ -36,7 +36,7 @@ def find_factors(problem: CountProblem, clashes: Clashes) -> list[Part]:
 
 
 def _groups(bound: BoundQuery, clashes: Clashes) -> list[list[int]]:
-    """Query nodes that are connected, or tested together."""
+    """Connected components of the query nodes, by relationships, tests and clashes."""
     links = bound.relationships
     pairs = [(each.source, each.target) for each in links]
     for test in bound.tests:

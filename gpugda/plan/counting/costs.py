@@ -1,4 +1,4 @@
-"""What counting a pattern costs, in pairs that are tested: joins, messages, and whole plans."""
+"""Costs of counting a pattern, in tested pairs: joins, messages, and whole count plans."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["Costs", "may_have"]
 _LONGEST_CYCLE = 4
 _TRIANGLE = 3
 _SHARE_OF_WAYS = 0.25
-"""Of all ways of two relationships, at most a sixth begins at the lowest node and rises; but each
-takes longer than to look at an entry."""
+"""Cost ratio of oriented to all two-step paths. At most a sixth of all two-step paths begins at the
+lowest node and ascends, but each one costs more than reading a list entry."""
 
 
 def may_have(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> bool:
-    """Could there be so many embeddings?"""
+    """True if the product of the candidate counts reaches this number of rows."""
     most = 1
     for node in range(len(bound.nodes)):
         most *= candidates.count(node)
@@ -40,13 +40,13 @@ def may_have(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> boo
 
 
 class Costs:
-    """Of one pattern.
+    """Cost model of one pattern.
 
     Args:
-        problem: What is counted.
-        thresholds: When what pays.
-        check: Called often: it raises when it is time to give up.
-        order: Of joining, by the query nodes that are not joined; None: it is found here.
+        problem: The count problem.
+        thresholds: The device's thresholds.
+        check: Called often; raises when the search has to end.
+        order: Maps the query nodes left out to the join order of the others; None computes it here.
     """
 
     def __init__(
@@ -69,70 +69,70 @@ class Costs:
 
     @property
     def orders_kept(self) -> int:
-        """Of so many sets of query nodes the order is kept: long paths have no end of sets."""
+        """Number of cached orders, which is bounded: long paths have very many node sets."""
         return self._orders.cache_info().currsize
 
     def _of_rows(self, nodes: frozenset[int]) -> float:
         return self.join(self.order(nodes)).of()
 
     def order(self, nodes: frozenset[int]) -> list[int]:
-        """Of joining some query nodes."""
-        self._check()  # of all that a search does, this is done most often
+        """The join order of some query nodes."""
+        self._check()  # the most frequent operation of a search
         return self._order_without(self._all - nodes)
 
     def join(self, order: list[int]) -> JoinCost:
-        """Of joining query nodes in an order."""
+        """The cost model of joining query nodes in an order."""
         return JoinCost(self._problem.bound, order, self.rates)
 
     def of_counting(self, joined: frozenset[int], counted: Set[int]) -> float:
-        """Of a join that counts some nodes per row, in the order that the others then have."""
+        """Cost of a join that counts some nodes per row, with the order of the other nodes."""
         order = [*self.order(joined - counted), *sorted(counted)]
         return self.join(order).of(counted)
 
     def per_candidate(self, each: BoundRelationship, leaf: int, anchor: int) -> float:
-        """Relationships of a candidate: those that have none are left out already."""
+        """Mean fitting relationships per candidate of an anchor, from the plan's estimates."""
         count, nodes = self._problem.candidates.count, self._problem.bound.nodes
         left = min(1.0, count(leaf) / max(nodes[leaf].cardinality, 1.0))
         return each.cardinality * left / max(count(anchor), 1)
 
     @property
     def of_all_rows(self) -> float:
-        """Of joining everything, all rows made."""
+        """Cost of joining the whole pattern and creating all rows."""
         return self.of_rows(self._all)
 
     @property
     def are_large(self) -> bool:
-        """May joining everything take longer than finding a plan?"""
+        """True if joining the whole pattern may cost more than searching for a plan."""
         thresholds, problem = self._thresholds, self._problem
         may_be = may_have(problem.bound, problem.candidates, thresholds.search_rows)
         return may_be and self.of_all_rows >= thresholds.search_pairs
 
     @property
     def of_joining(self) -> float:
-        """Of joining everything; where no groups are asked for, rows of the last are not made."""
+        """Cost of joining the whole pattern; without groups, the last node is only counted."""
         if self._problem.grouped:
             return self.of_all_rows
         order = self.order(self._all)
-        # A cycle is counted by its paths to the last node but one.
+        # A cycle is counted from its paths to the second to last node.
         order = order[:-1] if self.is_cycle else order
         return self.join(order).of(counts_last=True)
 
     @cached_property
     def is_cycle(self) -> bool:
-        """Is it one that is counted without rows?"""
+        """True if the pattern is a cycle that a special kernel counts without rows."""
         if not self._thresholds.counts_cycles or len(self._all) > _LONGEST_CYCLE:
             return False
         return self._problem.is_cycle(self._problem)
 
     def of_table(self, separator: Iterable[int]) -> float:
-        """Of a table message beside its join."""
+        """Cost of a table message, without the join of its part."""
         thresholds = self._thresholds
         counts = [self._problem.candidates.count(each) for each in separator]
         cells = thresholds.cell_cost * math.prod(counts) if len(counts) > 1 else 0
         return thresholds.table_cost + cells
 
     def of_plan(self, plan: Eliminate) -> float:
-        """Of joining the core, and the parts that send tables."""
+        """Cost of joining the core and the parts that send table messages."""
         counted = frozenset([node for group in plan.rows for node in group])
         cost = self.of_counting(plan.joined, counted)
         for each in plan.tables:
@@ -146,10 +146,10 @@ class Costs:
         return self.of_adding_up(plan.joined, first)
 
     def of_adding_up(self, nodes: frozenset[int], first: int) -> float:
-        """Of adding cycles up by one of their nodes.
+        """Cost of summing the cycles at each candidate of one of their nodes.
 
-        For squares its ways of two links over both sides are gone through; for triangles, each of
-        which is found once, some of the ways over one side.
+        For squares, all two-step paths over both sides are visited. For triangles, each of which is
+        found once, a share of the two-step paths over one side is visited.
         """
         if len(nodes) == _TRIANGLE:
             one, other = sorted(nodes - {first})

@@ -1,7 +1,7 @@
-"""What counts a pattern: all of it is joined, nodes are eliminated, or counts of parts combined.
+"""Count plans: join the whole pattern, eliminate nodes, or combine the counts of parts.
 
-All of these are values: equal if they do the same, and printed as they are. A plan belongs to a
-pattern and to what its predicates leave (`Masks`).
+All plans are values: they are equal if they do the same, and they can be printed. A plan belongs to
+one pattern and its evaluated predicates (`Masks`).
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ __all__ = [
 
 CountPlan: TypeAlias = "Join | Eliminate | Product | Sum"
 FirstPlan: TypeAlias = "Attempt | Search | CountPlan"
-"""What is done first; a count plan comes of it in the end."""
+"""The first thing to do with a query; it always ends in a count plan."""
 LikeNodes: TypeAlias = tuple[int, ...]
-"""Query nodes that nothing tells apart; the first one is counted for all."""
+"""Interchangeable query nodes; the first one is counted for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """All query nodes are joined; rows of the last one need not be made."""
+    """Joins all query nodes; rows of the last one may be counted instead of created."""
 
 
 @dataclass(frozen=True, slots=True)
 class LikeLeaves:
-    """Query nodes with one relationship, to the same anchor, that nothing tells apart.
+    """Interchangeable leaves: query nodes with one relationship each, to the same anchor.
 
     Args:
         leaves: The query nodes.
-        relationships: Theirs, in the same order.
-        anchor: Query node of the core.
-        outgoing: May their relationships start at the anchor?
-        incoming: May they end there?
-        taken: Query relationships of the core that could be one of theirs.
+        relationships: Their relationships, in the same order.
+        anchor: The query node of the core that they are attached to.
+        outgoing: True if their relationships may start at the anchor.
+        incoming: True if their relationships may end at the anchor.
+        taken: Query relationships of the core that could be the same as one of theirs.
     """
 
     leaves: tuple[int, ...]
@@ -75,14 +75,14 @@ class LikeLeaves:
 
 @dataclass(frozen=True, slots=True)
 class DegreeMessage:
-    """Leaves are eliminated: per data node of their anchor, how many relationships fit.
+    """Eliminates leaves: the message is the number of fitting relationships per anchor node.
 
     Args:
-        separator: Query nodes of the core whose data nodes the number depends on: the anchor, and
-            the ends of what may take the leaves' relationships.
-        groups: One group of leaves, or two that can take the same relationships: then every type of
-            the first one's is a type of the second one's.
-        taken: Relationships of the core that could be one of both.
+        separator: Query nodes of the core that determine the number: the anchors, and the ends of
+            core relationships that may take the leaves' relationships.
+        groups: One group of leaves, or two groups that can take the same relationships; then the
+            types of the first group are a subset of the second group's types.
+        taken: Relationships of the core that could be the same as one of both groups.
     """
 
     separator: frozenset[int]
@@ -92,10 +92,10 @@ class DegreeMessage:
 
 @dataclass(frozen=True, slots=True)
 class RowMessage:
-    """Nodes are eliminated behind all their neighbours: a step counts per row what fits.
+    """Eliminates nodes whose neighbours are all bound: a step counts the matches per row.
 
     Args:
-        nodes: They are like nodes; rows hold the number at the place of the first one.
+        nodes: Interchangeable nodes; rows hold the count in the column of the first one.
     """
 
     nodes: LikeNodes
@@ -103,11 +103,11 @@ class RowMessage:
 
 @dataclass(frozen=True, slots=True)
 class TableMessage:
-    """A part of the pattern is eliminated: it is counted per data node, or pair, of its separator.
+    """Eliminates a part of the pattern: it is counted per data node, or pair, of its separator.
 
     Args:
-        separator: Query nodes of the rest, one or two.
-        plan: Counts the part; its rows hold the separator, too.
+        separator: One or two query nodes of the rest.
+        plan: The plan that counts the part; its rows include the separator.
     """
 
     separator: tuple[int, ...]
@@ -117,15 +117,15 @@ class TableMessage:
 Message: TypeAlias = DegreeMessage | RowMessage | TableMessage
 
 
-@dataclass(frozen=True)  # without slots, in which there is no place for cached properties
+@dataclass(frozen=True)  # without slots, as cached_property needs an instance dictionary
 class Eliminate:
-    """Rows of a core are made, and multiplied with messages from what is not in it.
+    """Creates the rows of a core and multiplies them with the messages of eliminated nodes.
 
     Args:
-        core: The pattern without the tests that the messages make up for.
-        messages: What is eliminated.
-        outside: Query nodes of the parts that send tables; where this is the plan of one, all nodes
-            that are neither in it nor its separator.
+        core: The pattern without the tests that the messages account for.
+        messages: The messages from eliminated nodes.
+        outside: Query nodes of the parts that send table messages. In the plan of such a part: all
+            nodes that are neither in the part nor in its separator.
     """
 
     core: BoundQuery
@@ -139,7 +139,7 @@ class Eliminate:
 
     @cached_property
     def rows(self) -> list[LikeNodes]:
-        """The nodes of each message that is counted per row."""
+        """The nodes of each row message."""
         return [each.nodes for each in self.messages if isinstance(each, RowMessage)]
 
     @cached_property
@@ -149,33 +149,33 @@ class Eliminate:
 
     @cached_property
     def groups(self) -> list[LikeLeaves]:
-        """Of all degree messages."""
+        """The leaf groups of all degree messages."""
         return [group for message in self.degrees for group in message.groups]
 
     @cached_property
     def leaves(self) -> frozenset[int]:
-        """Query nodes that are eliminated by their degrees."""
+        """Query nodes that degree messages eliminate."""
         return frozenset([leaf for group in self.groups for leaf in group.leaves])
 
     @cached_property
     def joined(self) -> frozenset[int]:
-        """Query nodes that are joined, and those that are counted per row."""
+        """Query nodes that are joined or counted per row."""
         return frozenset(range(len(self.core.nodes))) - self.leaves - self.outside
 
     @cached_property
     def not_bound(self) -> frozenset[int]:
-        """Query nodes of which rows hold no data node."""
+        """Query nodes for which rows hold no data node."""
         return self.leaves.union(self.outside, *self.rows)
 
     @cached_property
     def columns(self) -> frozenset[int]:
-        """Query nodes of which rows hold the data node, or how many fit."""
+        """Query nodes for which rows must hold the data node or the count."""
         degrees = (each.separator for each in self.degrees)
         tables = (each.separator for each in self.tables)
         return frozenset([each[0] for each in self.rows]).union(*degrees, *tables)
 
     def masks(self, masks: Masks) -> Masks:
-        """What is left of them where only the core is joined."""
+        """The masks without the comparisons of nodes outside the core."""
         if not self.outside or not masks.comparisons:
             return masks
         kept = tuple(
@@ -188,17 +188,17 @@ class Eliminate:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A pattern of its own, made of another one.
+    """A pattern that was derived from another pattern.
 
     Args:
-        pattern: The pattern.
-        nodes: Of each of its query nodes, those of the other pattern that it is: several where
-            these are one data node.
-        relationships: Likewise.
-        counts: Of each query node, about how many candidates.
-        grouped: The query nodes that the other pattern's are grouped by, in their order, as far as
-            they are in this one.
-        plan: Counts it.
+        pattern: The derived pattern.
+        nodes: Per query node, the nodes of the other pattern that it stands for: several if these
+            are bound to one data node.
+        relationships: The same for query relationships.
+        counts: Estimated candidates per query node.
+        grouped: The query nodes that stand for the other pattern's grouping nodes, in their order,
+            as far as this pattern has them.
+        plan: The count plan.
     """
 
     pattern: BoundQuery
@@ -209,7 +209,7 @@ class Part:
     plan: CountPlan = Join()
 
     def masks(self, masks: Masks) -> Masks:
-        """Of what the other pattern's predicates leave, what is left for this one."""
+        """The masks of the other pattern, mapped to this one."""
         return Masks(
             _merged(masks.nodes, self.nodes), _merged(masks.relationships, self.relationships)
         )
@@ -217,13 +217,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Term(Part):
-    """A pattern whose number of embeddings is added, or subtracted.
+    """A pattern with a signed count in a sum.
 
     Args:
         sign: 1 or -1.
-        pairs: Relationships of the other pattern.
-        nodes_apart: Query nodes of it.
-        is_loose: May both of each pair be the same? Else they are.
+        pairs: Pairs of relationships of the other pattern.
+        nodes_apart: Pairs of query nodes of the other pattern.
+        is_loose: True if the pairs may be the same relationship; otherwise they are the same.
     """
 
     sign: int = 1
@@ -234,24 +234,24 @@ class Term(Part):
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Counts of parts that nothing connects are multiplied."""
+    """Multiplies the counts of independent parts."""
 
     factors: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Counts are added, by inclusion and exclusion."""
+    """Adds signed counts (inclusion-exclusion)."""
 
     terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A count plan is looked for; everything is joined where that takes too long.
+    """Searches for a count plan; joins the whole pattern if the search takes too long.
 
     Args:
-        seconds: So long at most; None: as long as it takes.
+        seconds: Time limit of the search; None for no limit.
     """
 
     seconds: float | None = None
@@ -259,14 +259,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A plan is tried within a budget, and given up for another one.
+    """Tries a plan within a budget and falls back to another plan.
 
     Args:
-        seconds: The budget; None: what can be done at once, without waiting for the device.
-        quick: What is tried.
-        otherwise: What is done where it is given up.
-        least_pairs: It is tried where it is expected to test so many pairs; below this it is left
-            to `otherwise`.
+        seconds: The budget; None tries only what runs at once, without waiting for the device.
+        quick: The plan to try.
+        otherwise: What to do if the attempt is abandoned.
+        least_pairs: Estimated pairs from which the attempt is made; below, `otherwise` runs
+            directly.
     """
 
     seconds: float | None
@@ -278,7 +278,7 @@ class Attempt:
 def _merged(
     masks: Mapping[int, NDArray[np.uint32]], places: Sequence[tuple[int, ...]]
 ) -> dict[int, NDArray[np.uint32]]:
-    """By position in the part. The order is that of the other pattern's."""
+    """Masks by position in the part, merged with AND, in the order of the other pattern's masks."""
     place_of = {old: new for new, group in enumerate(places) for old in group}
     found: dict[int, NDArray[np.uint32]] = {}
     for position, mask in masks.items():

@@ -1,11 +1,11 @@
-"""Which leaves of a pattern are eliminated: degrees of the data nodes that they hang at count them.
+"""Degree messages: which leaves of a pattern are eliminated by the degrees of their anchors.
 
-A leaf is a query node with one relationship. Given a row of all other nodes, the core, as many data
-nodes fit as there are data relationships that fit at its anchor. Numbers of several leaves are
-multiplied, but relationships of a clause differ: what the core has taken of them is subtracted;
-``k`` like leaves of one anchor have the falling factorial of ``k`` factors; two groups of leaves
-that can take the same relationships are counted by how many of those the first group takes. A leaf
-for which none of this is exact stays in the core.
+A leaf is a query node with one relationship. For a row of all other nodes, the core, the number of
+matches of a leaf is the number of data relationships that fit at its anchor. Counts of several
+leaves are multiplied, but relationships of a clause differ. So relationships taken by the core are
+subtracted; ``k`` interchangeable leaves of one anchor have the falling factorial with ``k``
+factors; and two groups of leaves that can take the same relationships are counted by how many of
+those the first group takes. A leaf for which none of these formulas is exact stays in the core.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _MOST_LIKE = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eliminable:
-    """A pattern of which more may be eliminated.
+    """A pattern whose leaves are eliminated, and of which more may be eliminated.
 
     Args:
-        plan: Its leaves are.
-        clash: Which query relationships must differ, and would not do so anyway.
+        plan: The plan with degree messages.
+        clash: Which query relationships must differ and could otherwise be the same.
     """
 
     plan: Eliminate
@@ -52,33 +52,33 @@ def find_degrees(
     *,
     searching: bool = False,
 ) -> Eliminable | None:
-    """Leaves of a pattern that are eliminated; None where there are too few.
+    """Eliminates the leaves of a pattern; None if they are too few to pay.
 
     Args:
         bound: The pattern.
-        graph: What it is asked of.
-        masks: What predicates leave.
-        grouped: Query nodes that stay in the core, for rows are counted by them.
-        searching: May more be eliminated? Then there never are too few.
+        graph: The data graph.
+        masks: The evaluated predicates.
+        grouped: Grouping nodes, which stay in the core.
+        searching: True if more nodes may be eliminated later; then the leaves are never too few.
     """
     leaves = _all_leaves(bound, masks, grouped)
     if len(leaves) < fewest_eliminated(grouped) and not searching:
         return None
     found = _Leaves(bound, graph, masks)
     while isinstance(made := found.messages(leaves), int):
-        del leaves[made]  # no formula is exact: it is joined, and may now clash with others
+        del leaves[made]  # no formula is exact, so it is joined; it may now clash with other leaves
     if len(leaves) < fewest_eliminated(grouped) and not searching:
         return None
     return found.result(leaves, made)
 
 
 def fewest_eliminated(grouped: Collection[int]) -> int:
-    """So many nodes are worth it: the last step counts one without making it, but no groups."""
+    """Fewest eliminated nodes that pay: without groups, the last step counts one node anyway."""
     return 1 if grouped else 2
 
 
 def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
-    """The anchor of each leaf by its relationship, without what is tested otherwise."""
+    """The anchor of each leaf, by the leaf's relationship; leaves with other tests are left out."""
     degrees = [0] * len(bound.nodes)
     for each in bound.relationships:
         degrees[each.source] += 1
@@ -94,7 +94,7 @@ def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> di
     tested |= {each for test in masks.comparisons for each in test.variables()}
     leaves: dict[int, int] = {}
     for each in bound.relationships:
-        # Of two nodes that have only each other, one is the anchor.
+        # If two nodes have no other neighbour, one of them is the anchor.
         for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
             fits = leaf != anchor and degrees[leaf] == 1 and leaf not in grouped
             fits = fits and each.position not in leaves
@@ -111,7 +111,7 @@ class _Leaves:
         self._clash = Clashes(bound, graph, masks.comparisons)
 
     def messages(self, leaves: dict[int, int]) -> tuple[DegreeMessage, ...] | int:
-        """The messages, or a leaf's relationship that must be joined."""
+        """The messages, or the relationship of a leaf that must be joined instead."""
         groups: list[LikeLeaves] = []
         for alike in self._alike(leaves):
             taken = self._taken(alike[0], leaves)
@@ -125,7 +125,7 @@ class _Leaves:
         return self._apart_or_both(groups)
 
     def _apart_or_both(self, groups: list[LikeLeaves]) -> tuple[DegreeMessage, ...] | int:
-        """As `messages`, of groups; two that can take the same relationships are one message."""
+        """Like `messages`, from groups; two groups that share relationships make one message."""
         messages: list[DegreeMessage] = []
         left = list(groups)
         while left:
@@ -144,7 +144,7 @@ class _Leaves:
         return tuple(messages)
 
     def result(self, leaves: dict[int, int], messages: tuple[DegreeMessage, ...]) -> Eliminable:
-        """The messages, and what is left of the pattern."""
+        """The plan with the messages and the tests that remain."""
         tests = tuple(
             test
             for test in self._bound.tests
@@ -199,7 +199,7 @@ class _Leaves:
         )
 
     def _can_subtract(self, position: int, taken: frozenset[int]) -> bool:
-        """Do the nodes of a row tell how many relationships the core has taken?"""
+        """True if the nodes of a row determine how many relationships the core has taken."""
         leaf = self._bound.relationships[position]
         if taken and position in self._masks.relationships:
             return False
@@ -214,7 +214,7 @@ class _Leaves:
         )
 
     def _both(self, one: LikeLeaves, other: LikeLeaves) -> DegreeMessage | None:
-        """Two groups as one message, where what they have in common can be counted."""
+        """Two groups as one message; None if their common relationships cannot be counted."""
         all_apart = all(
             self._clash.are_apart(*pair) for pair in product(one.relationships, other.relationships)
         )
@@ -227,7 +227,7 @@ class _Leaves:
             one, other, first, second = other, one, second, first
         if not self._types(first) <= self._types(second) or first.clause != second.clause:
             return None
-        # What is taken from one only, for the other one is in another clause, would be in common.
+        # A relationship taken from one group only (the other is in another clause) is still common.
         for each in {*one.taken} ^ {*other.taken}:
             overlaps = not self._types(self._bound.relationships[each]).isdisjoint(
                 self._types(first)

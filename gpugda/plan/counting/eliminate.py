@@ -1,20 +1,19 @@
-"""The rule of elimination: query nodes behind a separator leave a message over it.
+"""Elimination: query nodes behind a separator send a message over it.
 
-What is behind a separator is counted by the separator's data nodes once, not once per row, and rows
-of the rest, the core, are multiplied with these numbers. The message has one of three forms:
+The part behind a separator is counted once per data node of the separator, not once per row, and
+the rows of the rest, the core, are multiplied with these counts. The message has one of four forms:
 
 | separator | what is eliminated | message |
 | --- | --- | --- |
 | one node | leaves | degrees of the node |
 | one or two nodes | a part, which has a core and messages of its own | sums over its rows |
-| one node | a triangle or square | sums over its ways of two links, without rows |
-| all neighbours | one node | what fits to a row |
+| one node | a triangle or square | sums over its two-step paths, without rows |
+| all neighbours | one node | number of matches per row |
 
-Parts that nothing connects (`components`) are eliminated behind an empty separator: their counts
-are multiplied. This is the sum over a tree of parts that makes joins of trees linear (M.
-Yannakakis, Algorithms for acyclic database schemes, 1981), where parts may have cycles.
-Relationships between two nodes of a separator are joined in the part and in the rest: at most one
-may fit.
+Disconnected parts (`components`) are eliminated behind an empty separator: their counts are
+multiplied. This is the sum over a tree of parts that makes joins of trees linear (M. Yannakakis,
+Algorithms for acyclic database schemes, 1981), where parts may have cycles. Relationships between
+two nodes of a separator are joined in the part and in the rest, so at most one may fit.
 """
 
 from __future__ import annotations
@@ -43,27 +42,27 @@ if TYPE_CHECKING:
     from gpugda.thresholds import CountThresholds
 
     Nodes = int
-    """A bit per query node."""
+    """A bitmap of query nodes."""
 
 __all__ = ["Elimination", "best_elimination"]
 
 _CYCLES = (3, 4)
 _MOST_REORDERED = 8
-"""Of more nodes the order is taken to stay the same where some are counted: finding it is dear."""
+"""For more nodes the join order is assumed not to change if some are counted: it is costly."""
 
 
 def best_elimination(
     problem: CountProblem, costs: Costs, thresholds: CountThresholds
 ) -> Eliminate | None:
-    """The cheapest; None where joining everything is cheaper.
+    """The cheapest elimination; None if joining the whole pattern is cheaper.
 
     Args:
-        problem: What is counted.
-        costs: Of its pattern.
-        thresholds: When what pays.
+        problem: The count problem.
+        costs: The costs of its pattern.
+        thresholds: The device's thresholds.
     """
     grouped, is_large = frozenset(problem.grouped), costs.are_large
-    # Rows that are grouped are made in any case: fewer with leaves that are seldom there.
+    # Rows that are grouped are created anyway; joining rare leaves reduces their number.
     kept = grouped | _rare(problem, costs) if grouped else grouped
     found = find_degrees(problem.bound, problem.graph, problem.masks, kept, searching=is_large)
     if found is None:
@@ -83,7 +82,7 @@ def _searched(
     costs: Costs,
     thresholds: CountThresholds,
 ) -> Eliminate:
-    """By all forms of messages; over two nodes only where all else is dear."""
+    """Searches all message forms; separators of two nodes only if all other plans are expensive."""
     groups = Countable(found, problem.graph, problem.masks).groups()
     countable = [each for each in groups if kept.isdisjoint(each)]
     of_one = tuple(each for each in thresholds.separators if each == 1)
@@ -96,7 +95,7 @@ def _searched(
 
 
 def _rare(problem: CountProblem, costs: Costs) -> frozenset[int]:
-    """Query nodes of which the nodes at the other end have less than one in the mean."""
+    """Query nodes of which a candidate at the other end has fewer than one on average."""
     return frozenset(
         leaf
         for each in problem.bound.relationships
@@ -106,16 +105,16 @@ def _rare(problem: CountProblem, costs: Costs) -> frozenset[int]:
 
 
 def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> bool:
-    """Is eliminating leaves cheaper than joining them?
+    """True if eliminating leaves is cheaper than joining them.
 
-    Joining may count the last node of a cycle by intersection, without making its rows.
+    A join may count the last node of a cycle by intersection without creating its rows.
     """
     links, count = plan.core.relationships, len(plan.core.nodes)
     parts = connected(count, [(each.source, each.target) for each in links])
     if len(links) <= count - len(parts):
         return True
     growth = math.prod(
-        costs.rates.of(position, group.anchor, met=True)  # the anchor is met along the cycle
+        costs.rates.of(position, group.anchor, met=True)  # the anchor is reached along the cycle
         for group in plan.groups
         for position in group.relationships
     )
@@ -123,14 +122,14 @@ def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> 
 
 
 class Elimination:
-    """Of a pattern whose leaves are eliminated by degrees.
+    """Search for further eliminations in a pattern whose leaves are eliminated.
 
     Args:
         found: The pattern.
-        problem: What is counted.
-        countable: Query nodes that could be counted per row, each group alone.
-        costs: Of the pattern.
-        thresholds: When what pays.
+        problem: The count problem.
+        countable: Groups of query nodes, each of which could be counted per row by itself.
+        costs: The costs of the pattern.
+        thresholds: The device's thresholds.
     """
 
     def __init__(
@@ -155,7 +154,7 @@ class Elimination:
         self._tests = [(each, self._separators.tested(each)) for each in core.tests]
 
     def plan(self) -> Eliminate:
-        """The cheapest that is found by taking what is cheapest, again and again."""
+        """The plan of a greedy search that applies the cheapest elimination repeatedly."""
         plan, grouped = self._found.plan, self._problem.grouped
         whole = (1 << len(plan.core.nodes)) - 1 & ~bits_of(plan.leaves)
         return self._eliminated(whole, 0, bits_of(grouped), makes_rows=bool(grouped))
@@ -163,7 +162,7 @@ class Elimination:
     def _eliminated(
         self, nodes: Nodes, separator: Nodes, kept: Nodes, *, makes_rows: bool
     ) -> Eliminate:
-        """The plan of some nodes, the separator among them; ``kept``: not to be eliminated."""
+        """The plan of some nodes, including the separator; nodes in ``kept`` are not eliminated."""
         tables: list[TableMessage] = []
         if self._adds_up(nodes, separator):
             return self._core(nodes, separator, tables)
@@ -180,7 +179,7 @@ class Elimination:
         return self._with_rows(plan, inner_nodes, makes_rows=makes_rows)
 
     def _cheapest(self, nodes: Nodes, kept: Nodes) -> Offer | None:
-        """What leaves the least cost, if this is little enough."""
+        """The offer with the least remaining cost, if it gains enough."""
         thresholds, best = self._thresholds, None
         if (lowest := self._cost(nodes)) < thresholds.table_pairs:
             return None
@@ -210,18 +209,18 @@ class Elimination:
                 yield from separators.between(a, b, nodes, kept, lambda e: is_single(e, graph))
 
     def _cycles(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
-        """All that is left, where it is a cycle of whose nodes only one is needed further."""
+        """Offers for all nodes if they form a cycle of which the rest needs one node only."""
         if nodes.bit_count() not in _CYCLES or (kept & nodes).bit_count() > 1:
             return
         if self._costs.is_cycle and not self._problem.grouped:
-            return  # it is counted whole, by one half
+            return  # the whole cycle is counted from one half
         for node in each_bit(kept & nodes or nodes):
             beyond = nodes & ~(1 << node)
             if self._adds_up(nodes, 1 << node) and self._separators.is_apart(1 << node, beyond):
                 yield Offer(1 << node, beyond)
 
     def _cycle_at(self, nodes: Nodes, separator: Nodes) -> bool:
-        """Are these nodes a cycle that is added up without rows by the separator?"""
+        """True if these nodes form a cycle that can be summed without rows at the separator."""
         if nodes.bit_count() not in _CYCLES or separator.bit_count() != 1:
             return False
         problem, core = self._problem, self._found.plan.core
@@ -229,21 +228,21 @@ class Elimination:
         if any(read & beyond for _, read in self._degrees):
             return False
         first = separator.bit_length() - 1
-        # Of both nodes of a test each is inside, or the test belongs to the rest.
+        # The nodes of a test are all inside, or the test belongs to the rest.
         tests = tuple([test for test, tested in self._tests if tested & beyond])
         pattern = replace(core, tests=tests)
         return problem.adds_up(problem, pattern, frozenset(each_bit(nodes)), first)
 
     def _part_cost(self, nodes: Nodes, separator: Nodes) -> float:
-        """Of its join, or of what adds it up without one."""
+        """Cost of joining a part, or of summing it without a join."""
         if not self._adds_up(nodes, separator):
             return self._cost(nodes)
         return self._costs.of_adding_up(frozenset(each_bit(nodes)), separator.bit_length() - 1)
 
     def _core(self, nodes: Nodes, separator: Nodes, tables: list[TableMessage]) -> Eliminate:
-        """What is joined of some nodes, and the messages to it."""
+        """The plan of some nodes: the part to join and the messages to it."""
         core = self._found.plan.core
-        # What depends on the separator alone belongs to the rest.
+        # Messages that depend on the separator alone belong to the rest.
         degrees = [each for each, read in self._degrees if not read & ~nodes and read & ~separator]
         tests = tuple([test for test, tested in self._tests if not tested & ~nodes])
         plan = Eliminate(replace(core, tests=tests), (*degrees, *tables))
@@ -251,7 +250,7 @@ class Elimination:
         return replace(plan, outside=others)
 
     def _with_rows(self, plan: Eliminate, nodes: frozenset[int], *, makes_rows: bool) -> Eliminate:
-        """With those of some nodes counted per row for which that pays."""
+        """The plan with those of the given nodes counted per row for which it pays."""
         costs, thresholds = self._costs, self._thresholds
         groups = [each for each in self._countable if nodes.issuperset(each)]
         if not groups:

@@ -1,8 +1,8 @@
-"""Queries in which two query relationships need not differ, or are the same data relationship.
+"""Derived queries in which two relationships, or two nodes, are identified or need not differ.
 
-Both are queries of their own: in the second, the relationships are one, and so are their ends.
+If two relationships are identified, so are their ends.
 
-More than 300 lines: relationships and nodes become one by the same steps.
+More than 300 lines: relationships and nodes are merged by the same steps.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = [
 
 
 class Identified(NamedTuple):
-    """Query nodes that are the same, as groups; where several cases overlap, some are subtracted.
+    """A case of identified query nodes; overlapping cases need a negative one.
 
     Attributes:
-        groups: Of positions, each with two at least, rising.
-        sign: 1, or -1 for what two of the others have in common.
+        groups: Groups of at least two positions each, sorted.
+        sign: 1, or -1 for the intersection of two other cases.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -50,12 +50,12 @@ class Identified(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """A query where two relationships are one.
+    """A query after relationships or nodes were merged.
 
     Attributes:
-        bound: The query.
-        nodes: Of each query node before, which one it is now.
-        relationships: Likewise.
+        bound: The merged query.
+        nodes: New position of each original query node.
+        relationships: New position of each original query relationship.
     """
 
     bound: BoundQuery
@@ -64,7 +64,7 @@ class Merged(NamedTuple):
 
 
 def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
-    """The query where these pairs of relationships, each rising, may be the same."""
+    """The query in which these pairs of relationships, each ascending, may be the same."""
     loose = set(pairs)
     tests = tuple(each for each in bound.tests if _pair(each) not in loose)
     return _with_needs(replace(bound, tests=tests))
@@ -73,22 +73,22 @@ def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
 def identifications(
     one: BoundRelationship, other: BoundRelationship, turns: Sequence[tuple[Pair, Pair]]
 ) -> list[Identified]:
-    """In which cases the ends of two relationships are the same where these are.
+    """The cases of identified ends if two relationships are the same.
 
     Args:
         one: A query relationship.
-        other: Another one.
-        turns: The directions that are possible, from `Meetings.turns`.
+        other: Another query relationship.
+        turns: The possible relative directions, from `Meetings.turns`.
     """
     found = [_groups(pairs) for pairs in turns]
     if len(found) < 2:
         return [Identified(groups, 1) for groups in found]
     whole = _groups([(one.source, each) for each in (one.target, other.source, other.target)])
-    # One direction may be a case of the other one: with an end in common, all ends are one node.
+    # One direction may include the other: with a common end, all ends are one node.
     if whole in found:
         found.remove(whole)
         return [Identified(groups, 1) for groups in found] or [Identified(whole, 1)]
-    # A loop is found in both directions.
+    # A loop is counted in both directions.
     return [*(Identified(groups, 1) for groups in found), Identified(whole, -1)]
 
 
@@ -99,19 +99,18 @@ def identify(
     groups: Sequence[Sequence[int]],
     untested: Collection[Pair] = (),
 ) -> Merged | None:
-    """The query where two relationships are one, and so are the nodes of each group.
+    """The query in which two relationships are one, as are the nodes of each group.
 
-    Others that then lie between the same nodes, where only one data relationship fits, are one,
-    too: twice the same would only be estimated as if it left fewer rows than once. None where there
-    are no rows: a test fails, types have nothing in common, or there are no loops.
+    Other relationships that then connect the same nodes are merged, too, if only one data
+    relationship fits; otherwise the estimate would apply the same selectivity twice. None if there
+    are no rows: a test fails, the types are disjoint, or there are no loops.
 
     Args:
-        bound: The query, without tests that compare anything but node and node, or relationship
-            and relationship.
-        graph: What it is asked of.
+        bound: The query; its tests compare nodes with nodes or relationships with relationships.
+        graph: The data graph.
         pair: The relationships; the first one stays.
-        groups: The nodes.
-        untested: Pairs of relationships, each rising, that may be the same besides.
+        groups: The groups of nodes.
+        untested: Further pairs of relationships, each ascending, that may be the same.
     """
     one, other = (bound.relationships[each] for each in pair)
     types = _common_types(one.types, other.types)
@@ -132,11 +131,11 @@ def identify(
 
 
 def identify_nodes(bound: BoundQuery, graph: DataGraph, pair: Pair) -> Merged | None:
-    """The query where two query nodes are one; None where there are no rows, as of `identify`.
+    """The query in which two query nodes are one; None if there are no rows, as in `identify`.
 
     Args:
-        bound: The query; none of its tests may say that the two differ.
-        graph: What it is asked of.
+        bound: The query; no test may require the two nodes to differ.
+        graph: The data graph.
         pair: The query nodes.
     """
     nodes = _merged_places(len(bound.nodes), [pair])
@@ -152,7 +151,7 @@ def _merged(
     links: tuple[int, ...],
     untested: Collection[Pair],
 ) -> Merged | None:
-    """``nodes``, ``links``: the place that each query node, and relationship, has then."""
+    """Builds the merged query; ``nodes``, ``links``: the new position of each original one."""
     tests = _tests(bound.tests, nodes, links, untested)
     if tests is None:
         return None
@@ -171,7 +170,7 @@ def _merged(
 
 
 def _merged_places(count: int, groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Of each of so many numbers its place when those of a group are the first of it."""
+    """New positions 0 … after each group was merged into its smallest member."""
     first = {each: min(group) for group in groups for each in group}
     left = [each for each in range(count) if first.get(each, each) == each]
     place_of = {each: place for place, each in enumerate(left)}
@@ -179,8 +178,8 @@ def _merged_places(count: int, groups: Sequence[Sequence[int]]) -> tuple[int, ..
 
 
 def _one_of(one: BoundRelationship, other: BoundRelationship, types: TypeIds) -> BoundRelationship:
-    """What two relationships that are the same ask for together."""
-    # Of an undirected one and a directed one, this tells its direction.
+    """The conditions of two identified relationships, as one relationship."""
+    # A directed relationship fixes the direction of an undirected one.
     kept = other if one.directed < other.directed else one
     return replace(
         kept,
@@ -195,21 +194,21 @@ def _one_of(one: BoundRelationship, other: BoundRelationship, types: TypeIds) ->
 def _with_single_ones(
     made: BoundQuery, graph: DataGraph, nodes: tuple[int, ...], links: tuple[int, ...]
 ) -> Merged | None:
-    """With what is the same anyway as one, too. None where a test says that it differs."""
+    """Merges relationships that are the same in any case; None if a test requires a difference."""
     again = _same_anyway(made, graph)
     if again is None:
         return Merged(_with_needs(made), nodes, links)
     if any(_pair(each) == again for each in made.tests):
         return None
     merged = identify(made, graph, again, ())
-    # No nodes are merged once more, for the ends are the same.
+    # The merged relationships have the same ends, so no further nodes are merged.
     return merged and Merged(
         merged.bound, nodes, tuple(merged.relationships[each] for each in links)
     )
 
 
 def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
-    """Two relationships between the same nodes where only one data relationship fits."""
+    """Two relationships between the same nodes, if only one data relationship fits there."""
     for one, other in combinations(bound.relationships, 2):
         ends = other.source, other.target
         if ends == (one.source, one.target):
@@ -231,7 +230,7 @@ def _groups(pairs: Sequence[Pair]) -> tuple[tuple[int, ...], ...]:
 
 
 def _pair(test: RowTest) -> Pair | None:
-    """The relationships that it says differ."""
+    """The relationships that a test requires to differ, ascending; None for other tests."""
     if test.on_nodes or test.equal:
         return None
     return min(test.left, test.right), max(test.left, test.right)
@@ -243,7 +242,7 @@ def _tests(
     links: Sequence[int],
     untested: Collection[Pair],
 ) -> tuple[RowTest, ...] | None:
-    """The tests of what is left; None where one fails."""
+    """The tests after merging; None if one always fails."""
     found: dict[RowTest, None] = {}
     for each in tests:
         if _pair(each) in untested:
@@ -308,7 +307,7 @@ def _has_loops(each: BoundRelationship, statistics: GraphStatistics) -> bool:
 
 
 def _with_needs(bound: BoundQuery) -> BoundQuery:
-    """With the degrees that nodes need where only some relationships must differ."""
+    """The query with degree needs recomputed, as only some relationships must differ now."""
     apart = {_pair(each) for each in bound.tests}
     needs = degree_needs(
         len(bound.nodes),

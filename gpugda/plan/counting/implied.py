@@ -1,8 +1,8 @@
-"""Tests between nodes that hold in any case, because relationships differ.
+"""Removes tests between nodes that the distinctness of relationships implies.
 
-Where no two data nodes have two relationships between them, ``a <> c`` says nothing of
-``(a)--(b)--(c)``: were they one node, its relationship to ``b`` would come twice. Without the test,
-``a`` is a leaf that is eliminated by degrees.
+If no two data nodes have two relationships between them, ``(a)--(b)--(c)`` implies ``a <> c``: if
+they were one node, its relationship to ``b`` would occur twice. Without the test, ``a`` is a leaf
+that a degree message can eliminate.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["without_implied"]
 
 
 def without_implied(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
-    """The pattern without such tests; the same where there are none.
+    """The pattern without implied tests; the same object if there are none.
 
     Args:
         bound: The pattern.
-        graph: Has the relationships; they are counted between nodes only where that may tell.
+        graph: The data graph; its parallel relationships are counted only if it may matter.
     """
     tests = tuple([each for each in bound.tests if not _is_implied(each, bound, graph)])
     return bound if len(tests) == len(bound.tests) else replace(bound, tests=tests)

@@ -1,15 +1,14 @@
-"""Counting with relationships that may be the same, less the embeddings where they are.
+"""Inclusion-exclusion: count without some tests, then subtract the embeddings that violate them.
 
-What is beyond a separator depends on that alone only where none of its relationships could be one
-of the others', and parts that nothing connects multiply only then. Else the query is counted
-without those tests; then, for each of these pairs in turn, the query in which the pair is one
-relationship is subtracted, with the tests of the pairs that come after it. Queries with a pair that
-is one have fewer nodes, so trees and cycles whose rows nobody could make become sums of small
-counts. (Counts of subgraphs as sums over homomorphisms: R. Curticapean, H. Dell, D. Marx,
-Homomorphisms are a good basis for counting small subgraphs, 2017; here only the tests are left out
-that hinder.)
+A part behind a separator depends on the separator alone only if none of its relationships could be
+the same as one of the rest, and the counts of disconnected parts multiply only then. Otherwise the
+query is counted without those tests; then, for each of these pairs in turn, the query in which the
+pair is one relationship is subtracted, with the tests of the later pairs. Queries with merged pairs
+have fewer nodes, so trees and cycles with too many rows to create become sums of small counts.
+(Counts of subgraphs as sums over homomorphisms: R. Curticapean, H. Dell, D. Marx, Homomorphisms are
+a good basis for counting small subgraphs, 2017; here only the obstructing tests are dropped.)
 
-Query nodes that must differ are counted likewise: as if they need not, less where they are one.
+Query nodes that must differ are handled in the same way.
 """
 
 from __future__ import annotations
@@ -50,15 +49,16 @@ __all__ = [
 def pairs_to_loosen(
     bound: BoundQuery, loose: Eliminate | Product, clashes: Sequence[Pair], most: int
 ) -> Iterator[list[Pair]]:
-    """The pairs whose test the query needs, and would lack if it was counted like a looser one.
+    """Yields sets of pairs whose tests the plan of the loosened query would not apply.
 
-    Then those, too, which only a formula for leaves makes up for: it may not fit this query.
+    First the pairs that no rows or leaf formulas test; then also those that only a leaf formula
+    tests, as it may not hold for this query.
 
     Args:
         bound: The query.
-        loose: How it is best counted without the tests of any of the pairs.
-        clashes: All pairs that clash.
-        most: Pairs; where there are more, none.
+        loose: The best plan without the tests of any pair.
+        clashes: All clashing pairs.
+        most: Largest number of pairs; larger sets are not returned.
     """
     parts = list(_parts(bound, loose))
     for formulas_fit in (True, False):
@@ -72,12 +72,12 @@ def pairs_to_loosen(
 
 
 def find_terms(problem: CountProblem, clashes: Clashes, loosened: Sequence[Pair]) -> Iterator[Term]:
-    """What is added up where some pairs are not tested.
+    """The signed terms of the sum if some pairs are not tested.
 
     Args:
-        problem: What is counted.
-        clashes: Of its relationships.
-        loosened: The pairs, of those that clash.
+        problem: The count problem.
+        clashes: The clashes of its relationships.
+        loosened: The clashing pairs that are not tested.
     """
     yield loosened_term(problem, loosened)
     bound, links = problem.bound, problem.bound.relationships
@@ -90,14 +90,14 @@ def find_terms(problem: CountProblem, clashes: Clashes, loosened: Sequence[Pair]
 
 
 def nodes_apart(bound: BoundQuery) -> list[Pair]:
-    """Pairs of query nodes that a test says differ."""
+    """Pairs of query nodes that a test requires to differ, sorted."""
     tests = [each for each in bound.tests if each.on_nodes and not each.equal]
     pairs = {(min(each.left, each.right), max(each.left, each.right)) for each in tests}
     return sorted(each for each in pairs if each[0] != each[1])
 
 
 def find_node_terms(problem: CountProblem, pairs: Sequence[Pair]) -> Iterator[Term]:
-    """What is added up where query nodes are not compared; ``pairs``: all `nodes_apart`."""
+    """The signed terms if query nodes are not compared; ``pairs``: all `nodes_apart`."""
     loose = loosened_term(_without(problem, pairs), ())
     yield replace(loose, nodes_apart=tuple(pairs))
     for place, pair in enumerate(pairs, 1):
@@ -109,7 +109,7 @@ def find_node_terms(problem: CountProblem, pairs: Sequence[Pair]) -> Iterator[Te
 
 
 def _without(problem: CountProblem, pairs: Sequence[Pair]) -> CountProblem:
-    """The query where these pairs of nodes need not differ."""
+    """The problem in which these pairs of nodes need not differ."""
 
     def is_left_out(test: RowTest) -> bool:
         pair = min(test.left, test.right), max(test.left, test.right)
@@ -120,7 +120,7 @@ def _without(problem: CountProblem, pairs: Sequence[Pair]) -> CountProblem:
 
 
 def loosened_term(problem: CountProblem, pairs: Sequence[Pair]) -> Term:
-    """The pattern where these pairs may be the same."""
+    """The term in which these pairs may be the same."""
     nodes = tuple((node,) for node in range(len(problem.bound.nodes)))
     links = tuple((each.position,) for each in problem.bound.relationships)
     loose = without_tests_of(problem.bound, pairs)
@@ -130,7 +130,7 @@ def loosened_term(problem: CountProblem, pairs: Sequence[Pair]) -> Term:
 
 
 def merged_term(problem: CountProblem, merged: Merged, sign: int, pair: Pair) -> Term:
-    """The pattern where two relationships are one, in a sum."""
+    """The term in which two relationships, or two nodes, are merged."""
     nodes = _sources(merged.nodes, len(merged.bound.nodes))
     return Term(
         met_anew(merged.bound, problem.graph),
@@ -144,7 +144,7 @@ def merged_term(problem: CountProblem, merged: Merged, sign: int, pair: Pair) ->
 
 
 def _sources(places: Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
-    """Of each place, what is there."""
+    """Per new position, the original positions."""
     found: list[list[int]] = [[] for _ in range(count)]
     for number, place in enumerate(places):
         found[place].append(number)
@@ -152,12 +152,12 @@ def _sources(places: Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
 
 
 class _Part(NamedTuple):
-    """Query relationships that are joined together, and those of what is multiplied with them.
+    """Query relationships that are joined together, and the eliminated ones among them.
 
     Attributes:
-        all: Their positions.
-        leaves: Those of leaves.
-        rows: Those of each group of nodes that are counted per row.
+        all: Positions of all of them.
+        leaves: Positions of the relationships of leaves.
+        rows: Positions of the relationships of each group that is counted per row.
     """
 
     all: frozenset[int]
@@ -165,7 +165,7 @@ class _Part(NamedTuple):
     rows: tuple[frozenset[int], ...]
 
     def tests(self, pair: Pair, formulas_fit: bool) -> bool:
-        """Can its rows, or formulas, tell whether these are the same?"""
+        """True if its rows, or leaf formulas, test that this pair differs."""
         if not self.all.issuperset(pair):
             return False
         groups = {

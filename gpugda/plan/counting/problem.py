@@ -1,4 +1,4 @@
-"""What is to be counted."""
+"""The count problem: the input of the search for a count plan."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class CountProblem:
 
     Args:
         bound: The pattern.
-        graph: What it is asked of.
-        masks: What predicates leave.
-        candidates: Of the query nodes.
-        grouped: Query nodes by which embeddings are counted.
-        is_cycle: Is a pattern a cycle that is counted without rows?
-        adds_up: Are some nodes of a pattern, which has those of its tests that count, a cycle
-            that is added up without rows by one of them?
+        graph: The data graph.
+        masks: The evaluated predicates.
+        candidates: Candidate counts of the query nodes.
+        grouped: Grouping nodes: the count is per tuple of their data nodes.
+        is_cycle: True for a pattern that is a cycle with a kernel that counts it without rows.
+        adds_up: True if some nodes of a pattern (with the tests that apply to them) form a cycle
+            that can be summed without rows at one of its nodes.
         corrections: See `Rates`.
     """
 
@@ -57,11 +57,11 @@ class CountProblem:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Of each query node, how many candidates."""
+        """Candidates per query node."""
         return tuple(self.candidates.count(node) for node in range(len(self.bound.nodes)))
 
     def of(self, part: Part) -> CountProblem:
-        """The problem of a part."""
+        """The count problem of a part."""
         return replace(
             self,
             bound=part.pattern,

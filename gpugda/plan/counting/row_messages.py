@@ -1,11 +1,12 @@
-"""Which nodes of a pattern are eliminated per row: a step counts what fits, and binds none of it.
+"""Row messages: which nodes a step counts per row instead of binding them.
 
-Query nodes with no relationship between them are independent: given a row of all others, the core,
-as many data nodes fit as an intersection of lists has that nobody needs to write down, and these
-numbers multiply. Rows of the core are far fewer than embeddings, as in counting by a vertex cover.
-Relationships of a clause must differ, though: two such nodes may not be able to take the same one.
-``k`` like nodes, with the same relationships to the same nodes, take the same relationships exactly
-where they are the same data node: they have the falling factorial of ``k`` factors.
+Query nodes without relationships between them are independent. For a row of all other nodes, the
+core, the matches of such a node are an intersection of lists that need not be materialised, and the
+counts multiply. The core has far fewer rows than there are embeddings, as in counting by a vertex
+cover. Relationships of a clause must differ, though, so two such nodes may not be able to take the
+same one. ``k`` interchangeable nodes, with the same relationships to the same nodes, take the same
+relationships exactly if they are the same data node: they have the falling factorial with ``k``
+factors.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ _MOST_FITTING = 1 << 32
 
 
 class Countable:
-    """Query nodes that may be counted per row.
+    """Finds query nodes that can be counted per row.
 
     Args:
-        found: The pattern, its leaves eliminated.
-        graph: Says how many parallel relationships there are.
-        masks: What predicates leave.
+        found: The pattern with its leaves eliminated.
+        graph: The data graph, which knows the number of parallel relationships.
+        masks: The evaluated predicates.
     """
 
     def __init__(self, found: Eliminable, graph: DataGraph, masks: Masks) -> None:
@@ -71,7 +72,7 @@ class Countable:
         self._compared = {each.position for each in compared if each.is_node}
 
     def groups(self) -> list[LikeNodes]:
-        """Each group may be; whether all together is not said."""
+        """Groups that can be counted per row, each by itself; combinations need `Independence`."""
         alike: dict[object, list[int]] = {}
         for node in range(len(self._bound.nodes)):
             if self._fits(node):
@@ -97,7 +98,7 @@ class Countable:
         )
 
     def _key(self, node: int) -> object:
-        """The same for nodes that look alike."""
+        """Equal for nodes that may be interchangeable."""
         around = self._around[node]
         anchors = [each.other_end(node) for each in around]
         if node in self._tested_nodes or len(set(anchors)) < len(anchors):
@@ -120,7 +121,7 @@ class Countable:
         return (labels, None if mask is None else mask.tobytes(), tuple(sorted(links)))
 
     def _are_alike(self, nodes: Sequence[int]) -> bool:
-        """Do they clash exactly where they are the same data node?"""
+        """True if their relationships clash exactly if the nodes are the same data node."""
         return all(
             self._clash(a.position, b.position) == (a.other_end(one) == b.other_end(other))
             for one, other in combinations(nodes, 2)
@@ -129,7 +130,7 @@ class Countable:
 
 
 def most_fitting(bound: BoundQuery, graph: DataGraph, node: int) -> int:
-    """No row has more data nodes, and relationships to them, for a query node."""
+    """Upper bound, per row, on the data nodes and relationships that fit a query node."""
     around = [each for each in bound.relationships if node in (each.source, each.target)]
     parallel = 1
     for each in around:
@@ -139,7 +140,7 @@ def most_fitting(bound: BoundQuery, graph: DataGraph, node: int) -> int:
 
 
 def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
-    """Relationships of any data node that fit, seen from one end."""
+    """Upper bound on the length of a list of fitting relationships at one end."""
     starts = each.source == end
     return most_entries(
         graph,
@@ -149,14 +150,14 @@ def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
     )
 
 
-# ------------------------------------------------------------------ which of them
+# ------------------------------------------------------------------ choice of nodes
 class Independence:
-    """Which nodes can be counted per row together.
+    """Decides which nodes can be counted per row together.
 
     Args:
         bound: The pattern.
-        nodes: Those that are joined otherwise.
-        clash: Could two query relationships be the same data relationship, and must not?
+        nodes: The nodes that are joined otherwise.
+        clash: True for two query relationships that must differ and could otherwise be the same.
     """
 
     def __init__(
@@ -176,13 +177,13 @@ class Independence:
         lowest: float,
         doubt: float,
     ) -> list[LikeNodes]:
-        """Those that make the join cheapest, of sets that grow by what is cheapest alone.
+        """Greedy choice: adds groups in the order of their single costs, keeps the cheapest prefix.
 
         Args:
-            groups: Of `Countable`.
-            cost: Of the join where some nodes are counted per row.
-            lowest: Of the join where none is.
-            doubt: The first set that is taken may cost so many times as much.
+            groups: Groups from `Countable`.
+            cost: Cost of the join if some nodes are counted per row.
+            lowest: Cost of the join if no node is.
+            doubt: Factor of the cost limit for the first set, as estimates are uncertain.
         """
         alone = [group for group in groups if self.may_add((), group)]
         found: list[LikeNodes] = []
@@ -197,7 +198,7 @@ class Independence:
         return found[:best]
 
     def may_add(self, chosen: Sequence[LikeNodes], group: LikeNodes) -> bool:
-        """May it be counted together with those? The rest stays connected, and no two clash."""
+        """True if a group can be added: the rest stays connected and nothing clashes."""
         others = {node for each in chosen for node in each}
         mine = set(group)
         if any(each.other_end(node) in others for node in mine for each in self._around[node]):
@@ -219,13 +220,13 @@ class Independence:
 
 
 def with_rows(plan: Eliminate, chosen: Sequence[LikeNodes]) -> Eliminate:
-    """The same where these nodes are counted per row, too."""
+    """The plan with these nodes counted per row."""
     core = replace(plan.core, tests=_without_tests(plan.core, chosen))
     return replace(plan, core=core, messages=(*plan.messages, *map(RowMessage, chosen)))
 
 
 def _without_tests(bound: BoundQuery, chosen: Sequence[LikeNodes]) -> tuple[RowTest, ...]:
-    """The tests but for those between chosen nodes, which never fail or are counted."""
+    """The tests without those between chosen nodes, which never fail or are counted."""
     owner: list[int | None] = [None] * len(bound.relationships)
     for node in (node for group in chosen for node in group):
         for each in bound.relationships:

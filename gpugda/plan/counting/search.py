@@ -1,4 +1,4 @@
-"""Finds the count plan of a pattern; needs no device."""
+"""Search for the count plan of a pattern; it needs no device."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def first_plan(
     grouped: bool = False,
     streamed: bool = False,
 ) -> FirstPlan:
-    """What is done first: most queries are small, and joined before anything is estimated.
+    """The first thing to do: most queries are small and are joined before any estimation.
 
     Args:
         bound: The pattern.
-        candidates: Of its query nodes.
-        thresholds: When what pays.
-        took: Seconds that joining everything took before, if that was done.
-        grouped: Are groups counted? They are not made at once.
-        streamed: Nor are these before a caller can leave.
+        candidates: Candidate counts of its query nodes.
+        thresholds: The device's thresholds.
+        took: Seconds that joining the whole pattern took earlier; None if it was not done.
+        grouped: True if groups are counted; the join then does not run at once.
+        streamed: True if the graph is streamed in segments; then no attempt with a budget is made.
     """
     if took is not None:
         return Search(thresholds.search_share * took)
@@ -75,37 +75,37 @@ def first_plan(
 
 
 def plan_of_part(part: Part, thresholds: CountThresholds) -> FirstPlan:
-    """What is done first to count a part, whose plan was found from estimated candidates."""
+    """The first thing to do for a part, whose plan was found from estimated candidates."""
     return Attempt(None, Join(), part.plan) if thresholds.tries_at_once else part.plan
 
 
 class _TooLongError(Exception):
-    """It would never pay."""
+    """The search took longer than it can gain."""
 
 
 class _Patience:
-    """How long is searched; by itself, so that a search and its costs do not hold each other."""
+    """The time limit of a search; its own object, so a search and its costs form no cycle."""
 
     def __init__(self, check: Callable[[], None]) -> None:
         self._check = check
         self.ends: float | None = None
 
     def check(self) -> None:
-        """Raises where the query, or the search, shall end."""
+        """Raises if the query, or the search, has to end."""
         self._check()
         if self.ends is not None and time.monotonic() > self.ends:
             raise _TooLongError
 
 
 class CountSearch:
-    """Finds the cheapest plan.
+    """Searches for the cheapest count plan.
 
     Args:
-        problem: What is counted.
-        thresholds: When what pays.
-        check: Raises where the query shall end: plans of large queries take long.
-        order: Of joining, by the query nodes that are not joined; None: it is found here.
-        in_parts: May it be counted in parts?
+        problem: The count problem.
+        thresholds: The device's thresholds.
+        check: Raises if the query has to end, as planning a large query takes long.
+        order: Maps the query nodes left out to the join order of the others; None computes it here.
+        in_parts: True if the pattern may be counted in parts.
     """
 
     def __init__(
@@ -126,11 +126,11 @@ class CountSearch:
 
     @property
     def pairs(self) -> float:
-        """What joining everything is expected to cost."""
+        """Estimated cost of joining the whole pattern, in pairs."""
         return self._costs.of_all_rows
 
     def plan(self, seconds: float | None = None) -> CountPlan:
-        """The plan; to join everything where it is not found in so many seconds."""
+        """The cheapest plan; a join of the whole pattern if the search exceeds its time limit."""
         self._patience.ends = deadline_after(seconds)
         try:
             return self._best(*self._without_implied(), self._nested)[0]
@@ -146,7 +146,7 @@ class CountSearch:
         return problem, Costs(problem, self._thresholds, self._patience.check, self._order)
 
     def _best(self, problem: CountProblem, costs: Costs, nested: int) -> tuple[CountPlan, float]:
-        """A plan, and what it costs, in pairs; ``nested``: levels of parts that it is in."""
+        """A plan with its cost in pairs; ``nested``: depth of nested parts."""
         thresholds = self._thresholds
         found = best_elimination(problem, costs, thresholds)
         plan: CountPlan = found or Join()
@@ -161,7 +161,7 @@ class CountSearch:
     def _in_parts(
         self, problem: CountProblem, most: float, nested: int
     ) -> tuple[CountPlan, float] | None:
-        """Factors, or terms, if they cost less than ``most``."""
+        """Factors or terms, if their cost is at most ``most``."""
         clashes = Clashes(problem.bound, problem.graph)
         if factors := find_factors(problem, clashes):
             planned, total = self._planned(problem, factors, most, nested)
@@ -176,7 +176,7 @@ class CountSearch:
     def _with_clashes(
         self, problem: CountProblem, clashes: Clashes, most: float, nested: int
     ) -> tuple[Sum, float] | None:
-        """As a sum over relationships that may be the same."""
+        """A sum of terms in which relationships may be the same."""
         if not (pairs := clashes.pairs()):
             return None
         plan, least = self._best_of(problem, loosened_term(problem, pairs), nested)
@@ -193,7 +193,7 @@ class CountSearch:
     def _planned(
         self, problem: CountProblem, parts: Iterable[P], most: float, nested: int
     ) -> tuple[tuple[P, ...], float]:
-        """The parts with their plans, and what they cost; none if that is more than ``most``."""
+        """The parts with their plans, and the total cost; no parts if it exceeds ``most``."""
         planned, total = [], 0.0
         for each in parts:
             plan, cost = self._best_of(problem, each, nested)

@@ -1,11 +1,11 @@
-"""At which nodes a pattern falls into parts: its separators of one node, and of two.
+"""Separators of one node and of two nodes, at which a pattern falls into parts.
 
-Where all paths from some query nodes to the others lead through a separator, and no relationship
-beyond it could be one of the others', how often what is beyond fits depends on the separator's data
-nodes alone. Parts at two nodes are those of a decomposition at pairs of nodes (J. Hopcroft, R.
+If all paths from some query nodes to the others pass a separator, and no relationship behind it
+could be the same as one of the others, the number of matches behind it depends on the separator's
+data nodes alone. Parts at two nodes are those of a decomposition at pairs of nodes (J. Hopcroft, R.
 Tarjan, Dividing a graph into triconnected components, 1973).
 
-Sets of query nodes, and of query relationships, are numbers with a bit for each.
+Sets of query nodes and of query relationships are bitmaps.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundRelationship, RowTest
 
     Nodes = int
-    """A bit per query node."""
+    """A bitmap of query nodes."""
 
 __all__ = ["Offer", "Separators", "bits_of", "each_bit"]
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What could be eliminated: the nodes beyond a separator."""
+    """A possible elimination: the nodes beyond a separator."""
 
     separator: Nodes
     beyond: Nodes
 
 
 class Separators:
-    """Of a pattern whose leaves are eliminated.
+    """Finds the separators of a pattern whose leaves are eliminated.
 
     Args:
-        found: What could be eliminated.
-        comparisons: Of the pattern.
+        found: The pattern.
+        comparisons: Its comparisons between variables.
     """
 
     def __init__(self, found: Eliminable, comparisons: Iterable[Comparison]) -> None:
@@ -51,14 +51,14 @@ class Separators:
         core = self._core = plan.core
         ends = [1 << each.source | 1 << each.target for each in core.relationships]
         self._ends = ends
-        # Of each query relationship, the nodes of the core that its number depends on.
+        # Per query relationship, the core nodes that determine its count.
         self._reads = list(ends)
         for message in plan.degrees:
             nodes = bits_of(message.separator)
             for group in message.groups:
                 for position in group.relationships:
                     self._reads[position] = nodes
-        # Of each node those that it has a relationship to; that it is read with; by which ones.
+        # Per node: adjacent nodes; nodes read together with it; relationships that read it.
         self._linked = [0] * len(core.nodes)
         self._near = [0] * len(core.nodes)
         self._at = [0] * len(core.nodes)
@@ -87,7 +87,7 @@ class Separators:
         return self._reads[test.left] | self._reads[test.right]
 
     def hanging(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
-        """What could be eliminated of a part, at one node."""
+        """Possible eliminations at one node."""
         for node in each_bit(nodes & ~self._looped):
             beyonds = [
                 each for each in self._components(nodes & ~(1 << node)) if each & self._near[node]
@@ -105,7 +105,7 @@ class Separators:
         kept: Nodes,
         is_single: Callable[[BoundRelationship], bool],
     ) -> Iterator[Offer]:
-        """What could be eliminated of a part, at these two nodes."""
+        """Possible eliminations at these two nodes."""
         separator = 1 << a | 1 << b
         if separator & self._looped:
             return
@@ -122,14 +122,14 @@ class Separators:
             reaches_both = beyond & self._near[a] and beyond & self._near[b]
             if not reaches_both or beyond & kept or not self.is_apart(separator, beyond, both):
                 continue
-            # Else a part falls apart, and one of the two is a separator alone.
+            # Otherwise a part is disconnected, and one of the two nodes is a separator by itself.
             if all(self._joins(separator, part) for part in (nodes & ~beyond, beyond | separator)):
                 yield Offer(separator, beyond)
 
     def is_apart(self, separator: Nodes, beyond: Nodes, shared: int = 0) -> bool:
-        """Does what is beyond some nodes depend on no other one?
+        """True if the nodes beyond a separator depend on no other node.
 
-        ``shared``: a bit for each query relationship that is joined here and in the rest.
+        ``shared``: bitmap of the query relationships that are joined in the part and in the rest.
         """
         whole = beyond | separator
         if any(each & beyond and each & ~whole for each in self._together):
@@ -152,12 +152,12 @@ class Separators:
         return found
 
     def _joins(self, separator: Nodes, nodes: Nodes) -> bool:
-        """Are two nodes connected by relationships among these nodes?"""
+        """True if relationships among these nodes connect the two nodes of the separator."""
         return not separator & ~_reached(separator & -separator, nodes, self._linked)
 
 
 def _reached(start: Nodes, nodes: Nodes, near: Sequence[Nodes]) -> Nodes:
-    """Those of the nodes that are connected with one of them."""
+    """The nodes connected with the start, including the start."""
     reached = waiting = start
     while waiting:
         node = waiting & -waiting
@@ -168,7 +168,7 @@ def _reached(start: Nodes, nodes: Nodes, near: Sequence[Nodes]) -> Nodes:
 
 
 def bits_of(numbers: Iterable[int]) -> int:
-    """A bit for each."""
+    """A bitmap of the numbers."""
     found = 0
     for each in numbers:
         found |= 1 << each
@@ -176,7 +176,7 @@ def bits_of(numbers: Iterable[int]) -> int:
 
 
 def each_bit(bits: int) -> Iterator[int]:
-    """The numbers whose bits are set, rising."""
+    """The numbers of the set bits, ascending."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1

@@ -1,7 +1,7 @@
-"""The cost rule: expected seconds on the device against expected seconds of the database.
+"""The cost rule: estimated seconds on the device against estimated seconds of the database.
 
-Cardinalities come from the plan, rates from a calibration, and both give way to times that the same
-text took before.
+Cardinalities come from the plan and rates from a calibration. Measured times of the same query text
+replace both.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ _RUNS_BEFORE_LEARNING: Final = 2
 _CHEAP: Final = 0.05
 _BEARABLE: Final = 0.25
 _LONG_PLANNING: Final = 2.0
-"""What the database is asked for its time at all: seconds that it is expected to take."""
+"""Limits, in estimated seconds of the database, for measuring its time at all."""
 
 _LEAST_PATIENCE: Final = 0.25
 _PATIENCE: Final = {True: 3.0, False: 20.0}
-"""How often the native time may pass before the device is given up, if that is known or guessed."""
+"""Multiple of the native time after which the device is given up, by whether that time is known."""
 
 _SLACK: Final = {True: 0.0003, False: 0.002}
-"""Differences below this are noise, if both times are known or if one is guessed: the device is
-then preferred, so that the server can rest."""
+"""Smaller differences (seconds) count as noise, by whether both times are measured. The device is
+then preferred, which relieves the server."""
 
 _SURPRISE: Final = 4.0
-"""A first run that took so many times what was expected of it tells of slow work, not of slow
-planning: to trust the expectation again would mean to wait as long a second time."""
+"""A first run that took this many times its estimate indicates slow work, not slow planning: a
+second run must be expected to take as long."""
 
 _LOOK_AGAIN: Final = 4
-"""Runs on one side after which the other is looked at again, and then twice as many each time:
-what is known of it may be from a busier moment."""
+"""Runs on one side after which the other side is tried again, then after twice as many each time:
+its measured time may come from a busier moment."""
 
 _NEAR: Final = 10.0
 _LOOK_AGAIN_FAR: Final = 16
-"""A database that took so many times as long as the device is looked at again after so many runs,
-if it was expected to be the faster one."""
+"""A database that took ``_NEAR`` times as long as the device is tried again only after this many
+runs, if it was expected to be faster."""
 
 _NEARLY: Final = 0.002
-"""A device that took so many seconds more than the database is not looked at again."""
+"""A device that is slower than the database by more than these seconds is not tried again."""
 
 
 def judge_by_cost(given: RouteInput) -> Verdict:
-    """The engine that is expected to answer first."""
+    """Chooses the engine with the lower expected time."""
     device, native = device_seconds(given), native_seconds(given)
     observed = given.observed
     known = observed.native is not None
@@ -68,10 +68,10 @@ def judge_by_cost(given: RouteInput) -> Verdict:
 
 
 def _worth_a_try(given: RouteInput, device: float) -> bool:
-    """Should the database plan a text that the device keeps answering?
+    """True if the database should plan a text that the device has always answered.
 
-    Once it has the plan it may be faster. Nobody knows how often the text will come, so it is tried
-    when what the device lost until now, if it did, is as much as the planning costs.
+    With a cached plan the database may be faster. The number of future runs is unknown, so it is
+    tried once the accumulated loss on the device exceeds the cost of planning.
     """
     observed = given.observed
     if observed.planned or observed.device is None:
@@ -82,7 +82,7 @@ def _worth_a_try(given: RouteInput, device: float) -> bool:
 
 
 def _look_again(observed: Observed) -> bool:
-    """Should the device answer once more what the database answers a little faster?"""
+    """True if the device should run again a text that the database answers slightly faster."""
     if observed.device is None or observed.native is None:
         return False
     return _is_time(observed.native_runs) and observed.device < observed.native + _NEARLY
@@ -93,10 +93,10 @@ def _is_time(runs: int) -> bool:
 
 
 def is_worth_learning(given: RouteInput) -> bool:
-    """Would it help to know how long the database takes for a text that keeps coming?
+    """True if measuring the database's time for a recurring text is worthwhile.
 
-    Only where the database may be faster once it has the plan, and where finding out costs it
-    little. What is expected of it may be wrong: after some runs only what nobody can beat counts.
+    That needs a database that may be faster once it has the plan, and a cheap measurement. The
+    estimate may be wrong: after some runs only the round trip is taken as a lower bound.
     """
     observed = given.observed
     if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
@@ -107,7 +107,7 @@ def is_worth_learning(given: RouteInput) -> bool:
             return False
         if not far:
             return True
-    # As expected and not as it was: that may have met a cold or busy server, and this is cheap.
+    # Use the estimate, not the measured time, which may come from a cold or busy server.
     unseen = replace(observed, planned=True, native_first=None, native=None)
     again = native_seconds(replace(given, observed=unseen))
     least, bearable = again, _CHEAP
@@ -118,7 +118,7 @@ def is_worth_learning(given: RouteInput) -> bool:
 
 
 def device_seconds(given: RouteInput) -> float:
-    """Everything from `run` to the last value, on the device."""
+    """Seconds from `run` to the last value, on the device."""
     if given.observed.device is not None:
         return given.opening_seconds + given.observed.device
     rates, plan = given.device, given.plan
@@ -129,7 +129,7 @@ def device_seconds(given: RouteInput) -> float:
     seconds += given.sent_bytes / rates.sent_bytes_per_second
     if not _is_count(given):
         seconds += rows / rates.rows_per_second
-    # The probe is under way meanwhile.
+    # The probe runs concurrently.
     seconds = max(seconds, given.probes * given.server.round_trip_seconds)
     seconds += given.opening_seconds + rates.prepare_seconds * (1 + relationships)
     if given.entity_columns and not given.entities_known and not _is_count(given):
@@ -139,7 +139,7 @@ def device_seconds(given: RouteInput) -> float:
 
 
 def native_seconds(given: RouteInput) -> float:
-    """Everything from `run` to the last value, by the database."""
+    """Seconds from `run` to the last value, by the database."""
     observed, rates = given.observed, given.server
     if observed.native is not None:
         return observed.native
@@ -152,7 +152,7 @@ def native_seconds(given: RouteInput) -> float:
         planning = _planning_seconds(given)
         if observed.native_first > _SURPRISE * (seconds + planning):
             return observed.native_first - planning
-        # Planning is in it, and is the larger part: without it, it cannot take longer.
+        # The first run includes planning, the larger part; without it, it cannot take longer.
         return min(seconds, observed.native_first)
     return seconds if observed.planned else seconds + _planning_seconds(given)
 
@@ -164,7 +164,7 @@ def _planning_seconds(given: RouteInput) -> float:
 
 
 def work(given: RouteInput) -> tuple[float, float]:
-    """Expected partial rows over all steps, and expected result rows."""
+    """Estimated partial rows over all steps, and estimated result rows."""
     plan = given.plan
     if plan.bound.no_rows is not None:
         return 0.0, 0.0
@@ -172,7 +172,7 @@ def work(given: RouteInput) -> tuple[float, float]:
     rows = partial[-1] if partial else 0.0
     total = sum(partial)
     if given.limit is not None and not plan.bound.query.aggregating and rows > given.limit:
-        # Both stop early.
+        # Both engines stop early.
         if not plan.bound.query.order_by and not plan.bound.query.distinct:
             total *= given.limit / rows
         rows = float(given.limit)
@@ -180,7 +180,7 @@ def work(given: RouteInput) -> tuple[float, float]:
 
 
 def _joined(plan: Plan) -> Sequence[PlanStep]:
-    """The steps that make rows: not that which lists the nodes from which others go on."""
+    """The steps that create rows, without a first step that only lists the start nodes."""
     steps = plan.steps
     return steps[1:] if len(steps) > 1 and steps[1].kind is StepKind.EXTEND else steps
 

@@ -1,4 +1,4 @@
-"""The rule of the thesis: dense query graphs pay on the device, sparse ones on large graphs not."""
+"""The density rule of the thesis: sparse query graphs on large data graphs go to the database."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["judge_by_density"]
 
 _LARGE_GRAPH = 200_000
-"""Relationships from which a sparse query graph is left to the database."""
+"""Number of data relationships from which a sparse query graph is left to the database."""
 
 _DENSE_SHARE = 0.5
-"""R / (N (N - 1) / 2) from which a query graph between the two counts as dense."""
+"""R / (N (N - 1) / 2) from which a query graph of medium density counts as dense."""
 
 
 def judge_by_density(given: RouteInput) -> Verdict:
     """R relationships over N query nodes: 2N or more are dense, N - 1 or fewer sparse.
 
-    Between them the share of pairs of query nodes that are joined decides, and the size of the data
-    graph where that is middling.
+    Between them, the share of connected pairs of query nodes decides, and if that is medium, the
+    size of the data graph.
     """
     graph = given.plan.bound.query.graph
     nodes, relationships = len(graph.nodes), len(graph.relationships)

@@ -1,4 +1,4 @@
-"""How long query texts took before, on the device and in the database."""
+"""Measured times of query texts, on the device and in the database."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 __all__ = ["History", "Observed"]
 
 _NEWEST = 5
-"""Times of a text that count: old ones were measured on another graph, or a busier machine."""
+"""Number of recent times kept per text: older ones belong to another graph or machine load."""
 
 _TEXTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Seconds that a text took before; None where it has not run there.
+    """Measured seconds of a query text; None for an engine that has not run it.
 
     Args:
-        device: On the device, everything included.
-        native: By the database, its plan being known.
-        native_first: By the database when it had to plan.
-        planned: Whether the database has answered it before, and so may have kept its plan.
-        device_runs: How often the device has answered it.
-        native_runs: How often the database has, its plan being known.
+        device: Total seconds on the device.
+        native: Seconds of the database with a cached plan.
+        native_first: Seconds of the database when it had to plan.
+        planned: True if the database has answered the text before and may have cached its plan.
+        device_runs: Number of runs on the device.
+        native_runs: Number of runs of the database with a cached plan.
     """
 
     device: float | None = None
@@ -36,10 +36,10 @@ class Observed:
 
 
 class History:
-    """Times per query text. Usable from several threads.
+    """Measured times per query text. Thread-safe.
 
     Args:
-        texts: So many are remembered, those that came last.
+        texts: Maximum number of texts; the least recently used one is dropped.
     """
 
     def __init__(self, texts: int = _TEXTS) -> None:
@@ -48,7 +48,7 @@ class History:
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
 
     def observed(self, text: str) -> Observed:
-        """What is known of a text."""
+        """The measured times of a text."""
         with self._lock:
             found = self._seen.get(text)
             if found is None:
@@ -64,14 +64,14 @@ class History:
             )
 
     def add_device(self, text: str, seconds: float) -> None:
-        """The device took so long."""
+        """Adds a run on the device."""
         with self._lock:
             seen = self._of(text)
             seen.device.append(seconds)
             seen.device_runs += 1
 
     def add_native(self, text: str, seconds: float | None) -> None:
-        """The database took so long, None if nobody knows: the first time it had to plan it."""
+        """Adds a run of the database, None for an unknown time; the first run includes planning."""
         with self._lock:
             seen = self._of(text)
             if not seen.planned:
@@ -100,5 +100,5 @@ class _Seen:
 
 
 def _typical(times: deque[float]) -> float | None:
-    """The median, the lower one of two: the first time of all is that of a cold start."""
+    """The lower median, as the very first time includes a cold start."""
     return sorted(times)[(len(times) - 1) // 2] if times else None

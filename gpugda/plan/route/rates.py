@@ -1,4 +1,4 @@
-"""How fast a device and a server are: what a calibration measures, and what holds without one."""
+"""Speeds of a device and a server: measured by a calibration, with defaults."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ __all__ = ["CPU_DEVICE", "GPU_DEVICE", "LOCAL_SERVER", "DeviceRates", "ServerRat
 
 @dataclass(frozen=True, slots=True)
 class DeviceRates:
-    """Of an OpenCL device, with the host that drives it.
+    """Speed of an OpenCL device together with its host.
 
     Args:
-        query_seconds: A query of one step whose plan is known, besides what the others say.
-        step_seconds: Each further step of the join.
-        pairs_per_second: Pairs of a partial row and a neighbour that are tested.
-        rows_per_second: Rows that are fetched, projected and made Python values.
-        prepare_seconds: Parsing, binding and ordering a new text, per query relationship.
-        sent_bytes_per_second: Of a data graph that is sent in segments.
+        query_seconds: Fixed cost of a query with one step and a cached plan.
+        step_seconds: Cost of each further step of the join.
+        pairs_per_second: Tested pairs (partial row, neighbour) per second.
+        rows_per_second: Rows fetched, projected and converted to Python values per second.
+        prepare_seconds: Parsing, binding and ordering of a new text, per query relationship.
+        sent_bytes_per_second: Transfer rate of a data graph that is streamed in segments.
     """
 
     query_seconds: float
@@ -30,14 +30,14 @@ class DeviceRates:
 
 @dataclass(frozen=True, slots=True)
 class ServerRates:
-    """Of a database server, seen from here.
+    """Speed of a database server, as seen by this client.
 
     Args:
-        round_trip_seconds: The smallest query.
-        planning_seconds: Planning a new text, per query node times query relationship.
-        expansions_per_second: Relationships that a plan of Neo4j's follows.
-        rows_per_second: Result rows that arrive.
-        entities_per_second: Nodes or relationships with all their properties that arrive.
+        round_trip_seconds: Time of the smallest query.
+        planning_seconds: Planning of a new text, per query node times query relationship.
+        expansions_per_second: Relationships followed per second by Neo4j's plans.
+        rows_per_second: Result rows received per second.
+        entities_per_second: Nodes or relationships received per second with all their properties.
     """
 
     round_trip_seconds: float

@@ -1,4 +1,4 @@
-"""Device or database: what the judgement is made from, and what it says."""
+"""Input and output of the rules that choose between device and database."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ __all__ = ["RouteInput", "Verdict", "route_text"]
 
 @dataclass(frozen=True, slots=True)
 class RouteInput:
-    """What a rule may look at. Nothing of it costs a round trip.
+    """The input of a routing rule; collecting it costs no round trip.
 
     Args:
         plan: The plan on the snapshot.
-        statistics: Of the snapshot.
+        statistics: Statistics of the snapshot.
         device: Rates of the device.
         server: Rates of the server.
-        entity_columns: Returned columns that are whole nodes or relationships.
-        entities_known: Whether the snapshot has all their properties.
+        entity_columns: Number of returned columns that are whole nodes or relationships.
+        entities_known: True if the snapshot has all their properties.
         observed: Earlier times of the same text.
-        probes: Round trips that the device's answer needs.
-        limit: Most rows that are returned, None without a limit.
-        opening_seconds: What it takes until the device is open and holds the graph.
+        probes: Round trips that an answer of the device needs.
+        limit: Maximum number of returned rows; None for no limit.
+        opening_seconds: Time until the device is open and holds the graph.
+        sent_bytes: Estimated bytes of a streamed data graph that the query sends to the device.
     """
 
     plan: Plan
@@ -49,15 +50,15 @@ class RouteInput:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a rule says.
+    """The result of a routing rule.
 
     Args:
         engine: ``gpu`` or ``native``.
         reason: One sentence.
-        device_seconds: Expected on the device.
-        native_seconds: Expected of the database.
+        device_seconds: Expected seconds on the device.
+        native_seconds: Expected seconds of the database.
         rule: ``cost`` or ``density``.
-        give_up_after: Seconds after which the device should be given up, None for never.
+        give_up_after: Seconds after which the device should be given up; None for never.
     """
 
     engine: str
@@ -69,7 +70,7 @@ class Verdict:
 
 
 def route_text(verdicts: Sequence[Verdict], chosen: str) -> list[str]:
-    """What each rule says, a line a rule, the one that counts first."""
+    """The verdicts as text, one line per rule, the chosen rule first."""
     ordered = sorted(verdicts, key=lambda verdict: verdict.rule != chosen)
     return [
         f"planner {verdict.rule}{' (asked)' if verdict.rule == chosen else ''}: "

@@ -1,4 +1,4 @@
-"""What of a data graph is sent to the device in segments when a query runs."""
+"""Estimate of the segments of a data graph that are sent to the device when a query runs."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ __all__ = ["ListStreaming", "StoredGraph", "Streaming", "streaming"]
 _ENTRY_BYTES: Final = 4
 _DIRECTIONS: Final = 2
 _KEPT_BYTES: Final = 10
-"""Of an entry: its neighbour, which relationship it is, and some more."""
+"""Bytes per kept entry: its neighbour, its relationship index, and overhead."""
 _SHARE_FOR_KEPT: Final = 0.85
 _MANY_ROWS: Final = 16
 _PLACES: Final = 2
-"""Of parts of one direction: one that is looked at, and one for what comes next."""
+"""Segment buffers per direction: one in use, one being filled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Streaming:
-    """What is expected to be sent; counts that need no rows send less.
+    """Estimated transfers; counts without rows send less.
 
     Args:
-        graph_bytes: What the data graph takes.
-        limit: Bytes that graph and query may take on the device.
-        segments: In how many parts a direction comes.
-        sent_bytes: Of all parts, each as often as it is sent.
-        kept: Entries that are expected to be kept on the device after all were sent once; None
-            where they have no room, or few rows need few segments.
+        graph_bytes: Size of the data graph.
+        limit: Memory limit for graph and query on the device, in bytes.
+        segments: Number of segments per direction.
+        sent_bytes: Total bytes sent, with repetitions.
+        kept: Estimated number of entries kept on the device after one pass over the graph; None if
+            they do not fit, or if few rows need few segments.
     """
 
     graph_bytes: int
@@ -60,11 +60,11 @@ class Streaming:
 
 @dataclass(frozen=True, slots=True)
 class ListStreaming(Streaming):
-    """What triangles of any nodes send where a GPU counts them in lists of upper neighbours.
+    """Transfers for triangles of any nodes that a GPU counts in lists of upper neighbours.
 
-    Args: as of `Streaming`, and
+    Args: like `Streaming`, and
 
-        making_bytes: Sent once, to make the lists; 0 where they are there.
+        making_bytes: Bytes sent once to build the lists; 0 if they exist.
     """
 
     making_bytes: float = 0.0
@@ -84,16 +84,16 @@ class ListStreaming(Streaming):
 
 @dataclass(frozen=True, slots=True)
 class StoredGraph:
-    """What a data graph takes on the device.
+    """Size of a data graph on the device.
 
     Args:
-        nodes: How many there are.
-        relationships: Likewise.
-        nbytes: Of all of it.
-        type_counts: Relationships per type; none where that is not known.
-        runs: Of one type in a row, all of both directions; 0 of a graph of one type.
-        run_bytes: Of each: its type, and where it begins.
-        directory_bytes: Of all of these and of each node, and once more for parts.
+        nodes: Number of nodes.
+        relationships: Number of relationships.
+        nbytes: Total size in bytes.
+        type_counts: Relationships per type; empty if unknown.
+        runs: Number of runs of one type, over both directions; 0 for a graph of one type.
+        run_bytes: Bytes per run: its type and its start.
+        directory_bytes: Bytes of the offsets of all nodes and runs, with a second copy for parts.
     """
 
     nodes: int
@@ -105,35 +105,35 @@ class StoredGraph:
     directory_bytes: int = 0
 
     def comes_in_parts(self, limit: int) -> bool:
-        """Do runs come with the entries?"""
+        """True if the runs are sent together with the entries."""
         return self.directory_bytes > SegmentLimits().share_for_directory * limit
 
     def staying_bytes(self, limit: int) -> float:
-        """What is there all the time: of each node and run, or, where these come, of each node."""
+        """Bytes that stay on the device: offsets of nodes and, unless they are sent, of runs."""
         if self.runs and not self.comes_in_parts(limit):
             return self.directory_bytes
         return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes
 
     def entry_bytes(self, limit: int) -> float:
-        """What is sent of an entry, with its share of a run."""
+        """Bytes sent per entry, including its share of a run."""
         if not self.comes_in_parts(limit):
             return _ENTRY_BYTES
         return _ENTRY_BYTES + self.run_bytes * self.runs / (_DIRECTIONS * self.relationships)
 
     def of_types(self, types: tuple[int, ...] | None) -> float:
-        """Relationships of some types; None: of any."""
+        """Number of relationships of some types; None for any type."""
         if types is None or not self.type_counts:
             return self.relationships
         return sum(self.type_counts[each] for each in types)
 
 
 def streaming(plan: Plan, graph: StoredGraph, limit: int) -> Streaming | None:
-    """What a plan's steps send; None where the graph fits, or nothing is known of such sending.
+    """The transfers of a plan's steps; None if the graph fits or the plan does not stream.
 
     Args:
-        plan: Of a strategy that takes the graph in segments.
-        graph: The data graph.
-        limit: What graph and query may take there.
+        plan: A plan of a strategy that streams the graph in segments.
+        graph: Size of the data graph.
+        limit: Memory limit for graph and query, in bytes.
     """
     if graph.nbytes <= limit or plan.bound.no_rows is not None or plan.declined:
         return None
@@ -151,7 +151,7 @@ def streaming(plan: Plan, graph: StoredGraph, limit: int) -> Streaming | None:
 
 
 def _links(plan: Plan) -> set[tuple[int, bool]]:
-    """The relationships that steps follow, and whether outgoing: both ways of undirected ones."""
+    """(relationship, outgoing) for every link that a step follows; undirected ones twice."""
     found = set[tuple[int, bool]]()
     for step in plan.steps:
         for number in _along(step):
@@ -169,7 +169,7 @@ def _along(step: PlanStep) -> tuple[int, ...]:
 
 
 def _segments(plan: Plan, graph: StoredGraph, limit: int, directions: int) -> int:
-    """In how many a direction comes, of places as the run makes them."""
+    """Number of segments per direction, with the buffer sizes that a run would use."""
     limits = SegmentLimits()
     most_links = max((len(_along(step)) for step in plan.steps), default=0)
     share = limits.share_for_pairs if most_links > 1 else limits.share_for_parts
@@ -179,9 +179,9 @@ def _segments(plan: Plan, graph: StoredGraph, limit: int, directions: int) -> in
 
 
 def _kept(plan: Plan, graph: StoredGraph, limit: int, links: set[tuple[int, bool]]) -> float | None:
-    """Entries between candidates, were these spread evenly; None where they have no room.
+    """Estimated entries between candidates, if spread evenly; None if they do not fit.
 
-    Nor are they kept where few rows need few segments.
+    Also None if few rows need few segments.
     """
     rows = [each.cardinality for each in plan.steps[:-1]]
     if max(rows, default=0.0) < _MANY_ROWS:
@@ -199,10 +199,10 @@ def _kept(plan: Plan, graph: StoredGraph, limit: int, links: set[tuple[int, bool
 
 
 def _passes(plan: Plan, step: PlanStep, rows: float, segments: int) -> float:
-    """How often a step sends all of a direction: few rows need few of its segments."""
+    """How often a step sends a whole direction; few rows need only a share of the segments."""
     along = _along(step)
     ways = [1 if plan.bound.relationships[each].directed else 2 for each in along]
-    # By two links at once: the second one's segments for each of the first one's.
+    # With two links, the second link's segments are sent for each segment of the first.
     times = [1.0, float(segments), *[1.0] * len(along)]
     share = min(1.0, rows / segments)
     return sum(way * time for way, time in zip(ways, times, strict=False)) * share

@@ -1,9 +1,9 @@
-"""Rows that a negation leaves are counted as all rows less those that it takes away.
+"""Counts the rows that a negated pattern keeps as all rows minus the rows that it excludes.
 
-``NOT (a)-[:R]-(c)`` keeps almost all rows, each of which would have to be made. How many there are
-without the condition, and how many with its opposite, the join counts without making them. Where
-two nodes have at most one such relationship, the rows with one are the rows of the pattern with one
-relationship more.
+``NOT (a)-[:R]-(c)`` keeps almost all rows, each of which would have to be created. The join counts
+the rows without the condition, and the rows with its opposite, without creating them. If two nodes
+have at most one such relationship, the rows with one are the rows of the pattern with one added
+relationship.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 __all__ = ["CountedApart", "counted_apart"]
 
 _FIRST_NUMBER: Final = 1 << 25
-"""Names of what is added are counted from here: the query's own end far below."""
+"""First number for names of added elements, far above the query's own numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedApart:
-    """What is counted instead of the rows that are left.
+    """The two patterns whose counts are subtracted.
 
     Args:
         whole: The pattern without the condition.
-        part: The pattern with what the condition excludes.
-        joined: The relationship that was added to the part: the two counts give the third only if
-            no two nodes have two of them.
+        part: The pattern with the excluded relationship added.
+        joined: The added relationship. The difference is right only if no two nodes have two of
+            them.
     """
 
     whole: Match
@@ -44,11 +44,11 @@ class CountedApart:
 
 
 def counted_apart(match: Match, predicates: Sequence[ast.Expression]) -> CountedApart | None:
-    """What to count where only the number of rows is asked; None where this is no way.
+    """The patterns to count if only the number of rows is needed; None if the rule does not apply.
 
     Args:
         match: A pattern that stands alone.
-        predicates: What its rows are filtered by.
+        predicates: The predicates that filter its rows.
     """
     graph = match.graph
     pattern = _negated(predicates[0]) if len(predicates) == 1 else None
@@ -70,7 +70,7 @@ def _with_joined(match: Match, pattern: ast.Pattern, ends: tuple[int, int]) -> C
         target=ends[1],
         directed=arrow.direction is not ast.Direction.BOTH,
         types=arrow.types,
-        # Of a clause of its own: it may be one of the pattern's relationships.
+        # A clause of its own: it may be the same as one of the pattern's relationships.
         clause=1 + max((each.clause for each in graph.relationships), default=0),
     )
     kept = tuple(each for each in graph.predicates if not _follows(each, joined, graph))
@@ -80,7 +80,7 @@ def _with_joined(match: Match, pattern: ast.Pattern, ends: tuple[int, int]) -> C
 
 
 def _negated(predicate: ast.Expression) -> ast.Pattern | None:
-    """The pattern of ``NOT (a)-[:R]->(b)``: one relationship of one type, without conditions."""
+    """The pattern of ``NOT (a)-[:R]->(b)``: one type, no conditions; None for other forms."""
     if not isinstance(predicate, ast.Unary) or predicate.operator is not ast.UnaryOperator.NOT:
         return None
     if not isinstance(predicate.operand, ast.PatternExpression):
@@ -99,7 +99,7 @@ def _is_plain(arrow: ast.PatternElement) -> bool:
 
 
 def _ends(pattern: ast.Pattern, graph: QueryGraph) -> tuple[int, int] | None:
-    """Positions of both ends, if they are two nodes of the query graph and nothing else."""
+    """Positions of both ends, if they are two query nodes without further conditions."""
     places = {node.name: node.position for node in graph.nodes}
     found: list[int] = []
     for node in (pattern.elements[0], pattern.elements[2]):
@@ -112,10 +112,10 @@ def _ends(pattern: ast.Pattern, graph: QueryGraph) -> tuple[int, int] | None:
 
 
 def _follows(predicate: ast.Expression, joined: QueryRelationship, graph: QueryGraph) -> bool:
-    """Whether rows with equal nodes are excluded without this: ``s <> t`` says nothing new.
+    """True if the negation implies a predicate such as ``s <> t``.
 
-    The pattern has ``(c)-[:R]->(t)`` and there must be no ``(c)-[:R]->(s)``, so that ``s`` and
-    ``t`` are different.
+    The pattern has ``(c)-[:R]->(t)`` and there must be no ``(c)-[:R]->(s)``, so ``s`` and ``t``
+    differ.
     """
     compared = compared_variables(predicate)
     if compared is None or compared[2] or not joined.directed:

@@ -1,7 +1,7 @@
-"""Query nodes that must be the same node become one, so that they are joined and not tested.
+"""Merges query nodes that must be equal, so that they are joined rather than tested.
 
-``MATCH (a)-->(b), (c)-->(d) WHERE b = c`` is a path, and a relationship variable that comes back in
-a later clause brings its end nodes with it. Without this, such parts would be multiplied out.
+``MATCH (a)-->(b), (c)-->(d) WHERE b = c`` is a path, and a relationship variable that recurs in a
+later clause fixes its end nodes. Without this rule such parts would form a cartesian product.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def merge_nodes(query: Query) -> Query:
-    """The same query with one query node for each set of those that are required to be equal."""
+    """The same query with one query node for each set of query nodes that must be equal."""
     tests = _tests(query.graph)
     roots = _roots(query.graph, tests)
     if roots == list(range(len(roots))):
@@ -33,7 +33,7 @@ def merge_nodes(query: Query) -> Query:
 
 
 def merged_names(graph: QueryGraph) -> dict[str, str]:
-    """The variable that stands for each node of the graph once those that are equal are one."""
+    """The variable that represents each node of the graph after merging."""
     roots = _roots(graph, _tests(graph))
     names = {root: _name(_members(graph, roots, root)) for root in set(roots)}
     return {node.name: names[roots[node.position]] for node in graph.nodes}
@@ -44,7 +44,7 @@ def _tests(graph: QueryGraph) -> list[ast.Expression]:
 
 
 def _roots(graph: QueryGraph, tests: Sequence[ast.Expression]) -> list[int]:
-    """Position of the node that each one is merged into."""
+    """Position of the node that each node is merged into."""
     merged = list(range(len(graph.nodes)))
     for left, right in [*_pairs_of_tests(tests, graph), *_pairs_of_relationships(graph)]:
         first, second = sorted((_root(merged, left), _root(merged, right)))
@@ -64,7 +64,7 @@ def _root(merged: Sequence[int], position: int) -> int:
 
 # ------------------------------------------------------------------ which nodes are equal
 def _equal_nodes(predicate: ast.Expression, graph: QueryGraph) -> tuple[int, int] | None:
-    """Positions of a and b in a conjunct ``a = b`` between query nodes."""
+    """Positions of a and b in a conjunct ``a = b`` of query nodes; None for other conjuncts."""
     compared = compared_variables(predicate)
     if compared is None or not compared[2]:
         return None
@@ -84,7 +84,7 @@ def _pairs_of_tests(
 
 
 def _pairs_of_relationships(graph: QueryGraph) -> Iterator[tuple[int, int]]:
-    """The ends of query relationships that must be equal, where both say which end is which."""
+    """The ends of query relationships that must be equal, if both are directed."""
     by_name: dict[str, QueryRelationship] = {}
     for each in graph.relationships:
         by_name.setdefault(each.name, each)
@@ -103,7 +103,7 @@ def _pairs_of_relationships(graph: QueryGraph) -> Iterator[tuple[int, int]]:
             yield one.target, other.target
 
 
-# ------------------------------------------------------------------ the query without the others
+# ------------------------------------------------------------------ the merged query
 def _rewritten(query: Query, roots: Sequence[int], tests: Sequence[ast.Expression]) -> Query:
     graph = query.graph
     kept = sorted(set(roots))
@@ -144,7 +144,7 @@ def _name(members: Sequence[QueryNode]) -> str:
 
 
 def renamed(value: T, names: Mapping[str, str]) -> T:
-    """A tree, or a tuple of trees, with the variables' new names."""
+    """A tree, or a tuple of trees, with variables renamed."""
     if isinstance(value, ast.Variable):
         return replace(value, name=names.get(value.name, value.name))
     if isinstance(value, tuple):

@@ -1,16 +1,17 @@
-"""Counts of undirected patterns by way of one order of their interchangeable query nodes.
+"""Counts undirected patterns through one order of their interchangeable query nodes.
 
-Let every permutation of the query nodes C belong to a symmetry of the query, and let each two of C
-be joined by an undirected relationship that no loop can match. Then the nodes of an embedding at C
-are distinct, each of their ``|C|!`` orders occurs in as many embeddings as any other, and those of
-one order are the embeddings of the query whose relationships within C run from the lower node to
-the higher, in the graph whose relationships all do (`gpugda.data.oriented`).
+Let every permutation of the query nodes C belong to an automorphism of the query, and let each two
+nodes of C be joined by an undirected relationship that no loop can match. Then the data nodes of an
+embedding at C are distinct, each of their ``|C|!`` orders occurs in equally many embeddings, and
+the embeddings with one order are those of the query whose relationships within C run from the lower
+to the higher node, in the graph whose relationships all do (`gpugda.data.oriented`).
 
-Groups by query nodes that those symmetries leave in their places are counted so, too. Where one
-node of C is grouped by, ``(|C| - 1)!`` orders have a data node there that is among those of C: so
-groups are added up over all places that it has in the one order.
+Groups by query nodes that those automorphisms fix are counted in the same way. If one node of C is
+a grouping key, ``(|C| - 1)!`` orders have a given data node there, so the groups are summed over
+all of its positions in the one order.
 
-Rows come of those of one order by exchanging columns, where that is a symmetry by itself.
+All rows follow from those of one order by exchanging columns, if each exchange is an automorphism
+by itself.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ if TYPE_CHECKING:
 __all__ = ["OrientedQuery", "may_orient", "orient"]
 
 _LEAST_WITH_GROUPED = 3
-"""Of two nodes both orders would be found, one after the other."""
+"""With two nodes, both orders would be found one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrientedQuery:
-    """What is counted in the oriented graph instead.
+    """The query to count in the oriented graph.
 
     Args:
-        query: With directed relationships between nodes that are interchangeable.
-        multiplicity: Embeddings of the query as it was for each one of this.
+        query: The query with directed relationships between interchangeable nodes.
+        multiplicity: Embeddings of the original query per embedding of this one.
         sets: Positions of the query nodes of which one order is found.
-        places: The query nodes by whose groups to add up those that are asked for, in their order.
-        as_rows: Are the others of each one found made of it, by exchanging its nodes of a set?
+        places: Tuples of grouping nodes; the requested groups are the sum over all tuples.
+        as_rows: True if the other rows are created from each one by exchanging nodes of a set.
     """
 
     query: Query
@@ -57,14 +58,14 @@ def orient(
     *,
     as_rows: bool = False,
 ) -> OrientedQuery | None:
-    """The query to count in the oriented graph; None where nothing is gained, or not allowed.
+    """The query to count in the oriented graph; None if it gains nothing or is not applicable.
 
     Args:
-        bound: A query that is counted, or whose groups are.
-        loop_counts: Of the graph, per type id.
-        grouped: Query nodes that are grouped by.
-        as_rows: Shall rows be made of those that are found? Then only sets count whose exchanges
-            leave all other nodes in their places.
+        bound: The query whose rows or groups are counted.
+        loop_counts: Loops of the graph per type id.
+        grouped: The grouping nodes.
+        as_rows: True if rows are created from those that are found; then only sets count whose
+            exchanges leave all other nodes fixed.
     """
     if not may_orient(bound):
         return None
@@ -98,7 +99,7 @@ def orient(
 def _set_with_grouped(
     bound: BoundQuery, grouped: tuple[int, ...], loop_counts: tuple[int, ...]
 ) -> tuple[int, tuple[int, ...]]:
-    """The largest set of nodes one of which is grouped by, and this one; the set may be empty."""
+    """The grouping node with the largest interchangeable set, and the set, which may be empty."""
     best: tuple[int, tuple[int, ...]] = (-1, ())
     for one in grouped:
         nodes = interchangeable(bound, frozenset(grouped) - {one})
@@ -109,7 +110,7 @@ def _set_with_grouped(
 
 
 def _with_turned(bound: BoundQuery, nodes: tuple[int, ...]) -> BoundQuery:
-    """With relationships that are directed between these nodes."""
+    """The query with directed relationships between these nodes."""
     relationships = tuple(
         replace(each, **_turned(each.source, each.target))
         if {each.source, each.target} <= set(nodes)
@@ -124,7 +125,7 @@ def _turned(source: int, target: int) -> dict[str, Any]:
 
 
 def may_orient(bound: BoundQuery) -> bool:
-    """Does no condition of a query see the direction of a relationship, or which one it is?"""
+    """True if no condition depends on the direction or the identity of a relationship."""
     return (
         bound.no_rows is None
         and not bound.residuals
@@ -134,7 +135,7 @@ def may_orient(bound: BoundQuery) -> bool:
 
 
 def _are_distinct(bound: BoundQuery, nodes: tuple[int, ...], loop_counts: tuple[int, ...]) -> bool:
-    """Can no loop match the relationships between the nodes?"""
+    """True if no loop can match a relationship between these nodes."""
     for each in bound.relationships:
         if {each.source, each.target} <= set(nodes):
             types = range(len(loop_counts)) if each.types is None else each.types

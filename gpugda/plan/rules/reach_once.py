@@ -1,6 +1,6 @@
-"""Expansions of which only the ends matter, and not how often, search nodes instead of paths.
+"""Replaces path search by node search in expansions of which only distinct end nodes matter.
 
-``MATCH (a)-[:R*]->(b) RETURN DISTINCT b`` has as many paths as there are, but only n nodes.
+``MATCH (a)-[:R*]->(b) RETURN DISTINCT b`` may have very many paths, but only n nodes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _ONCE: Final = frozenset({"min", "max"})
 
 
 def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logical:
-    """The same rows, made of fewer.
+    """The same distinct result from fewer rows.
 
     Args:
-        tree: What to run.
-        exists: Whether only matters that it has any row.
+        tree: The tree to run.
+        exists: True if the only question is whether there is any row.
     """
     if exists:
         return _once(tree, frozenset())
@@ -44,7 +44,7 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
 
 
 def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
-    """A tree whose rows may come once where they came several times; ``read`` is read above it."""
+    """A tree whose duplicate rows may be dropped; ``read``: columns that operators above read."""
     if not _is_steady(tree):
         return reach_once(tree)
     match tree:
@@ -80,7 +80,7 @@ def _read_here(
 
 
 def _is_steady(tree: logical.Logical) -> bool:
-    """Whether equal rows get equal values: no function draws them by chance."""
+    """True if equal rows get equal values, as no function is random."""
     match tree:
         case logical.Project():
             read = tuple(item.expression for item in tree.columns)
@@ -116,7 +116,7 @@ def _read_by(tree: logical.Expand) -> frozenset[str]:
 
 
 def _read_in(tree: logical.Logical) -> frozenset[str]:
-    """All names that anything in a subquery reads."""
+    """All names that a subquery reads."""
     found: set[str] = set()
     match tree:
         case logical.Filter():

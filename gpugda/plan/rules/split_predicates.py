@@ -1,4 +1,4 @@
-"""Conjuncts handed to what tests them: labels, types, one variable, a row, or nothing at all."""
+"""Splits predicates by what they test: labels, types, one variable, a row, or no variable."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ _JOINS: Mapping[ast.BinaryOperator, type[ast.LabelAnd | ast.LabelOr]] = {
 
 @dataclass(slots=True)
 class SplitPredicates:
-    """The predicates of a query graph by what they are about.
+    """The predicates of a query graph by what they test.
 
     Args:
-        labels: Label expressions that a variable must satisfy (of a relationship: its type), by
-            name.
-        of_one: Other conjuncts about one variable, by name.
-        tests: Equal or different query nodes or query relationships.
-        residuals: Conjuncts about several variables.
-        constants: Conjuncts about none.
-        contradiction: Whether ``a <> a`` is among them.
+        labels: Label expressions by variable name; for a relationship, its type.
+        of_one: Other conjuncts over one variable, by name.
+        tests: Equality or inequality of query nodes or query relationships.
+        residuals: Conjuncts over several variables.
+        constants: Conjuncts without variables.
+        contradiction: True if ``a <> a`` is among them.
     """
 
     labels: dict[str, list[ast.LabelExpression]] = field(default_factory=lambda: defaultdict(list))
@@ -48,12 +47,12 @@ class SplitPredicates:
 
 
 def split_predicates(graph: QueryGraph) -> SplitPredicates:
-    """Hands out the predicates of a query graph."""
+    """Splits the predicates of a query graph."""
     split = SplitPredicates()
     if not graph.predicates:
         return split
     nodes = {node.name: node.position for node in graph.nodes}
-    # Of a relationship variable in several clauses the first stands for all: they are equal.
+    # The first use of a relationship variable stands for all of its uses, which are equal.
     relationships = {each.name: each.position for each in reversed(graph.relationships)}
     for predicate in _pairs(graph.predicates):
         names = variable_names(predicate)
@@ -63,7 +62,7 @@ def split_predicates(graph: QueryGraph) -> SplitPredicates:
 
 
 def _pairs(predicates: Iterable[ast.Expression]) -> Iterator[ast.Expression]:
-    """Chains such as ``1 < a.x < b.x`` as their pairs, which may be about fewer variables."""
+    """Splits chains such as ``1 < a.x < b.x`` into pairs, which may have fewer variables."""
     for predicate in predicates:
         if isinstance(predicate, ast.Comparison) and len(predicate.operators) > 1:
             operands = predicate.operands
@@ -116,7 +115,7 @@ def _take_test(
 
 
 def compared_variables(predicate: ast.Expression) -> tuple[str, str, bool] | None:
-    """Both names of ``a = b`` or ``a <> b``, also behind NOT, and whether they are to be equal."""
+    """Both names of ``a = b`` or ``a <> b``, also under NOT, and True for equality."""
     negated = False
     while isinstance(predicate, ast.Unary) and predicate.operator is _NOT:
         predicate, negated = predicate.operand, not negated
@@ -133,9 +132,9 @@ def compared_variables(predicate: ast.Expression) -> tuple[str, str, bool] | Non
 
 # ------------------------------------------------------------------ labels and types
 def _as_labels(predicate: ast.Expression, *, of_relationship: bool) -> ast.LabelExpression | None:
-    """A predicate about labels (of one variable) alone as one label expression.
+    """A predicate on the labels of one variable as a label expression; None for other predicates.
 
-    Labels are never null, so NOT, AND and OR mean the same there.
+    Labels are never null, so NOT, AND and OR have the same meaning there.
     """
     span = predicate.span
     if isinstance(predicate, ast.LabelPredicate):

@@ -1,7 +1,7 @@
-"""Query nodes that can be exchanged for one another without changing the query.
+"""Interchangeable query nodes: automorphisms of the query graph.
 
-Where every permutation of some query nodes belongs to a symmetry of the whole query, each set of
-nodes that they take is found once per permutation. One order of them is enough for a count.
+If every permutation of some query nodes belongs to an automorphism of the whole query, each set of
+data nodes bound to them is found once per permutation. One order of them is enough for a count.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ __all__ = ["are_exchanged_alone", "interchangeable"]
 
 _MOST_NODES = 16
 _MOST_TRIES = 2000
-"""Of single assignments of one search: beyond, a query passes for one without symmetry."""
+"""Single assignments per search; beyond that, a query is treated as if it had no symmetry."""
 
 
 def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int, ...]:
-    """The largest set of query nodes whose permutations all belong to symmetries of the query.
+    """The largest set of query nodes whose permutations all belong to automorphisms of the query.
 
     Each two of them are joined by an undirected relationship that lies on a cycle of the query
-    (what has no cycle is counted without finding its embeddings). Two alone are exchanged with all
-    others in their places, which halves the work; to turn a square around would not. Empty where
-    there are none. ``fixed``: query nodes that every symmetry leaves in their places.
+    (patterns without cycles are counted without finding embeddings). A set of two must be
+    exchangeable with all other nodes fixed, which halves the work; turning a square around would
+    not. Empty if there is none. ``fixed``: query nodes that every automorphism must fix.
     """
     if len(bound.nodes) > _MOST_NODES:
         return ()
-    symmetries = _Symmetries(bound, fixed)  # colours are made when the first pair asks for them
+    symmetries = _Symmetries(bound, fixed)  # colours are computed on first use
     pairs = {pair for pair in symmetries.undirected_pairs() if symmetries.swaps(pair)}
     best: tuple[int, ...] = ()
     for pair in sorted(pairs):
@@ -47,7 +47,7 @@ def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int,
 
 
 def are_exchanged_alone(bound: BoundQuery, nodes: tuple[int, ...]) -> bool:
-    """Is exchanging any two of these nodes a symmetry that leaves all others in their places?"""
+    """True if exchanging any two of these nodes, with all others fixed, is an automorphism."""
     symmetries, everything = _Symmetries(bound, ()), tuple(range(len(bound.nodes)))
     return all(symmetries.swaps(pair, everything) for pair in combinations(nodes, 2))
 
@@ -78,7 +78,7 @@ class _Symmetries:
         return [self._colour(self._bound, position) for position in range(self._count)]
 
     def _colour(self, bound: BoundQuery, position: int) -> object:
-        """What a symmetry cannot change of a node."""
+        """What an automorphism preserves about a node."""
         node = bound.nodes[position]
         predicates = frozenset(renamed(each, {node.name: ""}) for each in node.predicates)
         around = Counter(kinds for (end, _), kinds in self._between.items() if end == position)
@@ -87,7 +87,7 @@ class _Symmetries:
         return own, node.labels, predicates, frozenset(around.items()), loops
 
     def undirected_pairs(self) -> Iterator[tuple[int, int]]:
-        """Nodes that an undirected relationship of the query joins, and a path beside it."""
+        """Pairs of nodes that an undirected relationship joins and that lie on a common cycle."""
         for pair in self._undirected:
             if self._lies_on_cycle(*pair):
                 yield pair
@@ -103,7 +103,7 @@ class _Symmetries:
         return end in reached
 
     def widened(self, pair: tuple[int, int], pairs: set[tuple[int, int]]) -> tuple[int, ...]:
-        """A set as large as can be made of a pair by adding nodes."""
+        """A maximal set that contains the pair, by adding nodes greedily."""
         found: tuple[int, ...] = pair
         for node in range(self._count):
             if node not in found and self._may_join(node, found, pairs):
@@ -113,12 +113,12 @@ class _Symmetries:
     def _may_join(self, node: int, found: tuple[int, ...], pairs: set[tuple[int, int]]) -> bool:
         if any((min(node, each), max(node, each)) not in pairs for each in found):
             return False
-        # Exchanges of two, all others staying, give every permutation.
+        # Transpositions that fix all other nodes generate every permutation.
         together = (*found, node)
         return all(self.swaps(two, together) for two in combinations(together, 2))
 
     def swaps(self, pair: tuple[int, int], fixed: tuple[int, ...] = ()) -> bool:
-        """Is there a symmetry that exchanges two nodes and leaves the others of a set?"""
+        """True if an automorphism exchanges two nodes and fixes the given others."""
         one, other = pair
         begun = {**{each: each for each in fixed}, one: other, other: one}
         if any(not self._fits(begun, node, image) for node, image in begun.items()):
@@ -138,7 +138,7 @@ class _Symmetries:
         return False
 
     def _next(self, images: Mapping[int, int]) -> int:
-        """A node that is joined to one with an image, where there is one."""
+        """A node adjacent to one that has an image, if there is one."""
         left = [node for node in range(self._count) if node not in images]
         for node in left:
             if any(

@@ -1,6 +1,6 @@
-"""Paths of a few lengths as patterns of fixed length, one for each.
+"""Unrolls expansions over a few lengths into fixed-length patterns, one per length.
 
-Where only numbers of paths are asked, the join counts such patterns without making their rows.
+If only the number of paths is needed, the join counts such patterns without creating their rows.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["unrolled"]
 
 _LONGEST: Final = 4
 _FIRST_NUMBER: Final = 1 << 24
-"""Names of what is added are counted from here: the query's own end far below."""
+"""First number for names of added elements, far above the query's own numbers."""
 
 
 def unrolled(tree: logical.Expand, needed: frozenset[str]) -> tuple[logical.Match, ...] | None:
-    """Patterns whose rows together are those of an expansion; None where it has to walk paths.
+    """Patterns whose rows together equal those of an expansion; None if paths must be walked.
 
     Args:
         tree: An expansion of trails.
-        needed: Columns that somebody reads.
+        needed: Columns that operators above read.
     """
     below = tree.input
     if not isinstance(below, logical.Match) or not isinstance(below.input, logical.Unit):
@@ -51,7 +51,7 @@ def unrolled(tree: logical.Expand, needed: frozenset[str]) -> tuple[logical.Matc
 
 
 def _chained(graph: QueryGraph, tree: logical.Expand, length: int) -> QueryGraph:
-    """A graph with a chain from start to end, whose relationships are a clause of their own."""
+    """The graph with a chain from start to end, whose relationships form a clause of their own."""
     nodes = list(graph.nodes)
     places = {node.name: node.position for node in nodes}
     names = [anonymous_node_name(_FIRST_NUMBER + number) for number in range(length - 1)]
