@@ -1,4 +1,4 @@
-"""A pattern with the numbers of candidates that were counted in place of the estimates."""
+"""Replaces the estimates of a pattern by counted candidates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def with_counted(
     node_count: Callable[[int], int],
     relationship_counts: Mapping[int, int],
 ) -> BoundQuery:
-    """The order of such a pattern is that of the plan, by better numbers.
+    """The pattern with counted cardinalities; its order is planned again with these.
 
     Args:
         bound: The pattern.

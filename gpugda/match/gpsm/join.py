@@ -1,4 +1,4 @@
-"""The join, depth first and in windows that fit the memory."""
+"""The join, depth first, in windows that fit the memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["JoinWindows"]
 
 _FIRST_WINDOW = 1 << 18
-"""Rows of the first window: who takes few rows must not wait for many."""
+"""Rows of the first window: a caller that needs few rows must not wait for many."""
 _FIRST_COUNT_WINDOW = 1 << 15
 _LARGEST_WINDOW = 1 << 26
 _LONGEST_SECONDS = 0.2
-"""What a window may take before windows get smaller: deadlines and others wait for its end."""
+"""Seconds per window above which windows shrink: deadlines and others wait for its end."""
 _LARGEST_LAST_WINDOW = 1 << 22
 _BYTES_TO_EXTEND = 4 + 8
-"""Per row of a table that is extended: its count and its prefix sum."""
+"""Per row of a table to be extended: its count and its prefix sum."""
 _MODULUS = 1 << 64
 
 
@@ -40,7 +40,7 @@ _Words: TypeAlias = "tuple[DeviceArray, int]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Extension:
-    """What comes of a table by one step: how many rows, and how to write some of them."""
+    """The extension of a table by one step: the number of rows, and a function that writes some."""
 
     total: int
     sums: DeviceArray | None
@@ -56,15 +56,16 @@ class JoinWindows:
     """Extends windows of partial embeddings step by step.
 
     Args:
-        run: Of the query.
-        steps: What to do.
-        candidates: Of the query nodes.
-        tables: Of the query relationships.
-        is_sorted: Per query relationship: are the rows of its table sorted by the other end?
+        run: The query's run.
+        steps: The steps.
+        candidates: Candidates of the query nodes.
+        tables: Tables of the query relationships.
+        is_sorted: Per query relationship, True if the rows of its table are sorted by the other
+            end.
 
     Attributes:
-        rows: Rows made by each step until now.
-        windows: Windows made by each step until now.
+        rows: Number of rows that each step has made.
+        windows: Number of windows that each step has made.
     """
 
     def __init__(
@@ -86,17 +87,17 @@ class JoinWindows:
         self.windows = [0] * len(steps)
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """Tables of full embeddings. Each is valid until the next one is asked for.
+        """Yields tables of full embeddings. Each is valid until the next one is requested.
 
-        None between them only says that others may launch now. Where about ``enough`` rows
-        suffice, the first tables are small.
+        Yields None between tables when others may launch. If about ``enough`` rows suffice, the
+        first tables are small.
         """
         if enough is not None:
             self._sizes = _sizes(len(self._steps), first_window(enough, _FIRST_WINDOW))
         yield from self._extend(0, Table(None, 1, 0))
 
     def counts(self) -> Iterator[int]:
-        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
         self._sizes = _sizes(len(self._steps), _FIRST_COUNT_WINDOW)
         yield from self._count(0, Table(None, 1, 0))
 
@@ -120,7 +121,7 @@ class JoinWindows:
         yield extension.total
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
-        """The rows that a step makes, in tables one at a time."""
+        """Yields the rows that a step makes, one table at a time."""
         workspace = self._run.workspace
         extension = self._extension(number, table)
         width = len(self._steps[number].variables)
@@ -140,7 +141,7 @@ class JoinWindows:
         workspace.release(extension.sums)
 
     def _window(self, number: int) -> int:
-        """How many rows a step may make at once: its share of the memory, no more than grown to."""
+        """Maximum rows of a step's window: its share of the memory, at most the grown size."""
         is_last = number == len(self._steps) - 1
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) - number)
@@ -148,7 +149,7 @@ class JoinWindows:
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
         grown = self._sizes[number].size
         if is_last:
-            self._sizes[number].took(grown, 0.0)  # nothing waits for what comes of its rows
+            self._sizes[number].took(grown, 0.0)  # no later step has to wait for its rows
         return max(1, min(grown, longest, share // max(row_bytes, 1)))
 
     # ------------------------------------------------------------------ kinds of steps
@@ -212,7 +213,7 @@ class JoinWindows:
 
         return _Extension(total, sums, write)
 
-    # ------------------------------------------------------------------ what they work with
+    # ------------------------------------------------------------------ arrays of the steps
     def _counts(self, table: Table) -> DeviceArray:
         return self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
 

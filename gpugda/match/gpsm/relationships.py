@@ -1,4 +1,4 @@
-"""Candidate relationships of all query relationships, as the join looks them up."""
+"""Candidate relationships of all query relationships, in tables that the join looks up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["RelationshipTables", "assemble_relationships"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelationshipTables:
-    """The candidate relationships and the order in which they are joined.
+    """The candidate relationships, and the order in which they are joined.
 
     Args:
         steps: The order.
@@ -50,7 +50,7 @@ class RelationshipTables:
 def assemble_relationships(
     run: Run, bound: BoundQuery, candidates: CollectedCandidates
 ) -> RelationshipTables | None:
-    """Counts, decides the order, writes; None as soon as a query relationship has no candidates."""
+    """Counts, orders and writes candidates; None as soon as a query relationship has none."""
     ends = {
         each.position: min(each.source, each.target, key=candidates.count)
         for each in bound.relationships
@@ -74,7 +74,7 @@ def assemble_relationships(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counted:
-    """Sections, the same as words, and the row offsets of all their tables."""
+    """Sections, their encoding, and the row offsets of all their tables."""
 
     sections: list[Section]
     words: DeviceArray
@@ -84,7 +84,7 @@ class _Counted:
 def _count(
     run: Run, bound: BoundQuery, candidates: CollectedCandidates, ends: Mapping[int, int]
 ) -> _Counted:
-    """Tables looked up by these ends."""
+    """Counts the entries of tables that are looked up by these ends."""
     run.check_deadline()
     workspace = run.workspace
     sections = _sections(bound, candidates, ends)
@@ -114,7 +114,7 @@ def _sections(
 
 
 def _totals(run: Run, counted: _Counted) -> dict[int, int]:
-    """Number of entries per query relationship."""
+    """The number of entries per query relationship."""
     places = [section.first_row for section in counted.sections]
     firsts = run.workspace.download_at(counted.offsets, [*places, counted.offsets.count - 1])
     return {position: last - first for position, (first, last) in enumerate(pairwise(firsts))}
@@ -123,7 +123,7 @@ def _totals(run: Run, counted: _Counted) -> dict[int, int]:
 def _write(
     run: Run, candidates: CollectedCandidates, counted: _Counted, total: int
 ) -> tuple[DeviceArray, DeviceArray]:
-    """End nodes and relationship indexes of all entries."""
+    """Writes end nodes and relationship indexes of all entries."""
     what = "candidate relationships"
     end_nodes = run.workspace.allocate(total, np.uint32, what)
     relationships = run.workspace.allocate(total, np.uint32, what)

@@ -1,4 +1,4 @@
-"""What the strategy did, in lines for people."""
+"""Describes for people what the strategy did."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def describe_steps(
     steps: Sequence[JoinStep],
     windows: JoinWindows,
 ) -> None:
-    """One line per step of the join: what was done, and how many rows came of it."""
+    """Adds one line per step of the join: the operation, and the number of rows."""
     for step, rows, chunks in zip(steps, windows.rows, windows.windows, strict=True):
         report.steps.append(made_text(_what(step, graph, bound), rows, chunks))
 

@@ -1,4 +1,4 @@
-"""Which columns each step of the join reads, tests, keeps and adds."""
+"""Computes the columns that each step of the join reads, tests, keeps and adds."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["JoinStep", "compile_steps"]
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """One step in terms of columns.
+    """One step, expressed in columns.
 
     Args:
-        kind: What it does; None where it only tests the rows of a product.
-        position: Query node or query relationship; of the product where it only tests.
+        kind: The operation; None if it only tests the rows of a product.
+        position: Query node or query relationship; that of the product for a test-only step.
         bound_column: For COMBINE and CLOSE, the column of the end by which the table is looked up.
-        other_column: For CLOSE, the column of the other end; None for a loop.
-        kept: Old columns that the new table begins with.
+        other_column: For CLOSE, the column of the other end; None for a self-loop.
+        kept: Columns of the old table that the new table begins with.
         tests: (left, right, equal): old columns, or the old width for an added node, one more for
             an added relationship.
-        added: Column of the new table per added variable; None where nobody needs it any more.
-        variables: What the columns of the new table hold.
+        added: Column of the new table per added variable; None if no later step needs it.
+        variables: The variables that the columns of the new table hold.
     """
 
     kind: StepKind | None
@@ -46,9 +46,9 @@ class JoinStep:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A step in terms of variables.
+    """A step, expressed in variables.
 
-    ``ends``: bound ones. ``added``: in the order of kernels (node looked up by, other node,
+    ``ends``: the bound ones. ``added``: in the order of the kernels (node looked up by, other node,
     relationship).
     """
 
@@ -70,9 +70,9 @@ def compile_steps(
 
     Args:
         bound: The query.
-        steps: In order.
+        steps: The planned steps, in order.
         ends: Per query relationship, the end by which its table is looked up.
-        wanted: What the last table must hold.
+        wanted: Columns of the last table.
     """
     drafts = _drafts(bound, steps, ends)
     needed = {Variable(True, each) for each in wanted.nodes}
@@ -113,7 +113,7 @@ def _drafts(bound: BoundQuery, steps: Iterable[PlanStep], ends: Mapping[int, int
 def _variables(
     bound: BoundQuery, step: PlanStep, ends: Mapping[int, int]
 ) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
-    """The bound ends of a step, and what it adds."""
+    """The bound ends of a step, and the variables it adds."""
     if step.kind is StepKind.NODES:
         return (), (Variable(True, step.position),)
     each = bound.relationships[step.position]
@@ -125,7 +125,7 @@ def _variables(
         return (), (*nodes, relationship)
     if step.kind is StepKind.COMBINE:
         return nodes[:1], (nodes[1], relationship)
-    # The entries of a loop need no look at the other end.
+    # A self-loop's entries need no test of the other end.
     return nodes[:1] if looked_up == other else nodes, (relationship,)
 
 

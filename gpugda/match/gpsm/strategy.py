@@ -1,4 +1,4 @@
-"""The strategy ``gpsm``: filter candidates, assemble candidate relationships, join them."""
+"""The strategy ``gpsm``: filters candidates, assembles candidate relationships, joins them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["GpsmStrategy"]
 
 
 class GpsmStrategy(Matcher):
-    """Candidates, candidate relationships, and a join that goes relationship by relationship."""
+    """Filters candidates, then joins candidate relationships one by one."""
 
     name = "gpsm"
     method = "filters candidates, then joins candidate relationships one after the other"
@@ -52,7 +52,7 @@ class GpsmStrategy(Matcher):
         return _JoinCursor(pattern, steps, windows)
 
     def _sorted(self, bound: BoundQuery) -> list[bool]:
-        """Rows of the data graph are sorted by neighbour within one type and one direction."""
+        """True per query relationship with sorted rows: one type and one direction."""
         only_one = len(self._graph.graph.types) <= 1
         return [
             each.directed and (only_one if each.types is None else len(each.types) == 1)

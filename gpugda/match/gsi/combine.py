@@ -1,6 +1,6 @@
-"""What comes of rows by one step: Prealloc-Combine, or counting first and joining twice.
+"""Extends rows by one step: Prealloc-Combine, or counting first and joining twice.
 
-More than 300 lines: one step from its rows to what it found, in both forms.
+More than 300 lines: one step from its rows to its result, in both forms.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Watch: TypeAlias = "Callable[[VertexStep, Rows, Places, ListArrays], None]"
 """Drops places of the rows of a step that watches columns."""
 
 _MOST_PLACES = 1 << 27
-"""Allocated in advance at once: what a launch looks at, and a deadline waits for."""
+"""Maximum places allocated at once: the work of a launch, between two checks of the deadline."""
 _FEW_PLACES = 1 << 20
-"""So many are allocated for rows as long as the longest list: nobody waits for their sum."""
+"""Up to so many places, each row gets as many as the longest list: no sum has to be awaited."""
 _PARTS = 16
-"""Groups that share one of the longest rows."""
+"""Work groups that share one of the longest rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +42,10 @@ class Found:
     """What a step found for some rows.
 
     Args:
-        total: How many new rows come of it.
+        total: Number of new rows.
         sums: ``uint64``, prefix sums of the new rows per row.
-        places: The entries; None where rows only pass or not.
-        lists: Whose entries these are.
+        places: The entries; None if rows only pass or fail.
+        lists: The lists that the entries belong to.
     """
 
     total: int
@@ -56,9 +56,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bounds:
-    """Where the lists of rows begin, how long they are, their sums, and who is long.
+    """Start and length of the rows' lists, prefix sums of the lengths, and the long rows.
 
-    Without sums there are places for ``total`` entries, as many for each row.
+    Without sums there are places for ``total`` entries, equally many per row.
     """
 
     begins: DeviceArray
@@ -76,12 +76,12 @@ class Combiner:
     """Finds the entries that extend rows.
 
     Args:
-        run: Of the query.
-        candidates: Of the query nodes.
-        lists: Of each link.
+        run: The query's run.
+        candidates: Candidates of the query nodes.
+        lists: Lists of each link.
         kernels: The launcher.
-        options: Which techniques are used.
-        watch: Called before what a step found is counted.
+        options: Techniques to use.
+        watch: Called before a step's results are counted.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Combiner:
     def found(
         self, step: VertexStep, words: tuple[DeviceArray, int], everything: Rows, share: int
     ) -> Iterator[tuple[Rows, Found]]:
-        """What is found for rows of a table, in as many parts as fit a share of the memory.
+        """Yields the results for rows of a table, in parts that fit a share of the memory.
 
         Raises:
             MemoryLimitError: Not even one row's entries fit.
@@ -129,14 +129,14 @@ class Combiner:
         return Found(int(workspace.download(sums, sums.count - 1, 1)[0]), sums)
 
     def release(self, found: Found) -> None:
-        """Lets its arrays be used again."""
+        """Releases its arrays for reuse."""
         self._run.workspace.release(found.sums)
         if found.places is not None:
             places = found.places
             self._run.workspace.release(places.sums, places.entries, places.counts)
 
     def _parts(self, bounds: _Bounds, rows: int, most: int) -> list[int]:
-        """First rows of parts whose lists have at most so many entries, or that are one row."""
+        """First rows of parts whose lists have at most ``most`` entries, or that are one row."""
         assert bounds.sums is not None  # they are many
         sums = self._run.workspace.download(bounds.sums, 0, rows + 1)
         firsts = [0]
@@ -170,7 +170,7 @@ class Combiner:
         return _Bounds(begins, lengths, sums, total, tasks, long_rows)
 
     def _few(self, share: int) -> int:
-        """Places that are few in a share of the memory."""
+        """Number of places that is small in relation to a share of the memory."""
         return min(_FEW_PLACES, _MOST_PLACES, share // 16)
 
     def _tasks(
@@ -300,7 +300,7 @@ class Combiner:
         return self._run.workspace.allocate(max(count, 1), np.uint32, "places for new rows")
 
     def _exact(self, counts: DeviceArray) -> Places:
-        """Places for as many entries as were counted, which begin to be counted again."""
+        """Places for the counted entries; resets the counts to 0 for the second pass."""
         workspace = self._run.workspace
         sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
         entries = self._entries(int(workspace.download(sums, counts.count, 1)[0]))

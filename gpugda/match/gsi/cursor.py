@@ -1,4 +1,4 @@
-"""A join vertex by vertex that is ready to begin, and what it is made of."""
+"""A prepared join node by node, and the lists it reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["VertexCursor", "lists_of", "type_frequency"]
 
 
 def type_frequency(bound: BoundQuery, graph: DeviceGraph) -> Callable[[BoundRelationship], float]:
-    """How many relationships of the data graph have the types of a query relationship."""
+    """The number of data relationships with the types of a query relationship."""
     counts = graph.graph.statistics.type_counts
     found = {
         each.position: float(
@@ -41,7 +41,7 @@ def type_frequency(bound: BoundQuery, graph: DeviceGraph) -> Callable[[BoundRela
 def lists_of(
     run: Run, steps: Sequence[VertexStep], masks: Masks, store: GraphStore
 ) -> dict[Link, ListArrays]:
-    """The lists of each link of these steps, with what predicates leave of its relationships."""
+    """The lists of each link of these steps, with the mask of the link's relationship."""
     links = [link for step in steps for link in step.links]
     lists = store.lists(run, list(dict.fromkeys(link.partition for link in links)))
     uploaded = {
@@ -55,12 +55,12 @@ def lists_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VertexCursor(Cursor):
-    """Candidates, steps and lists are ready.
+    """A cursor over prepared candidates, steps and lists.
 
     Args:
         bound: The query.
-        steps: What is done.
-        windows: Does it.
+        steps: The steps.
+        windows: Executes the steps.
     """
 
     bound: BoundQuery

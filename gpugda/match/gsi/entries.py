@@ -1,4 +1,4 @@
-"""The entries of one partition of the relationships on the host, by owner, then by neighbour."""
+"""The entries of one partition of the relationships on the host, by owner, then neighbour."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["PIECE", "Entries", "Partition", "sorted_entries"]
 
 PIECE = 1 << 20
-"""Entries that NumPy sorts or copies at once: a deadline waits for it."""
+"""Entries that NumPy sorts or copies between two checks of the deadline."""
 _MOST_ENTRIES = 0xFFFFFFFE
 
 
 class Partition(NamedTuple):
-    """Relationships of some types (None for any) as seen along one direction, or both."""
+    """Relationships of some types (None for any), seen along one or both directions."""
 
     types: tuple[int, ...] | None
     outgoing: bool
@@ -34,7 +34,7 @@ class Partition(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Of lists: whose it is, the neighbour, and the relationship; each ``uint32``."""
+    """Entries of lists: owner, neighbour and relationship index; each ``uint32``."""
 
     owners: NDArray[np.uint32]
     neighbours: NDArray[np.uint32]
@@ -45,7 +45,7 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
     """The entries of a partition, by owner, then by neighbour.
 
     Raises:
-        MemoryLimitError: There are more than offsets of 32 bits can name.
+        MemoryLimitError: There are more than 32-bit offsets can address.
         QueryTimeoutError: The deadline of this thread's work passed.
     """
     if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
@@ -70,10 +70,10 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
         check_time()
         pieces = [_entries_of(csr, types, len(graph.types), nodes) for csr in ways]
         if len(pieces) == 2:
-            back = pieces[1].owners != pieces[1].neighbours  # a loop is in its list once
+            back = pieces[1].owners != pieces[1].neighbours  # a self-loop is in its list once
             pieces[1] = Entries(*(each[back] for each in pieces[1]))
         piece = Entries(*(np.concatenate(each) for each in zip(*pieces, strict=True)))
-        if not is_sorted:  # a row is sorted by neighbour within a type
+        if not is_sorted:  # rows are sorted by neighbour within a type
             piece = _sorted(piece, nodes[0], graph.node_count)
         end = total + len(piece.owners)
         for whole, part in zip(found, piece, strict=True):
@@ -83,7 +83,7 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
 
 
 def _owner_ranges(ways: Sequence[Csr]) -> Iterator[tuple[int, int]]:
-    """Ranges of nodes that have about a `PIECE` of entries in each direction; a node at least."""
+    """Yields ranges of nodes with about a `PIECE` of entries in each direction, or one node."""
     first, nodes = 0, ways[0].node_count
     while first < nodes:
         ends = []
@@ -96,7 +96,7 @@ def _owner_ranges(ways: Sequence[Csr]) -> Iterator[tuple[int, int]]:
 
 
 def _all_of(csr: Csr) -> Entries:
-    """All entries as they lie there."""
+    """All entries in their order."""
     owners = np.empty(csr.relationship_count, dtype=np.uint32)
     for first, last in _owner_ranges([csr]):
         check_time()
@@ -112,7 +112,7 @@ def _all_of(csr: Csr) -> Entries:
 def _entries_of(
     csr: Csr, types: tuple[int, ...] | None, type_count: int, nodes: tuple[int, int]
 ) -> Entries:
-    """Of a range of nodes, by owner."""
+    """The entries of a range of nodes, by owner."""
     offsets = csr.run_offsets[nodes[0] : nodes[1] + 1].astype(np.int64)
     first, last = int(offsets[0]), int(offsets[-1])
     starts = csr.run_starts[first : last + 1].astype(np.int64)
@@ -137,7 +137,7 @@ def _entries_of(
 
 
 def _sorted(entries: Entries, first: int, node_count: int) -> Entries:
-    # Two sorted halves are merged by a stable sort, not sorted again.
+    # A stable sort merges the two sorted halves instead of sorting them again.
     keys = (entries.owners - np.uint32(first)).astype(np.uint64) * np.uint64(max(node_count, 1))
     keys += entries.neighbours
     order = np.argsort(keys, kind="stable")

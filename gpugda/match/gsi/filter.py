@@ -1,4 +1,4 @@
-"""Candidates by label and predicate, and then by vertex signature."""
+"""Filters candidates by label and predicate, then by node signature."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def filter_by_signatures(
 ) -> Candidates | None:
     """The candidates of all query nodes; None as soon as one has none.
 
-    Degrees are not looked at: signatures say as much. Without kernels neither are these.
+    Degrees are not tested, because signatures imply them. Without kernels, signatures are not
+    tested either.
 
     Raises:
         MemoryLimitError: There is no room for the bitmaps of candidates.

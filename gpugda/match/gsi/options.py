@@ -1,4 +1,4 @@
-"""Which techniques of GSI are used."""
+"""The techniques of GSI that can be switched off."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ class GsiOptions:
     """Techniques that can be switched off, and their sizes. The answer is the same with all.
 
     Args:
-        signatures: Filter candidates by what surrounds a node, not by its labels alone.
-        column_first: Lay signatures out so that neighbouring work items read neighbouring words.
-        partitions: "DS": a hash table of lists per types that are asked for; else plain rows, all
-            of whose entries are looked at.
-        prealloc: "PC": allocate the longest a row's result can be and join once; else count, sum
-            and join again.
-        set_operations: "SO": batches of 128 bytes, bitmaps of candidates, a cache for what is
-            written; else each work item reads and writes by itself and searches the candidates.
-        load_balance: "LB": long rows get groups or a launch of their own.
+        signatures: Filter candidates by a node's surroundings, not by its labels alone.
+        column_first: Lay signatures out so that adjacent work items read adjacent words.
+        partitions: "DS": a hash table of lists per required types; otherwise plain rows, all of
+            whose entries are read.
+        prealloc: "PC": allocate the maximum size of each row's result and join once; otherwise
+            count, sum and join again.
+        set_operations: "SO": batches of 128 bytes, bitmaps of candidates, a write cache; otherwise
+            each work item reads and writes separately and searches the candidates.
+        load_balance: "LB": long rows get work groups or a separate launch.
         duplicate_removal: "DR": rows of a group with the same list read it once.
-        signature_words: Words of 32 bits of a signature.
-        group_fill: Nodes per hash group, on average; 15 have place.
-        launch_from: Longer rows are in a launch of their own (the paper's W1).
-        group_from: Longer rows get a whole group (W2).
-        share_from: So many entries of a row a warp does for itself (W3).
+        signature_words: Number of 32-bit words of a signature.
+        group_fill: Average number of nodes per hash group; 15 fit.
+        launch_from: Longer rows are in a separate launch (the paper's W1).
+        group_from: Longer rows get a whole work group (W2).
+        share_from: Entries of a row that a warp processes alone (W3).
     """
 
     signatures: bool = True
@@ -44,7 +44,7 @@ class GsiOptions:
 
 
 def ablation_steps() -> dict[str, GsiOptions]:
-    """The paper's order: each variant has what the one before it has, and one technique more."""
+    """The paper's order: each variant adds one technique to the previous one."""
     options = GsiOptions(
         partitions=False,
         prealloc=False,

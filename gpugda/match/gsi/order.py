@@ -17,16 +17,16 @@ def node_order(
     count: Callable[[int], float],
     frequency: Callable[[BoundRelationship], float],
 ) -> list[tuple[int, bool]]:
-    """Query nodes in order, and whether each one begins a component.
+    """Query nodes in order; True for the first of each component.
 
-    The score of a node is the number of its candidates by its degree, times how many relationships
-    there are of the types of each one that links it to nodes joined before. The lowest comes next,
-    of the nodes that are linked if there are any.
+    The score of a node is its number of candidates divided by its degree, multiplied by the number
+    of data relationships with the types of each relationship that links it to joined nodes. The
+    node with the lowest score comes next, among linked nodes if there are any.
 
     Args:
         bound: The query.
         count: Number of candidates of a query node.
-        frequency: Relationships of the data graph of the types of a query relationship.
+        frequency: Number of data relationships with the types of a query relationship.
     """
     links: dict[int, list[tuple[int, BoundRelationship]]] = {n.position: [] for n in bound.nodes}
     for each in bound.relationships:

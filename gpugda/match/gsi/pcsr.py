@@ -1,4 +1,4 @@
-"""Lists of one partition of the relationships on the host: PCSR, and plain rows to compare with."""
+"""Lists of one partition of the relationships on the host: PCSR, or plain rows to compare with."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ _GROUP_WORDS = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostLists:
-    """As ``neighbour_lists.h`` has them.
+    """Lists in the layout of ``neighbour_lists.h``.
 
     Args:
         groups: ``uint32``, hash groups of 32 words or row offsets.
-        group_count: Groups that a hash chooses from, others follow behind; 0 for row offsets.
-        neighbours: ``uint32`` per entry, rising within a list.
+        group_count: Number of groups that a hash selects, before overflow groups; 0 for row
+            offsets.
+        neighbours: ``uint32`` per entry, ascending within a list.
         relationships: ``uint32`` per entry.
-        types: Per entry of plain rows, else None.
-        longest: Entries of the longest list.
+        types: Type per entry of plain rows, else None.
+        longest: Number of entries of the longest list.
     """
 
     groups: NDArray[np.uint32]
@@ -64,11 +65,11 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
 
     Args:
         graph: The data graph.
-        partition: Whose; of plain rows its types are not left out.
-        hashed: Nodes per hash group on average; None for plain rows.
+        partition: The partition; plain rows hold all types.
+        hashed: Average number of nodes per hash group; None for plain rows.
 
     Raises:
-        MemoryLimitError: They have more entries than offsets of 32 bits can name.
+        MemoryLimitError: They have more entries than 32-bit offsets can address.
         QueryTimeoutError: The deadline of this thread's work passed.
     """
     found = sorted_entries(
@@ -90,7 +91,7 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
 
 
 def hashed_lists(entries: Entries, fill: int) -> HostLists:
-    """Lists of entries that are sorted by owner, in hash groups of so many owners on average."""
+    """Lists of entries sorted by owner, in hash groups of ``fill`` owners on average."""
     owners = entries.owners
     firsts = _first_places(owners)
     lengths = np.diff(firsts, append=len(owners))
@@ -104,13 +105,13 @@ def gathered_lists(
     entries: tuple[NDArray[np.uint32], NDArray[np.uint32]],
     fill: int,
 ) -> HostLists:
-    """Lists that lie somewhere among entries, in hash groups of so many owners on average.
+    """Lists that are runs of some entries, in hash groups of ``fill`` owners on average.
 
     Args:
-        owners: Whose; each once.
-        runs: Where each list begins, and how long it is: 1 at least.
+        owners: Owner of each list, distinct.
+        runs: Start and length of each list; lengths are at least 1.
         entries: Neighbours and relationships.
-        fill: Nodes per hash group on average.
+        fill: Average number of nodes per hash group.
     """
     firsts, lengths = runs
     groups, base, order = hash_groups(owners, lengths, fill)
@@ -125,14 +126,14 @@ def gathered_lists(
         each_length = lengths[order[first:last]]
         places = np.repeat(firsts[order[first:last]], each_length) + places_in_runs(each_length)
         for values, target in zip(entries, found, strict=True):
-            # All are within: without "clip" NumPy would copy once more, lest some are not.
+            # All indexes are valid; without "clip" NumPy would make another copy to check them.
             values.take(places, mode="clip", out=target[begin : begin + len(places)])
         first = last
     return HostLists(groups, base, *found, longest=int(lengths.max(initial=0)))
 
 
 def _first_places(owners: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Where each owner's entries begin."""
+    """Indexes at which each owner's entries start."""
     found = [np.zeros(min(1, len(owners)), dtype=np.int64)]
     for piece in pieces_of(max(0, len(owners) - 1), PIECE):
         check_time()
@@ -144,9 +145,9 @@ def _first_places(owners: NDArray[np.uint32]) -> NDArray[np.int64]:
 def hash_groups(
     owners: NDArray[np.uint32], lengths: NDArray[np.int64], fill: int
 ) -> tuple[NDArray[np.uint32], int, NDArray[np.int64]]:
-    """Hash groups with a pair per owner, how many a hash chooses from, and the order of the lists.
+    """Hash groups with a pair per owner, the number of base groups, and the order of the lists.
 
-    Groups with more than 15 owners go on in groups behind all others.
+    Groups with more than 15 owners continue in overflow groups after all base groups.
     """
     base = max(1, -(-len(owners) // fill))
     homes = _homes(owners, base)
@@ -166,13 +167,13 @@ def hash_groups(
     check_time()
     table[group, 2 * slot] = owners[order]
     table[group, 2 * slot + 1] = ends - lengths[order]
-    table[group, 2 * slot + 3] = ends  # where the list of the next pair begins, if there is one
+    table[group, 2 * slot + 3] = ends  # start of the next pair's list, if there is one
     table[:, 2 * _PAIRS] = _followers(base, extra, first_extra)
     return table.reshape(-1), base, order
 
 
 def _order_of(homes: NDArray[np.int64], base: int) -> NDArray[np.int64]:
-    """A stable order by group: by 16 bits at a time, which NumPy sorts by counting."""
+    """A stable order by group, 16 bits at a time, which NumPy sorts by counting."""
     order = np.argsort((homes & 0xFFFF).astype(np.uint16), kind="stable")
     if base > 1 << 16:
         order = order[np.argsort((homes >> 16).astype(np.uint16)[order], kind="stable")]
@@ -182,7 +183,7 @@ def _order_of(homes: NDArray[np.int64], base: int) -> NDArray[np.int64]:
 def _followers(
     base: int, extra: NDArray[np.int64], first_extra: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """Per group the one in which it goes on, or none."""
+    """The overflow group of each group, or none."""
     followers = np.full(base + int(extra.sum()), _NONE, dtype=np.uint32)
     followers[:base] = np.where(extra > 0, first_extra, _NONE)
     behind = places_in_runs(extra) + 1 < np.repeat(extra, extra)
@@ -192,7 +193,7 @@ def _followers(
 
 
 def _homes(owners: NDArray[np.uint32], groups: int) -> NDArray[np.int64]:
-    """As ``hash_of_node`` has it, scaled to the number of groups."""
+    """Hashes as ``hash_of_node`` does, scaled to the number of groups."""
     hashes = owners * np.uint32(0x9E3779B1)
     hashes ^= hashes >> np.uint32(16)
     hashes *= np.uint32(0x85EBCA6B)

@@ -1,4 +1,4 @@
-"""What the join did, in lines for people."""
+"""Describes for people what the join did."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["MadeRows", "describe_steps", "step_lines"]
 
 
 class MadeRows(Protocol):
-    """Who makes rows: how many of each step, and in how many windows."""
+    """An object that counts the rows and windows of each step."""
 
     rows: list[int]
     windows: list[int]
@@ -32,7 +32,7 @@ def describe_steps(
     steps: Sequence[VertexStep],
     windows: MadeRows,
 ) -> None:
-    """One line per step: what was done, and how many rows came of it."""
+    """Adds one line per step: the operation, and the number of rows."""
     for line in step_lines(graph, bound, steps, windows):
         report.steps.append(line)
 
@@ -40,7 +40,7 @@ def describe_steps(
 def step_lines(
     graph: DataGraph, bound: BoundQuery, steps: Sequence[VertexStep], windows: MadeRows
 ) -> list[str]:
-    """The same without a report."""
+    """The lines that `describe_steps` adds."""
     made = zip(steps, windows.rows, windows.windows, strict=True)
     return [made_text(_what(step, graph, bound), rows, chunks) for step, rows, chunks in made]
 

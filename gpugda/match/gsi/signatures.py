@@ -1,9 +1,10 @@
-"""Vertex signatures: those of the data graph, made once, and those of the query nodes.
+"""Node signatures (the paper's vertex signatures) of the data graph and of query nodes.
 
-What a query relationship says of its neighbour is said by keys: its type or any, its direction or
-either, a label that the neighbour must have or any. A data relationship has all keys that a query
-relationship it matches can have, and relationships of one clause are different: so a data node has
-at least as many keys in each group as each clause asks for. Of several clauses the most is asked.
+A query relationship constrains its neighbour by keys: its type or any, its direction or either, a
+label that the neighbour must have or any. A data relationship has all keys that a query
+relationship it matches can have, and the relationships of one clause are distinct: so a data node
+has at least as many keys in each group as each clause requires. Of several clauses the maximum is
+required.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def make_signatures(
     """The table of all data nodes, in the owner's memory.
 
     Raises:
-        MemoryLimitError: There is no room for what they are made of.
+        MemoryLimitError: There is no room for the input arrays.
     """
     graph, workspace = run.graph.graph, run.workspace
     values = owner.allocate(signature_bytes(graph, options) // 4, np.uint32, "vertex signatures")
@@ -76,7 +77,7 @@ def make_signatures(
 
 
 def required_labels(program: _Label) -> frozenset[int]:
-    """Labels that a label program asks for in any case: those it only joins by AND."""
+    """Labels that a label program requires in any case: those it only joins by AND."""
     stack: list[frozenset[int]] = []
     for operation, label in program:
         if operation is LabelOp.LABEL:
@@ -94,7 +95,7 @@ def required_labels(program: _Label) -> frozenset[int]:
 def query_signatures(
     bound: BoundQuery, rows: dict[int, int], options: GsiOptions
 ) -> NDArray[np.uint32]:
-    """``uint32[rows * words]``: what each query node asks for, by its row of the matrix."""
+    """``uint32[rows * words]``: the required signature of each query node, by its matrix row."""
     group_count = options.signature_words * GROUPS_PER_WORD
     labels = [required_labels(node.labels) for node in bound.nodes]
     asked: dict[tuple[int, int], Counter[int]] = {}
@@ -112,7 +113,7 @@ def query_signatures(
 
 
 def _ends(each: BoundRelationship) -> Iterator[tuple[int, int, int]]:
-    """The query node, its neighbour, and the direction in which it sees the relationship."""
+    """The query node, its neighbour, and the relationship's direction seen from the node."""
     if each.directed:
         yield each.source, each.target, _STARTS_HERE
         yield each.target, each.source, _ENDS_HERE
@@ -133,7 +134,7 @@ def _keys(
 
 @lru_cache(maxsize=4096)
 def _hash(kind: int, direction: int, label: int) -> int:
-    """As ``key_hash`` in ``gsi_signatures.cl``."""
+    """Must equal ``key_hash`` in ``gsi_signatures.cl``."""
     value = kind * 0x9E3779B1 & _WORD ^ label * 0x85EBCA6B & _WORD ^ direction * 0xC2B2AE35 & _WORD
     value ^= value >> 15
     value = value * 0x2C1B3C6D & _WORD

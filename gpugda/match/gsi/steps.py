@@ -1,4 +1,4 @@
-"""Which columns each step of the join vertex by vertex reads, tests, keeps and adds."""
+"""Computes the columns that each step of the join reads, tests, keeps and adds."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _Test = tuple[int, int, bool, int | None, int | None]
 
 
 class JoinKind(StrEnum):
-    """What a step does to the rows."""
+    """The operation of a step on the rows."""
 
     NODES = "nodes"
-    """Multiplies them with all candidates of a query node that is linked to none of them."""
+    """Multiply with all candidates of a query node that is not linked to bound nodes."""
     JOIN = "join"
-    """Adds a query node, along all relationships that link it."""
+    """Add a query node along all relationships that link it."""
     CLOSE = "close"
-    """Adds a query relationship between nodes that are bound."""
+    """Add a query relationship between bound nodes."""
     PRUNE = "prune"
-    """Leaves out those that fail a test."""
+    """Remove rows that fail a test."""
     SEED = "seed"
     """Stands for rows that are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What is bound in the rows that a join begins with.
+    """What the rows that a join starts with bind.
 
     Args:
-        nodes: Query nodes; the order then has the others alone.
+        nodes: Query nodes; the order then holds only the others.
         relationship: A query relationship between two of them, None if none is bound.
-        watched: Query relationships whose nodes a step looks at beside those of the seed: such a
-            step keeps them all.
+        watched: Query relationships whose nodes a step reads together with those of the seed: such
+            a step keeps them all.
     """
 
     nodes: tuple[int, ...]
@@ -61,9 +61,9 @@ class Link:
 
     Args:
         relationship: Its position.
-        column: Of the bound node.
-        partition: Whose lists it looks into.
-        other: Column of the other end, None where that is the node to be added.
+        column: Column of the bound node.
+        partition: The partition whose lists it reads.
+        other: Column of the other end, None if that is the node to be added.
     """
 
     relationship: int
@@ -74,19 +74,19 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class VertexStep:
-    """One step in terms of columns.
+    """One step, expressed in columns.
 
     Args:
-        kind: What it does.
-        position: Query node; of CLOSE, query relationship.
+        kind: The operation.
+        position: Query node; for CLOSE, query relationship.
         links: For JOIN and CLOSE; the first one is enumerated.
-        kept: Old columns that the new table begins with.
-        tests: As `vertex_words` takes them.
-        added: Columns of the new table for the node and the relationship; None where nobody needs
-            it any more.
-        variables: What the columns of the new table hold.
-        watched: Columns of the seed's nodes, and then of those that the added one has a watched
-            relationship to; none where nothing is watched.
+        kept: Columns of the old table that the new table begins with.
+        tests: In the form that `vertex_words` takes.
+        added: Columns of the new table for the node and the relationship; None if no later step
+            needs it.
+        variables: The variables that the columns of the new table hold.
+        watched: Columns of the seed's nodes, then of those to which the added node has a watched
+            relationship; empty if nothing is watched.
     """
 
     kind: JoinKind
@@ -101,7 +101,7 @@ class VertexStep:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A step in terms of variables; ``links``: query relationships, each from its bound end."""
+    """A step, expressed in variables; ``links``: query relationships with their bound end."""
 
     kind: JoinKind
     position: int
@@ -128,10 +128,9 @@ def compile_steps(
 ) -> tuple[VertexStep, ...]:
     """The steps that join query nodes in this order, along all relationships or those of a part.
 
-    With a seed its rows are the first step.
-
-    A relationship that links a node beside the first one is bound by a step of its own where it
-    matters which one it is, or that there are several; else the node's step looks for it alone.
+    With a seed, its rows are the first step. A second relationship that links a node gets a step of
+    its own if its identity matters or if parallel ones exist; otherwise the node's step only tests
+    that it exists.
     """
     if part is None:
         part = bound.relationships, variable_tests(bound, graph)
@@ -210,7 +209,7 @@ def _watched(seed: Seed, links: Sequence[tuple[BoundRelationship, int]]) -> tupl
 
 
 def _with_tests(drafts: Sequence[_Draft], tests: Sequence[VariableTest]) -> list[_Draft]:
-    """Each test where its last variable is bound; behind products they are steps of their own."""
+    """Attaches each test to the step that binds its last variable; after products, as own steps."""
     bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added}
     due: dict[int, list[VariableTest]] = defaultdict(list)
     for test in tests:

@@ -1,4 +1,4 @@
-"""Lists and signatures of one data graph on its device, made when first needed and kept."""
+"""Lists and signatures of one data graph on its device, made on first use and kept."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _WHAT = "the lists of relationships of this query"
 class GraphStore:
     """Lists per partition, and the table of signatures.
 
-    They are made under the lock of the device; other queries may ask how much they take, or drop
-    them, meanwhile. What is dropped is freed when no query uses it any more.
+    They are made under the device's lock; other queries may meanwhile ask for their size, or drop
+    them. What is dropped is freed when the last query has released it.
 
     Args:
         graph: The data graph on its device.
-        options: How lists and signatures are laid out.
+        options: The layout of lists and signatures.
     """
 
     def __init__(self, graph: DeviceGraph, options: GsiOptions) -> None:
@@ -58,7 +58,7 @@ class GraphStore:
         return found if table is None else found | {id(table.values): table.values.nbytes}
 
     def drop(self, kept: Collection[Partition] = (), *, signatures: bool = True) -> int:
-        """Lets go of all but these lists; tells how many bytes that were."""
+        """Drops everything but the lists in ``kept``. Returns the number of bytes dropped."""
         before = self.nbytes
         self._lists = {key: each for key, each in list(self._lists.items()) if key in kept}
         if signatures:
@@ -66,7 +66,7 @@ class GraphStore:
         return before - self.nbytes
 
     def counted(self, workspace: Workspace) -> Workspace:
-        """The workspace of a run, where what is kept counts; if that is too much, it is dropped."""
+        """Counts what is kept in a run's workspace; drops it if it is too much."""
         kept = self.nbytes
         if kept > workspace.budget.remaining:
             kept -= self.drop()
@@ -76,10 +76,10 @@ class GraphStore:
         return workspace
 
     def lists(self, run: Run, wanted: Collection[Partition]) -> dict[Partition, ListArrays]:
-        """The lists of some partitions; those that are new are counted by the run.
+        """The lists of some partitions; the run counts new ones.
 
         Raises:
-            MemoryLimitError: They do not fit beside each other.
+            MemoryLimitError: They do not fit together.
         """
         made: dict[Partition, ListArrays] = {}
         if isinstance(run.workspace.give_way, _GiveWay):
@@ -89,7 +89,7 @@ class GraphStore:
             known = self._lists.pop(key, None)
             found = self._make_lists(run, key) if known is None else known
             self._lists[key] = found
-            # Plain rows look at types only where some are asked for.
+            # Plain rows test types only if some are required.
             is_plain_of_all = not self._options.partitions and key.types is None
             made[key] = replace(found, types=None) if is_plain_of_all else found
             if isinstance(run.workspace.give_way, _GiveWay):
@@ -97,7 +97,7 @@ class GraphStore:
         return made
 
     def signatures(self, run: Run, kernels: SignatureKernels) -> SignatureTable | None:
-        """The table of signatures; None where the memory limit leaves no room for it."""
+        """The table of signatures; None if the memory limit leaves no room for it."""
         table = self._signatures
         if table is None:
             size = signature_bytes(self._graph.graph, self._options)
@@ -112,7 +112,7 @@ class GraphStore:
     def _make_lists(self, run: Run, key: Partition) -> ListArrays:
         if self._options.partitions:
             return self._upload(run, key)
-        # Plain rows hold all types: which of them are asked for is a bitmap.
+        # Plain rows hold all types: a bitmap selects the required ones.
         base = Partition(None, key.outgoing, key.incoming)
         plain = self._lists.get(base)
         if plain is None:
@@ -143,15 +143,15 @@ class GraphStore:
 
 @dataclass(slots=True, eq=False)
 class _GiveWay:
-    """Makes room for a run: lists that it does not use go, and signatures once it has used them.
+    """Frees memory for a run: lists that it does not use, and signatures after their use.
 
     Args:
-        store: Whose.
-        workspace: Of the run.
-        before: Who else makes room.
+        store: The store.
+        workspace: The run's workspace.
+        before: A previous callback that frees memory.
         counted: Bytes of lists and signatures that the run counts.
         used: Partitions that the run uses; none while candidates are filtered.
-        held: Bytes of the arrays of these, by identity: others may drop them from the store.
+        held: Bytes of their arrays, by identity: others may drop them from the store.
     """
 
     store: GraphStore
@@ -164,17 +164,17 @@ class _GiveWay:
     def __call__(self) -> None:
         if self.before is not None:
             self.before()
-        # Lists that only know their types look into those of all types.
+        # Lists with a type bitmap share the arrays of the lists of all types.
         shared = {each._replace(types=None) for each in self.used}
         self.store.drop(self.used | shared, signatures=bool(self.used))
-        # Other queries drop lists, too: what is still there counts.
+        # Other queries drop lists, too: only what is still there counts.
         freed = max(0, self.counted - sum((self.store.sizes() | self.held).values()))
         self.counted -= freed
         self.workspace.uncount(freed)
 
 
 def _count(run: Run, size: int, what: str) -> None:
-    """Counts what is about to be made; what this query does not use makes room."""
+    """Counts bytes before they are allocated; frees what this query does not use if needed."""
     try:
         run.workspace.count(size, what)
     except MemoryLimitError:
@@ -185,7 +185,7 @@ def _count(run: Run, size: int, what: str) -> None:
 
 
 def with_mask(lists: ListArrays, mask: DeviceArray | None) -> ListArrays:
-    """The same lists, of the relationships that predicates leave."""
+    """The same lists with a mask of the relationships that pass the predicates."""
     return lists if mask is None else replace(lists, mask=mask)
 
 
@@ -212,5 +212,5 @@ def _bitmap(key: Partition, type_count: int) -> np.ndarray:
 
 
 def _workspace(graph: DeviceGraph) -> Workspace:
-    """Arrays of their own: freed when nothing refers to them any more."""
+    """A workspace whose arrays are freed when the last reference is gone."""
     return Workspace(graph.context, MemoryBudget(_NO_LIMIT))

@@ -1,4 +1,4 @@
-"""The strategy ``gsi``: filter by vertex signatures, then join vertex by vertex."""
+"""The strategy ``gsi``: filters by node signatures, then joins node by node."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = ["GsiStrategy"]
 
 
 class GsiStrategy(Matcher):
-    """Vertex signatures, lists per type that are found in one transaction, Prealloc-Combine.
+    """Node signatures, lists per type found in one transaction, and Prealloc-Combine.
 
     Args:
         device_graph: The data graph on its device.
         memory_limit: As for every strategy.
-        refinement: Means nothing here: signatures are looked at once.
-        options: Which techniques are used; the answer is the same with all.
+        refinement: Has no effect: signatures are tested once.
+        options: Techniques to use; the answer is the same with all.
     """
 
     name = "gsi"
@@ -43,7 +43,7 @@ class GsiStrategy(Matcher):
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: query node by query node, by the score from estimates."""
+        """See `Matcher.plan_steps`: one query node at a time, by the score from estimates."""
         order = node_order(
             pattern,
             lambda node: pattern.nodes[node].cardinality,

@@ -1,4 +1,4 @@
-"""The join vertex by vertex, depth first and in windows that fit the memory."""
+"""The join node by node, depth first, in windows that fit the memory."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 __all__ = ["Source", "VertexWindows"]
 
 _FIRST_WINDOW = 1 << 18
-"""Rows of the first window: who takes few rows must not wait for many."""
+"""Rows of the first window: a caller that needs few rows must not wait for many."""
 _FIRST_COUNT_WINDOW = 1 << 15
 _LARGEST_WINDOW = 1 << 24
 _LARGEST_LAST_WINDOW = 1 << 22
 _LONGEST_SECONDS = 0.2
-"""What comes of a window may take so long before windows get smaller: deadlines wait for it."""
+"""Seconds per window above which windows shrink: deadlines wait for its end."""
 _BYTES_TO_EXTEND = 4 + 4 + 8 + 4 + 8 + 4
-"""Per row that is extended: begin, length and count, two prefix sums, a place for a long one."""
+"""Per row to be extended: begin, length and count, two prefix sums, and a place for a long one."""
 
 _Words: TypeAlias = "tuple[DeviceArray, int]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where the rows of a step come from."""
+    """The rows that a step extends, and what it found for them."""
 
     rows: Rows
     found: Found | None
@@ -53,18 +53,18 @@ class VertexWindows:
     """Extends windows of rows step by step.
 
     Args:
-        run: Of the query.
-        steps: What to do, at least one.
-        candidates: Of the query nodes.
-        lists: Per query relationship and end seen from, see `ListsOf`.
+        run: The query's run.
+        steps: The steps, at least one.
+        candidates: Candidates of the query nodes.
+        lists: Lists per query relationship and end it is seen from.
         kernels: The launcher.
-        options: Which techniques are used.
+        options: Techniques to use.
         watch: See `Combiner`.
 
     Attributes:
-        steps: What is done.
-        rows: Rows made by each step until now.
-        windows: Windows made by each step until now.
+        steps: The steps.
+        rows: Number of rows that each step has made.
+        windows: Number of windows that each step has made.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class VertexWindows:
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What the columns of the last table hold."""
+        """The variables that the columns of the last table hold."""
         return self.steps[-1].variables
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """Tables of full embeddings. Each is valid until the next one is asked for.
+        """Yields tables of full embeddings. Each is valid until the next one is requested.
 
-        None between them only says that others may launch now. Where about ``enough`` rows
-        suffice, the first tables are small.
+        Yields None between tables when others may launch. If about ``enough`` rows suffice, the
+        first tables are small.
         """
         first = _FIRST_WINDOW if enough is None else first_window(enough, _FIRST_WINDOW)
         self._sizes = self._launch_sizes(first)
@@ -104,13 +104,13 @@ class VertexWindows:
             yield from self._extend(number, table)
 
     def counts(self) -> Iterator[int]:
-        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
         self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
         for number, table in self._starts():
             yield from self._count(number, table)
 
     def _starts(self) -> Iterator[tuple[int, Table]]:
-        """Tables to begin with, each with the number of the step that extends it."""
+        """Yields initial tables, each with the number of the step that extends it."""
         yield 0, Table(None, 1, 0)
 
     def _launch_sizes(self, first: int) -> list[LaunchSize]:
@@ -140,7 +140,7 @@ class VertexWindows:
             yield total
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
-        """The rows that a step makes, in tables one at a time."""
+        """Yields the rows that a step makes, one table at a time."""
         workspace, width = self._run.workspace, len(self.steps[number].variables)
         for total, source in self._sources(number, table):
             low = 0
@@ -164,7 +164,7 @@ class VertexWindows:
             self._release(source)
 
     def _window(self, number: int) -> int:
-        """How many rows a step may make at once: its share of the memory, no more than grown to."""
+        """Maximum rows of a step's window: its share of the memory, at most the grown size."""
         width = len(self.steps[number].variables)
         row_bytes = 4 * width + (_BYTES_TO_EXTEND if number < len(self.steps) - 1 else 0)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
@@ -177,7 +177,7 @@ class VertexWindows:
 
     # ------------------------------------------------------------------ kinds of steps
     def _sources(self, number: int, table: Table) -> Iterator[tuple[int, Source]]:
-        """How many rows a step makes of a table, in parts, and of what."""
+        """Yields the number of new rows, and their source, for each part of a table."""
         step, run = self.steps[number], self._run
         run.check_deadline()
         if step.kind is JoinKind.NODES:

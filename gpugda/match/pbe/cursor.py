@@ -1,4 +1,4 @@
-"""The searches within partitions and across them, as one cursor."""
+"""The searches within and across partitions, as one cursor."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True, eq=False)
 class PbeCursor(Cursor):
-    """Everything is ready: partitions, steps and seeds.
+    """A cursor over prepared partitions, steps and seeds.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         bound: The query.
         placed: Partitions, and the lists of each.
-        part: Query nodes that are searched within partitions and across them.
-        first: The one of these that the search within a partition begins with.
-        inside: That search.
-        across: Those across partitions.
-        seeds: Makes what they begin with.
-        loader: Brings lists.
+        part: Query nodes that are searched within and across partitions.
+        first: The query node with which the search within a partition starts.
+        inside: The search within partitions.
+        across: The searches across partitions.
+        seeds: Makes the seeds of searches.
+        loader: Loads lists.
         joins: Launcher of the join.
-        kernels: Launcher of the rest.
-        variables: What the columns of the tables hold.
+        kernels: Launcher of the other kernels.
+        variables: The variables that the columns of the tables hold.
     """
 
     run: Run
@@ -81,7 +81,7 @@ class PbeCursor(Cursor):
         describe_searches(run, self.bound, self.placed.plan, self.inside, self.across)
 
     def _named(self, work: Iterator[_T]) -> Iterator[_T]:
-        """An error of the memory limit says how much is enough."""
+        """Makes memory errors name a limit that is enough."""
         try:
             yield from work
         except MemoryLimitError as error:
@@ -124,7 +124,7 @@ class PbeCursor(Cursor):
 
     # ------------------------------------------------------------------ the two searches
     def _inside(self, ask: Callable[[SeededWindows], Iterator[_T]]) -> Iterator[_T]:
-        """Partition after partition, with the lists of the relationships within it."""
+        """Searches one partition after the other, with the lists of its inner relationships."""
         plan, workspace = self.placed.plan, self.run.workspace
         links = [link for step in self.inside.windows.steps for link in step.links]
         asked = self.bound.relationships
@@ -144,7 +144,7 @@ class PbeCursor(Cursor):
 
     def _across(self, search: Search, ask: Callable[[SeededWindows], Iterator[_T]]) -> Iterator[_T]:
         windows = search.windows
-        assert search.group is not None  # it is not the one within partitions
+        assert search.group is not None  # it is not the search within partitions
         seeds = self.seeds.crossing(search.group.prime, windows.steps[0].variables)
         windows.begin(seeds, {})
         yield from search.timed(ask(windows))
@@ -181,7 +181,7 @@ class PbeCursor(Cursor):
     def _tested(
         self, search: Search, member: Member, table: Table, kept: Sequence[int]
     ) -> tuple[DeviceArray, DeviceArray, int]:
-        """Words of the tests, prefix sums of the rows that pass, and how many do."""
+        """Encoded tests, prefix sums of the rows that pass, and their number."""
         workspace = self.run.workspace
         column = {each: at for at, each in enumerate(search.windows.variables)}
         tests = []
@@ -199,7 +199,7 @@ class PbeCursor(Cursor):
         return words, sums, int(workspace.download(sums, table.row_count, 1)[0])
 
     def _order(self, held: Sequence[Variable], wanted: Sequence[Variable]) -> Sequence[int] | None:
-        """Where in the rows each wanted column stands; None where they are the rows."""
+        """The column of each wanted variable; None if the rows already are as wanted."""
         if list(held) == list(wanted):
             return None
         column = {each: at for at, each in enumerate(held)}

@@ -1,4 +1,4 @@
-"""Lists on the device: those of a partition, and those that the rows of a step ask for."""
+"""Lists on the device: those of a partition, and those that the rows of a step need."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WHAT = "lists of relationships"
 
 
 def upload_lists(workspace: Workspace, lists: HostLists) -> ListArrays:
-    """A copy on the device, which the workspace owns."""
+    """Copies lists to the device; the workspace owns the copy."""
     return ListArrays(
         workspace.upload(lists.groups, _WHAT),
         lists.group_count,
@@ -43,19 +43,19 @@ def upload_lists(workspace: Workspace, lists: HostLists) -> ListArrays:
 
 
 def release_lists(workspace: Workspace, lists: Iterable[ListArrays]) -> None:
-    """Their arrays may be used again."""
+    """Releases the lists' arrays for reuse."""
     for each in lists:
         workspace.release(each.groups, each.neighbours, each.relationships)
 
 
 @dataclass(slots=True)
 class Loaded:
-    """What was brought to the device.
+    """Statistics of lists brought to the device.
 
     Args:
-        times: How often.
-        entries: How many, in all.
-        seconds: How long that took.
+        times: Number of transfers.
+        entries: Number of entries in total.
+        seconds: Time of all transfers.
     """
 
     times: int = 0
@@ -63,7 +63,7 @@ class Loaded:
     seconds: float = 0.0
 
     def add(self, lists: Iterable[HostLists], started: float) -> None:
-        """Some more, since ``time.perf_counter()`` was ``started``."""
+        """Adds a transfer that started at ``time.perf_counter()`` ``started``."""
         self.times += 1
         self.entries += sum(len(each.neighbours) for each in lists)
         self.seconds += time.perf_counter() - started
@@ -71,15 +71,15 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListLoader:
-    """Brings the lists that rows ask for.
+    """Loads the lists that rows need.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         rows_of: Lists of all nodes, on the host.
-        masks: Bitmaps of what predicates leave, by query relationship.
+        masks: Bitmaps of relationships that pass the predicates, by query relationship.
         kernels: The launcher.
-        fill: Nodes per hash group on average.
-        most_bytes: What the lists of one step may take; those of a single row may take more.
+        fill: Average number of nodes per hash group.
+        most_bytes: Maximum bytes of the lists of one step; those of a single row may exceed it.
     """
 
     run: Run
@@ -92,19 +92,19 @@ class ListLoader:
     def load(
         self, step: VertexStep, table: Table, first: int, loaded: Loaded
     ) -> tuple[Rows, dict[Link, ListArrays], list[ListArrays]]:
-        """As many rows from ``first`` on as the lists have room for, and these lists.
+        """As many rows from ``first`` on as their lists fit, and these lists.
 
         Args:
-            step: Whose links are looked up.
+            step: The step whose links are looked up.
             table: The rows.
-            first: Of these.
-            loaded: Filled.
+            first: The first row.
+            loaded: Statistics, updated.
 
         Returns:
-            The rows; the lists of each link; the same once each, to be released.
+            The rows; the lists of each link; the same lists once each, to be released.
 
         Raises:
-            MemoryLimitError: There is no room for those of one row.
+            MemoryLimitError: There is no room for the lists of one row.
         """
         started, count = time.perf_counter(), table.row_count - first
         while True:
@@ -126,7 +126,7 @@ class ListLoader:
     def by_link(
         self, links: Iterable[Link], lists: Mapping[Partition, ListArrays]
     ) -> dict[Link, ListArrays]:
-        """Lists with what predicates leave of each link's relationship."""
+        """The lists of each link, with the mask of the link's relationship."""
         return {
             link: with_mask(lists[link.partition], self.masks.get(link.relationship))
             for link in links
@@ -136,7 +136,7 @@ class ListLoader:
         return list_bytes(self.rows_of[key].entry_count(nodes), len(nodes), self.fill)
 
     def _needed(self, step: VertexStep, rows: Rows) -> dict[Partition, NDArray[np.uint32]]:
-        """The nodes whose lists the rows ask for, rising, per types and directions."""
+        """The nodes whose lists the rows need, ascending, by types and directions."""
         columns: dict[Partition, set[int]] = {}
         for link in step.links:
             columns.setdefault(link.partition, set()).add(link.column)
@@ -162,7 +162,7 @@ class ListLoader:
 
 
 def least_load_bytes(step: VertexStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
-    """What the lists of one row of a step take at most."""
+    """Upper bound of the bytes of the lists that one row of a step needs."""
     links = len(step.links)
     entries = sum(rows_of[link.partition].longest for link in step.links)
     return ENTRY_BYTES * entries + list_bytes(0, links, fill) * links

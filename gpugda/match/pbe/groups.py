@@ -1,4 +1,4 @@
-"""Which query relationships are searched together, from relationships that cross partitions."""
+"""Groups query relationships that are searched together, starting from crossing relationships."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Group", "Member", "equal_relationships", "make_groups"]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A query relationship as the prime one.
+    """A query relationship that is prime: the smallest crossing one of an embedding.
 
     Args:
-        relationship: It.
-        source_of: The variable of the representative's rows that holds each of this one's
-            variables: the inverse of an automorphism; None where they are the same.
-        tests: On this one's variables: of query relationships between the same two data nodes the
-            one that was written first is the prime one.
+        relationship: The query relationship.
+        source_of: Maps its variables to those of the representative's rows: the inverse of an
+            automorphism; None for the identity.
+        tests: Tests on its variables: of query relationships between the same two data nodes, the
+            one written first is prime.
     """
 
     relationship: BoundRelationship
@@ -36,7 +36,7 @@ class Member:
     tests: tuple[VariableTest, ...]
 
     def source(self, variable: Variable) -> Variable:
-        """Where in the representative's rows a variable of this one stands."""
+        """The variable of the representative's rows that holds a variable of this member."""
         if self.source_of is None:
             return variable
         places = self.source_of.nodes if variable.is_node else self.source_of.relationships
@@ -45,14 +45,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A strict-equivalence group: its search sequence, and for whom its rows are.
+    """A strict-equivalence group: its search sequence, and the members that its rows serve.
 
     Args:
         prime: Query relationship of the representative.
-        members: For whom they are; the representative is not among them where it never is the prime
-            one of an embedding.
-        order: Query nodes behind the two of its prime relationship.
-        cost: Expected, see `OrderSearch`.
+        members: Members that the rows serve; without the representative if that is never the prime
+            relationship of an embedding.
+        order: Query nodes after the two of the prime relationship.
+        cost: Estimated cost, see `OrderSearch`.
     """
 
     prime: BoundRelationship
@@ -62,7 +62,7 @@ class Group:
 
     @property
     def is_alone(self) -> bool:
-        """Are rows those of the representative alone, so that its tests are made on the way?"""
+        """True if only the representative is served, so that its tests are part of the steps."""
         return len(self.members) == 1 and self.members[0].source_of is None
 
 
@@ -74,15 +74,17 @@ def make_groups(
     search: OrderSearch,
     options: PbeOptions,
 ) -> list[Group]:
-    """A group per class of query relationships that automorphisms exchange; loops never cross.
+    """One group per class of query relationships that automorphisms map to each other.
+
+    Self-loops never cross.
 
     Args:
         bound: The query.
         graph: The data graph.
-        masks: What predicates leave.
-        part: The component whose relationships are looked at.
+        masks: The nodes and relationships that pass the predicates.
+        part: The component whose relationships are considered.
         search: Orders nodes.
-        options: Without sharing each one is a group.
+        options: Without sharing, each relationship is a group.
     """
     groups = []
     for found in equal_relationships(bound, masks, part, shares=options.shares):
@@ -99,7 +101,7 @@ def make_groups(
 def equal_relationships(
     bound: BoundQuery, masks: Masks, part: frozenset[int], *, shares: bool
 ) -> list[list[tuple[BoundRelationship, Automorphism | None]]]:
-    """Classes of query relationships, each with what maps it to the first of its class."""
+    """Classes of query relationships, each with the automorphism to the first of its class."""
     symmetry = Symmetry(bound, masks, part)
     classes: list[list[tuple[BoundRelationship, Automorphism | None]]] = []
     for each in bound.relationships:
@@ -125,9 +127,9 @@ def _group(
 def _tie_tests(
     prime: BoundRelationship, bound: BoundQuery, graph: DataGraph, part: frozenset[int]
 ) -> tuple[VariableTest, ...] | None:
-    """Tests that none of the component before this one is between the same two data nodes.
+    """Tests that no earlier relationship of the component connects the same two data nodes.
 
-    None where one always is, and nothing where none can be.
+    Returns None if one always does, and no tests if none can.
     """
     tests: list[VariableTest] = []
     ends = prime.source, prime.target
@@ -140,13 +142,13 @@ def _tie_tests(
             return None
         for one, other in (ends, ends[::-1]):
             first, second = (one, each.source), (other, each.target)
-            if set(ends) not in (set(first), set(second)):  # they are in different partitions
+            if set(ends) not in (set(first), set(second)):  # prime's two ends always differ
                 tests.append(not_both(first, second))
     return tuple(tests)
 
 
 def _may_meet(one: BoundRelationship, other: BoundRelationship, graph: DataGraph) -> bool:
-    """Can there be two relationships for these between the same two nodes, or one for both?"""
+    """True if two relationships, or one for both, can match these between the same nodes."""
     if one.clause != other.clause:
         return True
     return most_either_way((one, other), graph) > 1

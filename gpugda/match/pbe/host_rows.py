@@ -1,4 +1,4 @@
-"""Lists of all nodes on the host, from which those of a partition, or of some nodes, are taken."""
+"""Lists of all nodes on the host, from which those of partitions or of some nodes are taken."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["ENTRY_BYTES", "list_bytes", "lists_of", "make_host_rows", "partition_lists"]
 
 ENTRY_BYTES = 8
-"""Neighbour and relationship."""
+"""Neighbour and relationship index."""
 _GROUP_BYTES = 128
 
 
 def lists_of(rows: Adjacency, nodes: NDArray[np.uint32], fill: int) -> HostLists:
-    """The lists of some nodes, each once."""
+    """The lists of distinct nodes."""
     firsts = rows.offsets[nodes]
     lengths = rows.offsets[nodes.astype(np.int64) + 1] - firsts
     has = lengths > 0
@@ -37,7 +37,7 @@ def lists_of(rows: Adjacency, nodes: NDArray[np.uint32], fill: int) -> HostLists
 
 
 def list_bytes(entries: int, owners: int, fill: int) -> int:
-    """About as much as lists take on the device."""
+    """Estimated bytes of lists on the device."""
     return ENTRY_BYTES * entries + _GROUP_BYTES * (owners // fill + 2)
 
 
@@ -45,14 +45,14 @@ def make_host_rows(graph: DataGraph, key: Partition) -> Adjacency:
     """The lists of all nodes for some types and directions.
 
     Raises:
-        MemoryLimitError: They have more entries than offsets of 32 bits can name.
+        MemoryLimitError: They have more entries than 32-bit offsets can address.
     """
     owners, neighbours, relationships = sorted_entries(graph, key)
     return Adjacency(offsets_of(owners, graph.node_count), neighbours, relationships)
 
 
 def partition_lists(rows: Adjacency, plan: PartitionPlan, fill: int) -> list[HostLists]:
-    """Of each partition, the lists of the relationships both of whose ends are in it."""
+    """For each partition, the lists of the relationships with both ends in it."""
     owners = rows.nodes()
     check_time()
     own = plan.of_node[owners]

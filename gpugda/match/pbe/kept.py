@@ -1,4 +1,4 @@
-"""What is kept of a data graph on the host as long as it lives: its partitions, and their lists."""
+"""Partitions and their lists, kept on the host as long as their data graph lives."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _Made = TypeVar("_Made", "Adjacency", "PartitionPlan", "Sequence[HostLists]")
 
 
 class KeptParts:
-    """Of one data graph: what was made last stays, as much as a share of the memory holds.
+    """Partitions and lists of one data graph; the most recent ones are kept within a limit.
 
     Args:
-        fill: Nodes per hash group of lists, on average.
+        fill: Average number of nodes per hash group of lists.
     """
 
     def __init__(self, fill: int) -> None:
@@ -45,7 +45,7 @@ class KeptParts:
             return sum(_nbytes(each) for each in self._values.values())
 
     def partitions(self, graph: DataGraph, count: int, deadline: float | None) -> PartitionPlan:
-        """So many partitions of the graph, see `make_partitions`."""
+        """A division into ``count`` partitions, see `make_partitions`."""
         return self._get(count, lambda: make_partitions(graph, count, deadline))
 
     def rows(self, graph: DataGraph, key: Partition) -> Adjacency:
@@ -53,14 +53,14 @@ class KeptParts:
         return self._get(key, lambda: make_host_rows(graph, key))
 
     def lists(self, graph: DataGraph, plan: PartitionPlan, key: Partition) -> Sequence[HostLists]:
-        """Of each partition, the lists of the relationships within it."""
+        """For each partition, the lists of the relationships within it."""
         return self._get(
             (plan.count, key),
             lambda: partition_lists(self.rows(graph, key), plan, self._fill),
         )
 
     def trim(self, share: float) -> None:
-        """Lets go of what was used longest ago, down to a share of the host's memory."""
+        """Evicts the least recently used values, down to a share of the host's memory."""
         most = share * _host_bytes()
         with self._lock:
             total = self.nbytes
@@ -69,7 +69,7 @@ class KeptParts:
                 total -= _nbytes(value)
 
     def _get(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        with self._lock:  # also while it is made: nobody makes it twice
+        with self._lock:  # held while a value is made, so that nobody makes it twice
             if key not in self._values:
                 self._values[key] = make()
             self._values.move_to_end(key)
@@ -81,7 +81,7 @@ _LOCK = threading.Lock()
 
 
 def kept_of(graph: DataGraph, fill: int) -> KeptParts:
-    """What is kept of a data graph, by everyone who asks; it goes with the graph."""
+    """What is kept of a data graph, shared by all callers; it is freed with the graph."""
     with _LOCK:
         if graph not in _KEPT:
             _KEPT[graph] = KeptParts(fill)

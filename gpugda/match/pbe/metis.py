@@ -1,7 +1,8 @@
-"""METIS, through pymetis: which partition each node goes to.
+"""METIS, through pymetis: assigns nodes to partitions.
 
-pymetis holds Python's lock while it works, so that no time limit is kept and no other query gets
-on: what is not done in a moment is done by a process of its own (this module is its program).
+pymetis holds Python's global lock while it works, so that no time limit is kept and no other query
+proceeds. Work that takes longer than a moment is done by a separate process, whose program is this
+module.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["can_run_metis", "run_metis"]
 
 _FEW_ENTRIES = 1 << 17
-"""METIS takes about 0.1 s for so many."""
+"""METIS takes about 0.1 s for this many entries."""
 _ARRAYS = ("starts", "adjacent", "node_weights", "weights")
 
 
 def can_run_metis() -> bool:
-    """Is pymetis installed?"""
+    """True if pymetis is installed."""
     return find_spec("pymetis") is not None
 
 
 def run_metis(graph: DataGraph, count: int, deadline: float | None) -> NDArray[np.uint16]:
-    """The partition of each node; each has about the same number of relationships.
+    """The partition of each node; partitions have about the same number of relationships.
 
     Args:
-        graph: With more nodes than partitions, and with relationships.
+        graph: Has more nodes than partitions, and has relationships.
         count: Number of partitions, at least 2.
         deadline: ``time.monotonic()`` at which to give up.
 
@@ -79,7 +80,7 @@ def _run_process(folder: str, count: int, deadline: float | None) -> None:
 
 
 def _adjacency(graph: DataGraph) -> tuple[NDArray[np.int64], ...]:
-    """The graph without directions and loops: each two nodes once, by how many relationships."""
+    """The graph without directions and self-loops; weights count parallel relationships."""
     starts, ends = graph.start_nodes(), graph.outgoing.neighbours
     apart = starts != ends
     one, other = (each[apart].astype(np.uint64) for each in (starts, ends))

@@ -1,4 +1,4 @@
-"""Which techniques of PBE are used."""
+"""The techniques of PBE that can be switched off."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ class PbeOptions:
     """Techniques that can be switched off, and sizes. The answer is the same with all.
 
     Args:
-        shares: Shared execution: query relationships that an automorphism of the pattern exchanges
-            are searched once, and the rows remapped; else each is searched by itself.
-        orders: The order with the least expected cost; else query nodes as they were written.
-        partitions: How many; None for as many as the memory limit needs.
-        rows_share: Of the free memory, for partial embeddings; each level gets an equal part of it.
+        shares: Shared execution: query relationships that an automorphism of the pattern maps to
+            each other are searched once, and the rows are remapped; otherwise each is searched
+            separately.
+        orders: The order with the least estimated cost; otherwise query nodes as written.
+        partitions: Number of partitions; None for as many as the memory limit requires.
+        rows_share: Share of the free memory for partial embeddings, divided equally between levels.
             The rest is for the lists of a partition.
-        host_share: Of the host's memory, for lists that are kept as long as the data graph.
+        host_share: Share of the host's memory for lists that are kept as long as the data graph.
     """
 
     shares: bool = True
@@ -29,7 +30,7 @@ class PbeOptions:
 
 
 def pbe_variants(partitions: int | None = None) -> dict[str, PbeOptions]:
-    """The paper's ablation, by name: nothing, the order alone, and both."""
+    """The paper's ablation, by name: no technique, the order alone, and both."""
     return {
         "basic": PbeOptions(shares=False, orders=False, partitions=partitions),
         "+order": PbeOptions(shares=False, partitions=partitions),

@@ -1,4 +1,4 @@
-"""The order of query nodes with the least expected cost, from some that are bound."""
+"""The order of query nodes with the least estimated cost, given some bound nodes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["OrderSearch", "components"]
 
 _MOST_SEARCHED = 10
-"""With more query nodes to order, the cheapest next one is taken: there are 2^n sets of them."""
+"""With more query nodes, the cheapest next node is taken: there are 2^n sets of nodes."""
 
 
 def components(bound: BoundQuery) -> list[frozenset[int]]:
-    """Query nodes that relationships connect; the ones with the most relationships first."""
+    """Connected components of the query nodes; the one with the most relationships first."""
     links = {node.position: {node.position} for node in bound.nodes}
     for each in bound.relationships:
         joined = links[each.source] | links[each.target]
@@ -33,14 +33,13 @@ def components(bound: BoundQuery) -> list[frozenset[int]]:
 class OrderSearch:
     """Costs of search sequences.
 
-    A level costs the rows of the level before, times what is looked at for each: the entries of the
-    shortest list, and a search in each other one. The rows expected of bound query nodes are those
-    of the cheapest order that binds them, so that of all permutations it is enough to look at the
-    sets of bound nodes.
+    A level costs the rows of the previous level times the work per row: the entries of the shortest
+    list, and a search in each other list. The estimated rows of a set of bound nodes are those of
+    the cheapest order that binds it, so that it suffices to enumerate sets instead of permutations.
 
     Args:
         bound: The query.
-        searches: Is the cheapest order looked for? Else nodes come as they were written.
+        searches: True to search for the cheapest order, False for the order of the query text.
     """
 
     def __init__(self, bound: BoundQuery, *, searches: bool) -> None:
@@ -55,7 +54,7 @@ class OrderSearch:
         Args:
             first: Nodes that are bound.
             part: The component.
-            rows: Expected rows in which they are.
+            rows: Estimated number of rows that bind them.
         """
         left = part - set(first)
         if self._searches and 1 < len(left) <= _MOST_SEARCHED:
@@ -114,7 +113,7 @@ class OrderSearch:
         ]
 
     def _level(self, node: int, bound: frozenset[int]) -> tuple[float, float]:
-        """What is looked at per row, and the rows that come of it."""
+        """The work per row, and the number of rows per row."""
         nodes, links = self._bound.nodes, self._links(node, bound)
         rates = [extension_rate(each, nodes[end]) for each, end in links]
         followed = min(range(len(links)), key=rates.__getitem__)

@@ -1,4 +1,4 @@
-"""Partitions of a data graph: which node is where, and which relationships cross."""
+"""Partitions of a data graph: the partition of each node, and crossing relationships."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PARTITIONS", "PartitionPlan", "make_partitions"]
 
 MOST_PARTITIONS = 1 << 14
-"""Far more than any graph needs: their numbers are ``uint16``."""
+"""Far more than any graph needs; their numbers are ``uint16``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +28,12 @@ class PartitionPlan:
 
     Args:
         count: Number of partitions; some may be empty.
-        of_node: ``uint16`` per node.
-        nodes: ``uint32``, the nodes of the first partition, then of the next, rising in each.
-        firsts: Where each partition begins in ``nodes``, and the end.
-        crossing: ``uint32``, rising: relationships whose ends are in different partitions.
-        by: Who made it, for people.
-        seconds: How long that took.
+        of_node: ``uint16``, the partition of each node.
+        nodes: ``uint32``, the nodes of all partitions in turn, ascending in each.
+        firsts: Offset of each partition in ``nodes``, and the end.
+        crossing: ``uint32``, ascending: relationships whose ends are in different partitions.
+        by: The method that made it, as text.
+        seconds: Time taken.
     """
 
     count: int
@@ -51,14 +51,14 @@ class PartitionPlan:
         return sum(each.nbytes for each in arrays)
 
     def nodes_of(self, partition: int) -> NDArray[np.uint32]:
-        """Those of one partition."""
+        """The nodes of one partition."""
         return self.nodes[self.firsts[partition] : self.firsts[partition + 1]]
 
 
 def make_partitions(graph: DataGraph, count: int, deadline: float | None = None) -> PartitionPlan:
-    """So many partitions with about as many relationships each, and few between them.
+    """Partitions with about equal numbers of relationships, and few relationships between them.
 
-    By METIS where pymetis is installed, else of nodes that follow each other.
+    Made by METIS if pymetis is installed, otherwise from consecutive nodes.
 
     Raises:
         DeviceError: METIS failed.
@@ -79,7 +79,7 @@ def make_partitions(graph: DataGraph, count: int, deadline: float | None = None)
 
 
 def _in_order(graph: DataGraph, count: int) -> NDArray[np.uint16]:
-    """Nodes that follow each other, cut so that the shares of relationships are equal."""
+    """Partitions of consecutive nodes with equal shares of the relationships."""
     degrees = graph.outgoing.degrees().astype(np.int64) + graph.incoming.degrees() + 1
     before = np.cumsum(degrees) - degrees
     total = max(1, int(degrees.sum()))

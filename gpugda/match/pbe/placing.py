@@ -1,4 +1,4 @@
-"""How many partitions, and how much of the memory their lists and the rows of each level get."""
+"""Chooses the number of partitions, and divides the memory between lists and rows."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 __all__ = ["Placed", "Room", "place_parts", "said_how_much", "whole_bytes"]
 
 _LEAST_LEVEL_BYTES = 1 << 13
-"""Its smallest arrays: some twenty of 256 bytes, and what a window of few rows takes."""
+"""A level's smallest arrays: some twenty of 256 bytes, and those of a window of few rows."""
 _BYTES_PER_PLACE = 12
-"""Of the longest list of one row: four in a third of the level's bytes."""
+"""Bytes per entry of the longest list: four in each third of a level's memory."""
 _FOR_REUSE = 2
-"""An array that is used again may be twice as long as asked for."""
+"""A reused array may be twice as long as requested."""
 _SMALL_ARRAYS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What may be taken.
+    """A division of the memory.
 
     Args:
         lists: Bytes for the lists of a partition, or of all levels.
-        level: Bytes for the rows of each level; a single row may take more where there is more.
-        load: Bytes for the lists of each level that asks for some, likewise.
-        enough: A memory limit that suffices whatever comes.
+        level: Bytes for the rows of each level; a single row may exceed it if memory is free.
+        load: Bytes for the lists of each level that loads some; a single row may exceed it, too.
+        enough: A memory limit that suffices in any case.
     """
 
     lists: int
@@ -58,10 +58,10 @@ class Placed:
     """Partitions that fit.
 
     Args:
-        plan: They.
-        lists: Of each one, by types and directions.
-        rows_of: The lists of all nodes, by types and directions.
-        room: What may be taken.
+        plan: The partitions.
+        lists: Lists of each partition, by types and directions.
+        rows_of: Lists of all nodes, by types and directions.
+        room: The division of the memory.
     """
 
     plan: PartitionPlan
@@ -71,7 +71,7 @@ class Placed:
 
 
 def whole_bytes(run: Run, keys: Iterable[Partition], fill: int) -> int:
-    """About as much as the lists of the whole graph take, from its statistics."""
+    """Estimated bytes of the lists of the whole graph, from its statistics."""
     graph = run.graph.graph
     counts = graph.statistics.type_counts
     total = 0
@@ -86,7 +86,7 @@ def whole_bytes(run: Run, keys: Iterable[Partition], fill: int) -> int:
 def said_how_much(
     run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int
 ) -> Iterator[None]:
-    """Where candidates are filtered: an error of the memory limit says how much is enough."""
+    """Makes memory errors of a block name a memory limit that is enough."""
     try:
         yield
     except MemoryLimitError as error:
@@ -95,7 +95,7 @@ def said_how_much(
 
 
 def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int) -> int:
-    """Were all nodes candidates of all query nodes, and everything one partition."""
+    """A limit that suffices even if all nodes are candidates and the graph is one partition."""
     graph, words, rows = run.graph.graph, run.graph.words, len(bound.nodes)
     bitmaps = sum(each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values()))
     bitmaps += 2 * 4 * words * (len(graph.labels) + 1)
@@ -117,18 +117,18 @@ def place_parts(
     options: PbeOptions,
     fill: int,
 ) -> Placed:
-    """As few partitions as have room one at a time, more where their shares are unequal.
+    """The fewest partitions that fit one at a time; more if their sizes are unequal.
 
     Args:
-        run: Of the query.
-        kept: Of its data graph.
-        steps: Of each search.
-        keys: Types and directions of the lists that a partition is searched by.
-        options: How many partitions, if that was said, and how memory is shared.
-        fill: Nodes per hash group on average.
+        run: The query's run.
+        kept: What is kept of the data graph on the host.
+        steps: The steps of each search.
+        keys: Types and directions of the lists that a search within a partition reads.
+        options: The number of partitions, if given, and the shares of memory.
+        fill: Average number of nodes per hash group.
 
     Raises:
-        MemoryLimitError: There is no such division; it names a limit that suffices.
+        MemoryLimitError: There is no such division; the error names a limit that suffices.
     """
     graph, levels = run.graph.graph, max(len(each) for each in steps)
     every = {link.partition for each in steps for step in each for link in step.links}

@@ -1,4 +1,4 @@
-"""What the searches did, in lines for people."""
+"""Describes for people what the searches did."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOLE = "1 partition, which is the graph: no relationship crosses"
 def describe_searches(
     run: Run, bound: BoundQuery, plan: PartitionPlan, inside: Search, across: Sequence[Search]
 ) -> None:
-    """The partitions, then each search with its steps."""
+    """Adds a line for the partitions, then lines for each search with its steps."""
     graph, lines = run.graph.graph, run.report.steps
     share = len(plan.crossing) / max(graph.relationship_count, 1)
     lines.append(

@@ -1,4 +1,4 @@
-"""One search within partitions or across them, and what it has found."""
+"""A search within or across partitions, and its results so far."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Search:
     """A search.
 
     Args:
-        windows: Does it.
-        loaded: The lists that were brought for it.
-        group: The query relationships that it is for; None within partitions.
-        found: Embeddings found until now.
-        seconds: How long that took.
+        windows: Executes the search.
+        loaded: Statistics of the lists that were loaded for it.
+        group: The query relationships it serves; None within partitions.
+        found: Number of embeddings found so far.
+        seconds: Time taken so far.
     """
 
     windows: SeededWindows
@@ -47,7 +47,7 @@ class Search:
         return self.group is not None and self.group.is_alone
 
     def timed(self, work: Iterator[_T]) -> Iterator[_T]:
-        """Adds the time until each next one, not that of who asks."""
+        """Adds the time that each item takes, without the caller's own time."""
         while True:
             started = time.perf_counter()
             try:

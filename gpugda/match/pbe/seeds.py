@@ -1,4 +1,4 @@
-"""Rows that a search begins with: the nodes of a partition, or relationships that cross."""
+"""The rows that a search starts with: nodes of a partition, or crossing relationships."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["Seeds"]
 
 _MOST_GIVEN = 1 << 22
-"""At once: a deadline waits for what comes of them."""
+"""Maximum number of rows at once: the deadline is checked between two pieces."""
 _FIRST, _SECOND, _RELATIONSHIP = 0, 1, 2
 _Columns = tuple["NDArray[np.uint32]", ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seeds:
-    """Makes them from arrays of the host, in pieces.
+    """Makes seeds from arrays of the host, in pieces.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         plan: The partitions.
-        candidates: Of the query nodes.
-        masks: Bitmaps of what predicates leave, by query relationship.
+        candidates: Candidates of the query nodes.
+        masks: Bitmaps of relationships that pass the predicates, by query relationship.
         kernels: The launcher.
-        level_bytes: What seeds may take, with what they are made of.
+        level_bytes: Maximum bytes of seeds with what they are made from.
     """
 
     run: Run
@@ -55,14 +55,14 @@ class Seeds:
     def nodes(
         self, partition: int, position: int, variables: Sequence[Variable]
     ) -> Iterator[Table]:
-        """The candidates of a query node that are in a partition."""
+        """Yields the candidates of a query node that are in a partition."""
         sources = [_FIRST] * len(variables)
         bits = self.candidates.matrix, self._bits(position), 0
         columns = (self.plan.nodes_of(partition),)
         yield from self._made(columns, 1, bits, None, sources)
 
     def crossing(self, prime: BoundRelationship, variables: Sequence[Variable]) -> Iterator[Table]:
-        """The relationships that cross and fit a query relationship, with their ends."""
+        """Yields the crossing relationships that match a query relationship, with their ends."""
         graph = self.run.graph.graph
         found = self.plan.crossing
         if prime.types is not None:

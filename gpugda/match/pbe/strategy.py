@@ -1,4 +1,4 @@
-"""The strategy ``pbe``: search each partition of the graph, then across them from what crosses."""
+"""The strategy ``pbe``: searches each partition, then across them from crossing relationships."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ _USUAL = PbeOptions()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Query:
-    """A query as it is searched for.
+    """A query, prepared for its searches.
 
     Args:
-        bound: It.
-        masks: What predicates leave.
+        bound: The query.
+        masks: The nodes and relationships that pass the predicates.
         wanted: Columns that the caller reads.
-        candidates: Of the query nodes.
-        tests: That rows must pass.
-        part: Query nodes of the component that is searched within partitions and across them.
-        order: Those in the order of the search within partitions.
-        others: Those of the other components, and whether each one begins one.
+        candidates: Candidates of the query nodes.
+        tests: Tests that rows must pass.
+        part: Query nodes of the component that is searched within and across partitions.
+        order: These nodes, in the order of the search within partitions.
+        others: Nodes of the other components; True for the first of each.
         groups: Searches across partitions.
     """
 
@@ -82,13 +82,13 @@ class _Query:
 
 
 class PbeStrategy(Matcher):
-    """Partitions that fit the memory, and what crosses them searched once for equal relationships.
+    """Searches partitions that fit in memory, and shares searches across them.
 
     Args:
         device_graph: The data graph on its device.
         memory_limit: As for every strategy.
-        refinement: Means nothing here: candidates have their labels and predicates alone.
-        options: Which techniques are used; the answer is the same with all.
+        refinement: Has no effect: candidates are filtered by labels and predicates only.
+        options: Techniques to use; the answer is the same with all.
     """
 
     name = "pbe"
@@ -99,17 +99,17 @@ class PbeStrategy(Matcher):
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: those of the search within a partition."""
+        """See `Matcher.plan_steps`: the steps of the search within a partition."""
         search = OrderSearch(pattern, searches=True)
         order = [node for part in components(pattern) for node in search.best(part)]
         return node_steps(pattern, order)
 
     @classmethod
     def said_first(cls, pattern: BoundQuery, need: Need) -> str:
-        """See `Matcher.said_first`: of how many searches counting across partitions is made."""
+        """See `Matcher.said_first`: the number of searches across partitions for a count."""
         if not isinstance(need, Count) or not pattern.relationships:
             return ""
-        # What has a predicate is like nothing else, for its bitmap is not known yet.
+        # Predicates count as distinct, because their bitmaps are not known yet.
         alone = Masks(_unlike(pattern.nodes), _unlike(pattern.relationships))
         found = equal_relationships(pattern, alone, components(pattern)[0], shares=True)
         return (
@@ -174,7 +174,7 @@ class PbeStrategy(Matcher):
         return _Query(bound, masks, wanted, found, tests, part, order, others, groups)
 
     def _fits(self, run: Run, steps: Sequence[VertexStep]) -> bool:
-        """May the lists of the whole graph lie on the device?"""
+        """True if the lists of the whole graph fit on the device."""
         keys = {link.partition for step in steps for link in step.links}
         if not keys:
             return True
@@ -196,7 +196,7 @@ class PbeStrategy(Matcher):
         inside = {each.position for each in query.bound.relationships if each.source in query.part}
         links = [link for step in intra for link in step.links if link.relationship in inside]
         keys = list(dict.fromkeys(link.partition for link in links))
-        # Allocated before what is left is shared: where each node is.
+        # Allocated before the remaining memory is divided: the partition of each node.
         size = run.graph.graph.node_count
         partition_of = run.workspace.allocate(size, np.uint16, "the partition of each node")
         with run.stage("partitions"):
@@ -264,7 +264,7 @@ class PbeStrategy(Matcher):
         )
 
     def _group_steps(self, query: _Query, group: Group) -> tuple[VertexStep, ...]:
-        """The steps of a group, which keep what its members need of their rows."""
+        """The steps of a group, which keep the columns that its members need."""
         prime = group.prime
         watched = frozenset(
             each.position for each in query.bound.relationships if each.source in query.part
@@ -292,7 +292,7 @@ def _tested(tests: Sequence[VariableTest]) -> list[Variable]:
 
 
 def _unlike(kind: Sequence[BoundNode] | Sequence[BoundRelationship]) -> dict[int, Any]:
-    """Bitmaps that differ, for those that have predicates."""
+    """Different bitmaps for all that have predicates."""
     return {
         each.position: np.array([each.position], dtype=np.uint32)
         for each in kind

@@ -1,4 +1,4 @@
-"""Automorphisms of a pattern: which of its relationships are exchanged by one."""
+"""Automorphisms of a pattern, and which relationships they map to each other."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["Automorphism", "Symmetry"]
 
 _MOST_TRIES = 20_000
-"""Assignments that a search for one automorphism looks at: without one, nothing is shared."""
+"""Assignments tried in the search for one automorphism; beyond that, nothing is shared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Automorphism:
-    """What query nodes and relationships are mapped to, by position."""
+    """The images of query nodes and relationships, by position."""
 
     nodes: tuple[int, ...]
     relationships: tuple[int, ...]
 
 
 class Symmetry:
-    """Automorphisms of a query: labels, predicates, types, directions, clauses and tests stay.
+    """Automorphisms that keep labels, predicates, types, directions, clauses and tests.
 
     Args:
         bound: The query.
-        masks: What predicates leave: only what leaves the same is exchanged.
+        masks: The nodes and relationships that pass the predicates; masks must be equal.
         part: Positions of query nodes that may be moved.
     """
 
@@ -51,7 +51,7 @@ class Symmetry:
         self._tries = 0
 
     def find(self, one: BoundRelationship, other: BoundRelationship) -> Automorphism | None:
-        """One that maps a query relationship to another; None where none is found."""
+        """An automorphism that maps one query relationship to another; None if none is found."""
         self._tries = _MOST_TRIES
         for start, end in ((other.source, other.target), (other.target, other.source)):
             for nodes in self._extended({}, [(one.source, start), (one.target, end)]):
@@ -97,7 +97,7 @@ class Symmetry:
 
     # ------------------------------------------------------------------ relationships
     def _by_ends(self) -> dict[tuple[int, int], dict[Hashable, list[int]]]:
-        """Of each two nodes, in both orders, the relationships by what they are in that order."""
+        """For each ordered pair of nodes, the relationships by their kind in that direction."""
         found: dict[tuple[int, int], dict[Hashable, list[int]]] = {}
         for each in self._bound.relationships:
             ends = {(each.source, each.target), (each.target, each.source)}
@@ -145,7 +145,7 @@ def _test(on_nodes: bool, left: int, right: int, equal: bool) -> tuple[bool, int
 
 
 def _classes(masks: Mapping[int, NDArray[np.uint32]]) -> dict[int, int]:
-    """A number per position, the same for equal bitmaps."""
+    """A number per position, equal for equal bitmaps."""
     found: dict[int, int] = {}
     for position, bits in masks.items():
         same = (each for each in found if np.array_equal(masks[each], bits))

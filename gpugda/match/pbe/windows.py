@@ -1,4 +1,4 @@
-"""The join of given rows, with equal shares of the memory, by lists that come as needed."""
+"""Extends given rows with equal shares of the memory, using lists that are loaded on demand."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["PrimeWatch", "SeededWindows"]
 
 _FIRST_COUNT_WINDOW = 1 << 18
 _PARTS = 3
-"""Of a level's memory: its rows, what is found for them, and full rows in another order."""
+"""Parts of a level's memory: its rows, what is found for them, and full rows in another order."""
 
 
 class PrimeWatch:
-    """Drops entries by which the prime relationship of a row would not be the smallest.
+    """Drops entries that would make another relationship of a row its smallest crossing one.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         partition_of: ``uint16`` per data node.
         kernels: The launcher.
     """
@@ -47,7 +47,7 @@ class PrimeWatch:
         self._words: dict[VertexStep, DeviceArray] = {}
 
     def __call__(self, step: VertexStep, rows: Rows, places: Places, lists: ListArrays) -> None:
-        """Before what a step found is counted."""
+        """Drops entries of a step before they are counted."""
         if step not in self._words:
             words = np.array(step.watched, dtype=np.uint32)
             self._words[step] = self._run.workspace.upload(words, "watched columns")
@@ -59,15 +59,15 @@ class SeededWindows(VertexWindows):
     """Extends seeds step by step.
 
     Args:
-        run: Of the query.
-        steps: What to do; the first one stands for the seeds.
-        candidates: Of the query nodes.
-        loader: Brings lists that are not there.
-        loaded: Filled by it.
+        run: The query's run.
+        steps: The steps; the first one stands for the seeds.
+        candidates: Candidates of the query nodes.
+        loader: Loads lists that are not on the device.
+        loaded: Statistics that the loader updates.
         kernels: The launcher.
-        options: Which techniques of the join are used.
-        level_bytes: What the rows of each level may take, with what is found for them.
-        watch: Drops entries; None where all are kept.
+        options: Techniques of the join.
+        level_bytes: Maximum bytes of the rows of each level, with what is found for them.
+        watch: Drops entries; None to keep all.
     """
 
     def __init__(
@@ -91,14 +91,14 @@ class SeededWindows(VertexWindows):
         self._resident: Collection[Link] = ()
 
     def begin(self, seeds: Iterator[Table], lists: Mapping[Link, ListArrays]) -> None:
-        """Takes the seeds of the next search, and the lists that are there already."""
+        """Sets the seeds of the next search, and the lists that are already loaded."""
         self._seeds = seeds
         self._lists.clear()
         self._lists.update(lists)
         self._resident = frozenset(lists)
 
     def counts(self) -> Iterator[int]:
-        """See `VertexWindows.counts`; large windows bring each list less often."""
+        """See `VertexWindows.counts`; large windows load each list less often."""
         self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
         for number, table in self._starts():
             yield from self._count(number, table)

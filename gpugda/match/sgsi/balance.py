@@ -1,4 +1,4 @@
-"""From when on a row is long: by a histogram of lengths and a cost model."""
+"""Chooses the lengths that count as long rows, by a histogram and a cost model."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 __all__ = ["INTERVALS", "Limits", "choose_limits", "given_limits"]
 
 INTERVALS = 1024
-"""Of 32 entries each; the last one holds all that is longer."""
+"""Intervals of 32 entries each; the last one holds all longer rows."""
 _WIDTH = 32
 _WARPS_PER_UNIT = 64
 _GROUPS_PER_UNIT = 8
 _GROUP = 256
 _PARTS = 16
 _BARRIER = 0.5
-"""What it costs to wait for a group, in batches of 32 entries by a warp."""
+"""Cost of waiting for a work group, in batches of 32 entries by a warp."""
 _LAUNCH = 100.0
-"""What a launch costs, likewise."""
+"""Cost of a launch, in the same unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Lengths from which on rows are worked on otherwise.
+    """Lengths from which rows are processed differently.
 
     Args:
-        launch_from: Longer rows are in a launch of their own (the paper's W1).
-        group_from: Longer rows get a whole group (W2).
-        share_from: So many entries of a row a warp does for itself (W3).
+        launch_from: Longer rows are in a separate launch (the paper's W1).
+        group_from: Longer rows get a whole work group (W2).
+        share_from: Entries of a row that a warp processes alone (W3).
     """
 
     launch_from: int
@@ -43,16 +43,16 @@ class Limits:
 
 
 def given_limits(options: GsiOptions) -> Limits:
-    """Those that were tried out."""
+    """The limits given by the options."""
     return Limits(options.launch_from, options.group_from, options.share_from)
 
 
 def choose_limits(rows: NDArray[np.int64], units: int) -> Limits:
-    """What costs the least.
+    """The limits with the least cost.
 
     Args:
-        rows: Rows per interval of length, the first one included.
-        units: Compute units of the device.
+        rows: Number of rows per interval of length; the first interval is included.
+        units: Number of compute units of the device.
     """
     interval = np.arange(len(rows), dtype=np.float64)
     warp = interval * np.ceil(rows / (_WARPS_PER_UNIT * units))
@@ -70,7 +70,7 @@ def choose_limits(rows: NDArray[np.int64], units: int) -> Limits:
 
 
 def _cheapest(below: NDArray[np.float64], above: NDArray[np.float64], once: float = 0.0) -> int:
-    """The interval from which on the second way is taken: then all cost the least together."""
+    """The first interval for the second method, which minimises the total cost."""
     first = np.concatenate([[0.0], np.cumsum(below)])
     rest = np.concatenate([np.cumsum(above[::-1])[::-1], [0.0]])
     rest = np.where(rest > 0, rest + once, 0.0)

@@ -1,4 +1,4 @@
-"""Candidates on the host: by label and predicate there, by vertex signature on the device."""
+"""Candidates on the host: filtered by label and predicate there, by signature on the device."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class HostCandidates:
     """The candidates of all query nodes.
 
     Args:
-        bits: Bitmap of the data nodes per query node.
-        node_count: How many data nodes there are.
-        counts: How many candidates each query node has.
+        bits: Bitmap of the data nodes, per query node.
+        node_count: Number of data nodes.
+        counts: Number of candidates per query node.
     """
 
     bits: list[NDArray[np.uint32]]
@@ -43,11 +43,11 @@ class HostCandidates:
         self.counts = [int(np.bitwise_count(each).sum(dtype=np.int64)) for each in self.bits]
 
     def count(self, position: int) -> int:
-        """Number of a query node's candidates."""
+        """The number of a query node's candidates."""
         return self.counts[position]
 
     def listed(self, position: int) -> NDArray[np.uint32]:
-        """A query node's candidates, rising."""
+        """A query node's candidates, ascending."""
         return _listed(self.bits[position], self.node_count)
 
 
@@ -57,7 +57,7 @@ def _listed(bits: NDArray[np.uint32], count: int) -> NDArray[np.uint32]:
 
 
 def base_candidates(run: Run, bound: BoundQuery, masks: Masks) -> HostCandidates:
-    """What labels and predicates leave."""
+    """The nodes that pass labels and predicates."""
     graph = run.graph
     every = np.full(graph.words, _ALL, dtype=np.uint32)
     rest = graph.graph.node_count % 32
@@ -83,9 +83,9 @@ def filter_by_segments(
     loader: SegmentLoader,
     room: int,
 ) -> HostCandidates:
-    """What signatures leave of candidates: all buckets of a segment, then the next segment.
+    """Filters candidates by signatures: all buckets of a segment, then the next segment.
 
-    The results of the segments are put together on the host.
+    The results of the segments are combined on the host.
     """
     asked = query_signatures(
         bound, {node.position: node.position for node in bound.nodes}, table.options.lists

@@ -1,4 +1,4 @@
-"""Tests of a step, each brought to one column whose value the added one must equal, or not."""
+"""Reduces each test of a step to one column that the added value must equal, or differ from."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NONE = np.uint32(0xFFFFFFFF)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnTest:
-    """The added node, or relationship, equals a column's value, or differs from it.
+    """A test that the added node or relationship equals a column's value, or differs from it.
 
     Args:
-        of_node: Which is added?
-        equal: Must it be equal?
-        values: The column, of all rows.
-        column: Its number, if it is one of the table.
+        of_node: True if a node is added, False for a relationship.
+        equal: True if the values must be equal.
+        values: The column, for all rows.
+        column: Its number, if it is a column of the table.
     """
 
     of_node: bool
@@ -39,7 +39,7 @@ class ColumnTest:
 
 
 def passing(tests: Sequence[StepTest], table: HostTable) -> HostTable:
-    """The rows that pass those tests which ask nothing of what is added."""
+    """The rows that pass the tests that do not involve the added value."""
     found = np.ones(table.row_count, dtype=np.bool_)
     for test in tests:
         added, known = _parts(test, table)
@@ -51,10 +51,10 @@ def passing(tests: Sequence[StepTest], table: HostTable) -> HostTable:
 
 
 def column_tests(tests: Sequence[StepTest], table: HostTable) -> list[ColumnTest]:
-    """What entries have to pass beside.
+    """The remaining tests, which entries must pass.
 
-    Of two pairs that must not both be equal, one is known for each row, or both ask for what is
-    added: then it can be both only where these columns are equal.
+    For a test that two pairs are not both equal, either one pair is known for each row, or both
+    involve the added value: then both can only be equal where their columns are equal.
     """
     found = []
     for test in tests:
@@ -77,7 +77,7 @@ def _column_test(
 
 
 def _parts(test: StepTest, table: HostTable) -> tuple[list[tuple[bool, int]], NDArray[np.bool_]]:
-    """Columns that pairs compare with what is added, a node or not; and if others are equal."""
+    """Columns compared with the added value (True: a node), and whether other pairs are equal."""
     width = len(table.columns)
     left, right, _, third, fourth = test
     pairs = [(left, right)]

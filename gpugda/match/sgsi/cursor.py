@@ -1,4 +1,4 @@
-"""A join segment by segment that is ready to begin."""
+"""A prepared join that goes segment by segment."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["SegmentCursor"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentCursor(Cursor):
-    """Candidates, steps and segments are ready.
+    """A cursor over prepared candidates, steps and segments.
 
     Args:
         bound: The query.
-        steps: What is done.
-        sources: Segments, and who brings them to the device.
-        windows: Does it.
+        steps: The steps.
+        sources: Candidates, segments, and their loader.
+        windows: Executes the steps.
     """
 
     bound: BoundQuery
@@ -52,6 +52,6 @@ class SegmentCursor(Cursor):
         return self.windows.counts()
 
     def describe(self, run: Run) -> None:
-        """See `Cursor.describe`. What is on the device stays there for later queries."""
+        """See `Cursor.describe`. Loaded segments stay on the device for later queries."""
         describe_join(run, self.bound, self.steps, self.sources, self.windows)
         self.sources.loader.leave()

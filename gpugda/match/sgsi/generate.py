@@ -1,4 +1,4 @@
-"""The new table of a step, column by column (the paper's algorithm 6)."""
+"""Makes the new table of a step, column by column (the paper's algorithm 6)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Generator"]
 
 
 class Generator:
-    """Duplicates the values of old rows; at most an old column and a new one are on the device.
+    """Duplicates the values of old rows; at most one old and one new column are on the device.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         kernels: The launcher.
         scratch: The arrays.
     """
@@ -35,7 +35,7 @@ class Generator:
         self._scratch = scratch
 
     def table(self, step: VertexStep, found: Found) -> HostTable:
-        """The rows that a step makes of what was found, on the host."""
+        """The rows that a step makes from its results, on the host."""
         columns: list[NDArray[np.uint32]] = []
         added: list[NDArray[np.uint32] | None] = [None, None]
         if not found.total or not (step.kept or step.added != (None, None)):

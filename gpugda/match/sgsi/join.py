@@ -1,4 +1,4 @@
-"""The join of a subtable with a query node, segment by segment: the paper's algorithms 3, 4 and 5.
+"""Joins a subtable with a query node, segment by segment (the paper's algorithms 3, 4 and 5).
 
 More than 300 lines: one join, with what its launches share.
 """
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 __all__ = ["Found", "JoinKernels", "SegmentJoin", "Sources"]
 
 _PARTS = 16
-"""Groups that share one of the longest rows."""
+"""Work groups that share one of the longest rows."""
 _ROWS_FOR_HISTOGRAM = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinKernels:
-    """The launchers: of GSI, which fill places, and of SGSI."""
+    """The launchers: those of GSI, which fill places, and those of SGSI."""
 
     gsi: GsiJoin
     sgsi: SgsiJoin
@@ -57,9 +57,9 @@ class Sources:
     """What a join reads.
 
     Args:
-        candidates: Of the query nodes.
-        segments: Of each link.
-        loader: Brings them to the device.
+        candidates: Candidates of the query nodes.
+        segments: Segments of each link.
+        loader: Loads them to the device.
     """
 
     candidates: HostCandidates
@@ -72,14 +72,14 @@ class Found:
     """What a step found for some rows of a subtable, on the device.
 
     Args:
-        total: How many new rows come of it.
+        total: Number of new rows.
         table: The subtable; the column of the first link is the first one of ``columns``.
-        columns: Place for two columns of the subtable.
+        columns: Room for two columns of the subtable.
         first: The first of these rows.
         filled: Their places.
-        left: Bitmap of the places that are left, and prefix sums of its bits.
-        nodes: Per place.
-        relationships: Per place, None where nobody asks for them.
+        left: Bitmap of the places that remain, and prefix sums of its bits.
+        nodes: Node per place.
+        relationships: Relationship per place, None if not needed.
     """
 
     total: int
@@ -94,7 +94,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
-    """Rows of a subtable whose places are allocated together, and the segments looked into."""
+    """Rows of a subtable whose places are allocated together, and the segments they need."""
 
     columns: DeviceArray
     host: HostTable
@@ -112,7 +112,7 @@ class _Piece:
 
     @property
     def aside(self) -> int:
-        """Where the second column of these rows begins."""
+        """Offset of the second column for these rows."""
         return self.host.row_count + self.first
 
 
@@ -120,12 +120,12 @@ class SegmentJoin:
     """Finds what extends the rows of a table.
 
     Args:
-        run: Of the query.
-        sources: What is read.
+        run: The query's run.
+        sources: What the join reads.
         kernels: The launchers.
         scratch: The arrays.
-        plan: What fits.
-        options: Which techniques are used.
+        plan: Sizes that fit.
+        options: Techniques to use.
     """
 
     def __init__(
@@ -147,20 +147,20 @@ class SegmentJoin:
         self._balances = options.lists.load_balance and run.graph.context.profile.group_size > 1
 
     def found(self, step: VertexStep, table: HostTable) -> Iterator[Found]:
-        """What is found for a table, subtable by subtable; each is valid until the next one.
+        """Yields the results for a table, subtable by subtable; each is valid until the next.
 
         Raises:
-            MemoryLimitError: An array does not fit the device.
+            MemoryLimitError: An array does not fit on the device.
         """
         place_bytes = _place_bytes(step, len(table.columns), makes_rows=True)
         for part in self._subtables(step, table):
             yield from self._subtable(step, part, place_bytes)
 
     def counted(self, step: VertexStep, table: HostTable) -> Iterator[int]:
-        """How many rows come of a table, to be added up; places only where links are intersected.
+        """Yields counts of new rows, to be summed; uses places only if links are intersected.
 
         Raises:
-            MemoryLimitError: An array does not fit the device.
+            MemoryLimitError: An array does not fit on the device.
         """
         place_bytes = _place_bytes(step, len(table.columns), makes_rows=False)
         for part in self._subtables(step, table):
@@ -180,7 +180,7 @@ class SegmentJoin:
                 yield part
 
     def _count(self, step: VertexStep, part: HostTable, tests: Sequence[ColumnTest]) -> int:
-        """How many entries of the lists of the only link extend rows."""
+        """The number of entries in the lists of the only link that extend rows."""
         link, count = step.links[0], part.row_count
         columns = self._written(link, part, (0, count))
         numbers: Sequence[int] = self._sources.segments[link].needed(part.columns[link.column])
@@ -216,7 +216,7 @@ class SegmentJoin:
         self._scratch.release(sums)
         for first, last in pairwise(_cuts(host, most)):
             self._run.check_deadline()
-            # Later steps have used the arrays meanwhile, where tables on the host are short.
+            # Later steps used these arrays meanwhile, if tables on the host are short.
             self._scratch.places_of(place_bytes)
             own = int(host[last] - host[first])
             if own > most:
@@ -240,7 +240,7 @@ class SegmentJoin:
         limits: Limits,
         place_bytes: int,
     ) -> Iterator[Found]:
-        """A row that has more entries than there are places: it is extended segment by segment."""
+        """Extends a row with more entries than there are places, segment by segment."""
         for number in numbers:
             self._scratch.places_of(place_bytes)
             columns = self._written(step.links[0], part, (row, row + 1))
@@ -253,7 +253,7 @@ class SegmentJoin:
                 yield from self._joined(step, piece)
 
     def _written(self, link: Link, part: HostTable, rows: tuple[int, int]) -> DeviceArray:
-        """The column of a link, and of its other end where that is bound, of some rows."""
+        """Uploads the columns of a link for some rows: its bound end, and the other if bound."""
         columns, (first, last) = self._scratch.of_rows("columns", 2 * part.row_count), rows
         self._run.workspace.write(columns, part.columns[link.column][first:last], first)
         if link.other is not None:
@@ -264,7 +264,7 @@ class SegmentJoin:
     def _measured(
         self, link: Link, rows: Rows, numbers: Sequence[int]
     ) -> tuple[DeviceArray, list[int]]:
-        """How many entries each row has in these segments, and which of these have any."""
+        """The number of entries per row in these segments, and the segments that have any."""
         segments, loader = self._sources.segments[link], self._sources.loader
         totals = self._scratch.filled("totals", rows.count)
         flags = self._scratch.filled("flags", rows.count, np.int32)
@@ -290,7 +290,7 @@ class SegmentJoin:
     def _last(self, sums: DeviceArray, count: int) -> int:
         return int(self._run.workspace.download(sums, count, 1)[0])
 
-    # ------------------------------------------------------------------ what is left of places
+    # ------------------------------------------------------------------ places that remain
     def _joined(self, step: VertexStep, piece: _Piece) -> Iterator[Found]:
         if not piece.total or piece.sums is None:
             self._scratch.release(piece.sums)
@@ -415,7 +415,7 @@ class SegmentJoin:
         return LongRows(limits.group_from, limits.launch_from, rows, numbers)
 
     def _bits(self, step: VertexStep) -> DeviceArray:
-        """The candidates of the added node; of a closing step nobody looks into them."""
+        """The candidates of the added node; a closing step does not read them."""
         bits = self._sources.candidates.bits
         words = self._scratch.filled_words("candidates", max(len(bits[0]), 1), fresh=False)
         if step.kind is JoinKind.JOIN and self._candidates_of != step.position:
@@ -425,7 +425,7 @@ class SegmentJoin:
 
 
 def _place_bytes(step: VertexStep, width: int, *, makes_rows: bool) -> int:
-    """Bytes of a place: those of the paper, and levels, relationships, new rows where needed."""
+    """Bytes of a place: those of the paper, and levels, relationships, new rows if needed."""
     asks = step.added[1] is not None or any(max(test[:2]) > width for test in step.tests)
     has_levels = len(step.links) > 1 or bool(step.tests)
     return 6 + 4 * asks + 2 * has_levels + 8 * makes_rows
@@ -434,7 +434,7 @@ def _place_bytes(step: VertexStep, width: int, *, makes_rows: bool) -> int:
 def _fused(
     tests: Sequence[ColumnTest], step: VertexStep
 ) -> tuple[list[ColumnTest], list[ColumnTest]]:
-    """Tests that entries pass on the way: those of the link's column, and one of another one."""
+    """Splits tests into those that entries pass at once (link's column, one other) and others."""
     fused: list[ColumnTest] = []
     others: list[ColumnTest] = []
     has_room = step.links[0].other is None
@@ -450,7 +450,7 @@ def _fused(
 
 
 def _words(tests: Sequence[ColumnTest], link: Link) -> NDArray[np.uint32]:
-    """As ``vertex_join.h`` has them, of a table of two columns: the link's, and the other one."""
+    """Encodes tests for ``vertex_join.h``, for a table of two columns: the link's, and another."""
     found = [
         (int(test.column != link.column), 2 if test.of_node else 3, test.equal, None, None)
         for test in tests
@@ -459,7 +459,7 @@ def _words(tests: Sequence[ColumnTest], link: Link) -> NDArray[np.uint32]:
 
 
 def _cuts(sums: NDArray[np.uint64], most: int) -> list[int]:
-    """First rows of pieces that have at most so many places, or that are one row."""
+    """First rows of pieces that have at most ``most`` places, or that are one row."""
     firsts, rows = [0], len(sums) - 1
     while firsts[-1] < rows:
         last = int(np.searchsorted(sums, sums[firsts[-1]] + np.uint64(most), side="right")) - 1

@@ -1,4 +1,4 @@
-"""Segments on the device: sent when they are needed, kept as long as there is room."""
+"""Segments on the device: sent when needed, and kept as long as there is room."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _Arrays: TypeAlias = "dict[str, DeviceArray]"
 
 
 class KeptSegments:
-    """What one run leaves on the device for the next, in whichever thread.
+    """What one run leaves on the device for the next, in any thread.
 
     Attributes:
-        sent: Identities of arrays that were sent: a second time it is from page-locked memory.
+        sent: Identities of arrays that were sent: the second time, page-locked memory is used.
     """
 
     def __init__(self) -> None:
@@ -46,19 +46,19 @@ class KeptSegments:
             return sum(_nbytes(each) for each in self._held.values())
 
     def take(self) -> OrderedDict[Hashable, _Arrays]:
-        """All of them; the taker owns them."""
+        """Removes and returns all of them; the caller owns them."""
         with self._lock:
             taken, self._held = self._held, OrderedDict()
         return taken
 
     def give(self, held: OrderedDict[Hashable, _Arrays]) -> None:
-        """Keeps these instead of what is kept."""
+        """Replaces what is kept."""
         with self._lock:
             before, self._held = self._held, held
         _free(before)
 
     def drop(self) -> int:
-        """Frees all; tells how many bytes that were."""
+        """Frees everything. Returns the number of bytes freed."""
         taken = self.take()
         size = sum(_nbytes(each) for each in taken.values())
         _free(taken)
@@ -66,19 +66,20 @@ class KeptSegments:
 
 
 class SegmentLoader:
-    """Brings segments to the device. What was used longest ago makes room.
+    """Loads segments to the device; evicts the least recently used ones.
 
     Args:
         run: Owns the arrays meanwhile.
-        kept: What earlier runs have left there.
-        room: Bytes that all segments may take.
-        scratch: Frees what lies idle where memory is short.
-        uploads: Sends the next segment while the present one is worked on; None: nobody does.
-        locked: Copies in page-locked memory of what is sent again and again.
+        kept: What earlier runs have left on the device.
+        room: Maximum bytes of all segments.
+        scratch: Frees idle arrays when memory is short.
+        uploads: Prefetches the next segment during the work on the current one; None for no
+            prefetch.
+        locked: Page-locked copies of arrays that are sent repeatedly.
 
     Attributes:
-        sent: Segments sent.
-        sent_bytes: Bytes sent.
+        sent: Number of segments sent.
+        sent_bytes: Number of bytes sent.
     """
 
     def __init__(
@@ -106,17 +107,18 @@ class SegmentLoader:
     def each(
         self, segments: Segments, numbers: Sequence[int], *, parts: Sequence[str]
     ) -> Iterator[tuple[int, ListArrays]]:
-        """These segments of a partition, one after the other, in whichever order is best."""
+        """Yields these segments of a partition, in the order that suits the loaded ones."""
         order = self._in_order(segments, numbers)
         for number, following in zip_longest(order, order[1:]):
             lists = self.lists(segments, number, parts=parts)
             if following is not None and self._uploads is not None:
-                # Before kernels are launched for this one: what they read stays, older may go.
+                # Before kernels are launched for the current segment, which stays while older ones
+                # may go.
                 self._send_ahead(segments, (number, following), parts)
             yield number, lists
 
     def lists(self, segments: Segments, number: int, *, parts: Sequence[str]) -> ListArrays:
-        """A segment of a partition; only these of ``neighbours`` and ``relationships`` are sent."""
+        """A segment of a partition; only ``parts`` (neighbours, relationships) are sent."""
         host = segments.parts[number].lists
         found = self.arrays(
             (segments, number), _host_arrays(segments, number, parts), are_kept=True
@@ -137,10 +139,10 @@ class SegmentLoader:
         *,
         are_kept: bool = False,
     ) -> _Arrays:
-        """The arrays of a segment; on the host they are the same each time where they are kept.
+        """The arrays of a segment; ``are_kept``: the host arrays are the same objects each time.
 
         Raises:
-            MemoryLimitError: They do not fit, though nothing else is there.
+            MemoryLimitError: They do not fit, even without other segments.
         """
         found = self._held.pop(key, {})
         self._wait(key)
@@ -157,13 +159,13 @@ class SegmentLoader:
         return found
 
     def _in_order(self, segments: Segments, numbers: Sequence[int]) -> Sequence[int]:
-        """From the end that is there to the one that is not: each pass turns round."""
+        """The order that starts at a loaded end, so that passes alternate."""
         if not numbers or (segments, numbers[0]) in self._held:
             return numbers
         return numbers[::-1] if (segments, numbers[-1]) in self._held else numbers
 
     def leave(self) -> None:
-        """Leaves all that is there to later runs; nothing may be asked for any more."""
+        """Leaves all segments to later runs; this loader may not be used any more."""
         if self._under_way and self._uploads is not None:
             self._uploads.finish()
         held, self._held = self._held, OrderedDict()
@@ -190,7 +192,7 @@ class SegmentLoader:
     def _send_ahead(
         self, segments: Segments, numbers: tuple[int, int], parts: Sequence[str]
     ) -> None:
-        """Begins to send the second segment, if there is room for it beside the first."""
+        """Starts to send the second segment, if there is room for it beside the first."""
         present, key = ((segments, number) for number in numbers)
         found = self._held.get(key, {})
         wanted = _host_arrays(segments, numbers[1], parts)
@@ -210,13 +212,13 @@ class SegmentLoader:
         self.sent += 1
 
     def _wait(self, key: Hashable) -> None:
-        """Kernels and uploads from now on begin when the segment is there."""
+        """Makes later kernels and uploads wait for the segment."""
         events = self._under_way.pop(key, None)
         if events and self._uploads is not None:
             self._uploads.wait_on_device(events)
 
     def _source(self, values: NDArray[Any]) -> NDArray[Any]:
-        """From where to send: what comes a second time has a copy in page-locked memory."""
+        """The array to send: a page-locked copy from the second time on."""
         sent_before = id(values) in self._kept.sent
         self._kept.sent.add(id(values))
         return values if self._locked is None or not sent_before else self._locked.of(values)
@@ -226,7 +228,7 @@ class SegmentLoader:
         self.sent_bytes += host.nbytes
 
     def _make_room(self, size: int, *but: Hashable) -> bool:
-        """Lets go of segments until so many bytes more are within the room, if they can be."""
+        """Evicts segments until ``size`` more bytes fit. Returns False if they cannot."""
         while self._bytes + size > self._room:
             oldest = next((key for key in self._held if key not in but), None)
             if oldest is None:

@@ -1,4 +1,4 @@
-"""How much of everything fits: what the memory limit is divided into."""
+"""Divides the memory limit between rows, places and segments."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ __all__ = ["PLACE_BYTES", "MemoryPlan", "plan_memory"]
 
 _LEAST_ROWS = 32
 _ROW_BYTES = 56
-"""Two columns, flag, begin, two lengths, count, a place for a long one: 4 each; prefix sums: 8, and
-as much again where an array that is longer than need be is used for them."""
+"""Bytes per row.
+
+Two columns, flag, begin, two lengths, count, a place for a long one: 4 each; prefix sums: 8, and as
+much again if a longer array is reused for them.
+"""
 PLACE_BYTES = 20
-"""Node, relationship, and of the new table row and value: 4 each; level: 2; bitmap and its sums."""
+"""Node, relationship, new table row and new value: 4 each; level: 2; bitmap and its sums."""
 _ARRAYS_BYTES = 1 << 14
-"""What two dozen arrays of the least size take, the histogram, and the words of a step."""
+"""Two dozen arrays of the minimum size, the histogram, and the words of a step."""
 _TIGHT_BYTES = 1 << 21
 _SLACK = 2
-"""Times its size that an array may take: one that is there is used for a shorter one."""
+"""Factor by which an array may exceed its size, because longer ones are reused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,12 @@ class MemoryPlan:
     """Sizes that keep to a memory limit.
 
     Args:
-        rows: Of a subtable.
-        places: Allocated in advance for its rows, where all is kept of them that may be.
-        most_places: For any; launches and arrays are no longer.
-        segment_bytes: Of a segment, at most.
-        segments_bytes: Of all segments that are on the device.
-        is_tight: Is there no room for arrays that lie idle?
+        rows: Rows of a subtable.
+        places: Places allocated for its rows, if each place has all possible arrays.
+        most_places: Maximum places in any case; launches and arrays are no longer.
+        segment_bytes: Maximum bytes of a segment.
+        segments_bytes: Bytes of all segments on the device.
+        is_tight: True if there is no room for idle arrays.
     """
 
     rows: int
@@ -48,24 +51,24 @@ class MemoryPlan:
     is_tight: bool
 
     def places_of(self, place_bytes: int) -> int:
-        """How many places there are where each takes so many bytes."""
+        """The number of places if each takes this many bytes."""
         return max(self.places, min(self.places * PLACE_BYTES // place_bytes, self.most_places))
 
 
 def plan_memory(
     workspace: Workspace, kept: int, node_words: int, query_nodes: int, options: SgsiOptions
 ) -> MemoryPlan:
-    """What fits into what a run may take.
+    """The sizes that fit in a run's memory.
 
     Args:
-        workspace: Of the run, which has not allocated anything yet.
+        workspace: The run's workspace, which has not allocated anything yet.
         kept: Bytes it counts that can be freed.
         node_words: Words of a bitmap of the data nodes.
-        query_nodes: Of the query.
-        options: Sizes that are given.
+        query_nodes: Number of query nodes.
+        options: Sizes, if given.
 
     Raises:
-        MemoryLimitError: Not even one segment fits; names the smallest limit that does.
+        MemoryLimitError: Not even one segment fits; the error names the smallest limit that does.
     """
     entries = options.segment_entries or LEAST_ENTRIES
     segment = most_bytes(entries, entries, options.lists.group_fill)

@@ -1,4 +1,4 @@
-"""Which techniques of SGSI are used."""
+"""The techniques of SGSI that can be switched off."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ class SgsiOptions:
     """Techniques that can be switched off, and their sizes. The answer is the same with all.
 
     Args:
-        lists: Those of GSI that SGSI builds on; its lengths of long rows are used without a
+        lists: Options of GSI, on which SGSI builds; its lengths of long rows are used without a
             histogram.
         histogram: "SGSI+": choose these lengths by a histogram and a cost model.
-        pipelined: Send the next segment while the present one is worked on.
-        segment_entries: Entries of a segment; None for as many as the memory limit has room for.
-        segment_nodes: Nodes of a segment of the signature table, a multiple of 32; None likewise.
-        bucket_words: Words of a bucket of the signature table; None for all where they fit, else 1.
-        rows: Of a subtable, at most.
-        places: Allocated in advance at once, at most.
+        pipelined: Send the next segment during the work on the current one.
+        segment_entries: Entries of a segment; None for as many as fit in the memory limit.
+        segment_nodes: Nodes of a segment of the signature table, a multiple of 32; None for as many
+            as fit.
+        bucket_words: Words of a bucket of the signature table; None for all if they fit, else 1.
+        rows: Maximum rows of a subtable.
+        places: Maximum places allocated at once.
     """
 
     lists: GsiOptions = field(default_factory=GsiOptions)
@@ -36,7 +37,7 @@ class SgsiOptions:
 
 
 def sgsi_variants() -> dict[str, SgsiOptions]:
-    """What the paper and we compare: SGSI before its load balance, and without the pipeline."""
+    """The variants to compare, without the pipeline: basic, with load balance, with histogram."""
     options = SgsiOptions()
     unbalanced = replace(options.lists, load_balance=False)
     return {

@@ -1,4 +1,4 @@
-"""What the join did, in lines for people."""
+"""Describes for people what the join did."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def describe_join(
     sources: Sources,
     windows: HostWindows,
 ) -> None:
-    """One line per step, and one for the segments."""
+    """Adds one line per step, and one for the segments."""
     describe_steps(run.report, run.graph.graph, bound, steps, windows)
     partitions = {id(each): each for each in sources.segments.values()}.values()
     count = sum(len(each.parts) for each in partitions)

@@ -1,4 +1,4 @@
-"""Arrays that all steps of a join use again, by name."""
+"""Arrays that all steps of a join reuse, by name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Scratch"]
 
 
 class Scratch:
-    """Grows what is asked for, up to what the plan has room for.
+    """Named arrays that grow on demand, up to the sizes of the plan.
 
     Args:
         run: Owns the arrays.
-        plan: The most rows and places.
+        plan: Maximum numbers of rows and places.
     """
 
     def __init__(self, run: Run, plan: MemoryPlan) -> None:
@@ -32,11 +32,11 @@ class Scratch:
         self._places: set[str] = set()
 
     def of_rows(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
-        """An array for rows, with whatever was in it."""
+        """An array for rows, with arbitrary content."""
         return self._array(name, count, dtype, self._plan.rows)
 
     def places_of(self, place_bytes: int) -> int:
-        """How many places of so many bytes there are; arrays for longer or shorter ones go."""
+        """Number of places of this size; releases the arrays of places of another size."""
         if place_bytes != self._place_bytes:
             self._place_bytes = place_bytes
             self._run.workspace.release(*(self._arrays.pop(name) for name in self._places))
@@ -44,18 +44,18 @@ class Scratch:
         return self._plan.places_of(place_bytes)
 
     def of_places(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
-        """An array for places, with whatever was in it."""
+        """An array for places, with arbitrary content."""
         self._places.add(name)
         return self._array(name, count, dtype, self._plan.places_of(self._place_bytes))
 
     def filled(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
-        """Zeros for rows."""
+        """An array of zeros for rows."""
         array = self.of_rows(name, count, dtype)
         self._run.workspace.fill(array, 0)
         return array
 
     def filled_words(self, name: str, count: int, *, fresh: bool = True) -> DeviceArray:
-        """Zeros, exactly so many; with whatever was in them unless they are ``fresh``."""
+        """An array of exactly ``count`` words, zeroed if ``fresh``."""
         array = self._array(name, count, np.uint32, count)
         if fresh:
             self._run.workspace.fill(array, 0)
@@ -75,11 +75,11 @@ class Scratch:
         return self._run.workspace.upload(values, what)
 
     def release(self, *arrays: DeviceArray | None) -> None:
-        """Lets arrays be used again."""
+        """Releases arrays for reuse."""
         self._run.workspace.release(*arrays)
 
     def make_room(self) -> None:
-        """Frees what lies idle where memory is so short that nothing may be longer than need be."""
+        """Frees idle arrays if memory is so short that none may be longer than necessary."""
         if self._plan.is_tight:
             self._run.workspace.trim()
 

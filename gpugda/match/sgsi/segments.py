@@ -1,4 +1,4 @@
-"""Partitions in segments on the host: the same number of entries each, whoever these belong to."""
+"""Partitions in segments on the host, with equal numbers of entries whoever owns them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "most_bytes"]
 
 LEAST_ENTRIES = 32
-"""Of a segment, unless options say otherwise."""
+"""Minimum entries of a segment, unless options say otherwise."""
 _GROUP_BYTES = 128
 _PAIRS = 15
 _HOST_FACTOR = 2
-"""Times the relationships' own bytes that segments of earlier queries may take on the host."""
+"""Bytes of earlier queries' segments on the host, as a multiple of the relationships' bytes."""
 _Key: TypeAlias = "tuple[Partition, int]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Entries that follow each other, as lists of their own.
+    """Consecutive entries, as separate lists.
 
     Args:
         lists: Hash groups over these entries.
-        owners: The first and the last node that has entries here.
+        owners: The first and the last node with entries here.
     """
 
     lists: HostLists
@@ -45,13 +45,13 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """A partition.
+    """A partition in segments.
 
     Args:
         parts: In the order of their owners.
-        entries: How many there are in all.
-        per_segment: How many each segment but the last has.
-        nbytes: Of the longest segment.
+        entries: Number of entries in total.
+        per_segment: Entries of each segment but the last.
+        nbytes: Bytes of the longest segment.
     """
 
     parts: tuple[Segment, ...]
@@ -65,7 +65,7 @@ class Segments:
         return sum(each.lists.nbytes for each in self.parts)
 
     def needed(self, column: NDArray[np.uint32]) -> list[int]:
-        """Segments whose owners reach from the smallest to the largest node of a column."""
+        """Segments whose range of owners overlaps that of a column's nodes."""
         if not len(column):
             return []
         low, high = int(column.min()), int(column.max())
@@ -77,7 +77,7 @@ class Segments:
 
 
 def most_bytes(entries: int, owners: int, fill: int) -> int:
-    """What a segment of so many entries of so many nodes takes at most."""
+    """Maximum bytes of a segment with this many entries and owners."""
     groups = max(1, -(-owners // fill)) + owners // _PAIRS
     return 8 * entries + _GROUP_BYTES * groups
 
@@ -95,12 +95,12 @@ def cut(found: Entries, per_segment: int, fill: int) -> Segments:
 
 
 class HostSegments:
-    """The segments of partitions that were asked for; those of earlier queries are kept a while.
+    """The segments of requested partitions; those of earlier queries are kept within a limit.
 
     Args:
         graph: The data graph.
-        fill: Nodes per hash group, on average.
-        wanted: Entries of a segment; None for as many as there is room for.
+        fill: Average number of nodes per hash group.
+        wanted: Entries of a segment; None for as many as fit.
     """
 
     def __init__(self, graph: DataGraph, fill: int, wanted: int | None) -> None:
@@ -116,13 +116,13 @@ class HostSegments:
         most: int,
         mask: NDArray[np.uint32] | None = None,
     ) -> Segments:
-        """The segments of a partition, none of which takes more than so many bytes.
+        """The segments of a partition, each of at most ``room`` bytes.
 
         Args:
-            partition: Which.
-            room: Bytes of a segment on the device.
-            most: Entries of a segment: a row has places for all of them.
-            mask: Bitmap of the relationships that are left; then nothing is kept.
+            partition: The partition.
+            room: Maximum bytes of a segment on the device.
+            most: Maximum entries of a segment: a row has places for all of them.
+            mask: Bitmap of the relationships that pass a predicate; then nothing is kept.
 
         Raises:
             QueryTimeoutError: The deadline of this thread's work passed.
@@ -145,7 +145,7 @@ class HostSegments:
         return len(kept.parts) <= 1 or kept.nbytes > room // 8 or entries > most // 8
 
     def _entries(self, found: Entries, room: int, most: int) -> int:
-        """How many entries a segment may have."""
+        """The number of entries of a segment."""
         if self._wanted is not None:
             return self._wanted
         total = len(found.owners)
@@ -160,13 +160,13 @@ class HostSegments:
         return entries
 
     def _longest(self, owners: NDArray[np.int64], entries: int) -> int:
-        """Bytes that the segment of the most owners takes at most."""
+        """Maximum bytes of the segment with the most owners."""
         bounds = owners[np.append(np.arange(0, len(owners) - 1, entries), len(owners) - 1)]
-        most = int(np.diff(bounds).max(initial=0)) + 1  # a node may have begun before
+        most = int(np.diff(bounds).max(initial=0)) + 1  # a node may start in an earlier segment
         return most_bytes(min(entries, len(owners) - 1), min(most, entries), self._fill)
 
     def _forget(self) -> None:
-        """Lets go of what was asked for longest ago while all takes too much."""
+        """Evicts the least recently requested segments while all take too much."""
         most = _HOST_FACTOR * (self._graph.outgoing.nbytes + self._graph.incoming.nbytes)
         while len(self._kept) > 1 and sum(e.total_bytes for e in self._kept.values()) > most:
             self._kept.popitem(last=False)

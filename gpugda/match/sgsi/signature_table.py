@@ -1,4 +1,4 @@
-"""The table of vertex signatures on the host, made and read segment by segment."""
+"""The table of node signatures on the host, made and read segment by segment."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _STARTS_HERE, _ENDS_HERE = 1, 2
 
 
 class SignatureTable:
-    """Signatures of all data nodes: buckets of columns, cut into segments of nodes.
+    """Signatures of all data nodes: buckets of words, cut into segments of nodes.
 
     Args:
         values: ``uint32[words, nodes]``.
-        options: Sizes that are given.
+        options: Sizes, if given.
 
     Attributes:
         values: As above.
@@ -51,7 +51,7 @@ class SignatureTable:
         self.options = options
 
     def segments(self, rows: int, room: int) -> Iterator[tuple[int, int]]:
-        """First and last node of each segment of so many bytes, for so many query nodes."""
+        """Yields the bounds of segments of at most ``room`` bytes, for ``rows`` query nodes."""
         count = self.values.shape[1]
         size = self.options.segment_nodes
         if size is None:
@@ -60,13 +60,13 @@ class SignatureTable:
         yield from pairwise([*range(0, count, size), count])
 
     def _bucket_words(self, room: int) -> int:
-        """All where they fit; else one by one, for words that nobody asks for are not sent."""
+        """All words if they fit; otherwise 1, so that words nobody needs are not sent."""
         if self.options.bucket_words is not None:
             return self.options.bucket_words
         return len(self.values) if self.values.nbytes <= room else 1
 
     def buckets(self, asked: NDArray[np.uint32], room: int) -> Iterator[tuple[int, int]]:
-        """First and last word of each bucket in which something is asked for."""
+        """Yields the bounds of each bucket of words that a query node needs."""
         words = len(self.values)
         size = self._bucket_words(room)
         for first, last in pairwise([*range(0, words, size), words]):
@@ -109,12 +109,12 @@ def make_table(
 
 
 def _whole_words(nodes: float) -> int:
-    """A multiple of 32, at least one."""
+    """A multiple of 32, at least 32."""
     return max(32, int(nodes) // 32 * 32)
 
 
 class _Maker:
-    """Adds what nodes of a segment see, a piece of their entries at a time."""
+    """Adds the surroundings of a segment's nodes, a piece of their entries at a time."""
 
     def __init__(self, run: Run, kernels: SegmentSignatures, piece: int) -> None:
         self._run = run
@@ -149,7 +149,7 @@ class _Maker:
     def _labels(
         self, neighbours: NDArray[np.uint32]
     ) -> tuple[NDArray[np.uint32], tuple[NDArray[np.int64], NDArray[np.uint32]] | None]:
-        """The first label of each neighbour; and those beyond it, with whose they are."""
+        """The first label of each neighbour; and the further ones, with their entries."""
         graph = self._graph
         offsets = graph.label_offsets[neighbours]
         counts = graph.label_offsets[neighbours + 1] - offsets

@@ -1,4 +1,4 @@
-"""The strategy ``sgsi``: as ``gsi``, for graphs that the device has no room for."""
+"""The strategy ``sgsi``: as ``gsi``, for graphs beyond the device's memory."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ __all__ = ["SgsiStrategy"]
 _USUAL = SgsiOptions()
 _ENTRY_BYTES = 8
 _MOST_RELATIONSHIPS = 30_000
-"""A place counts what it has passed in 16 bits: links, and up to two tests per relationship."""
+"""A place counts passed tests in 16 bits: links, and up to two tests per relationship."""
 
 
 class SgsiStrategy(Matcher):
-    """The host holds lists in segments and tables in columns; both go through the device.
+    """Keeps lists in segments and tables in columns on the host; both pass through the device.
 
     Args:
         device_graph: The data graph on its device; its relationships are not copied there.
         memory_limit: As for every strategy.
-        refinement: Means nothing here: signatures are looked at once.
-        options: Which techniques are used; the answer is the same with all.
+        refinement: Has no effect: signatures are tested once.
+        options: Techniques to use; the answer is the same with all.
     """
 
     name = "sgsi"
@@ -150,7 +150,7 @@ class SgsiStrategy(Matcher):
         return SegmentCursor(pattern, steps, sources, windows)
 
     def _pipeline(self) -> tuple[Uploads | None, PageLocked | None]:
-        """Who sends segments ahead, and page-locked memory on a device that reads from it."""
+        """The prefetching uploads, and page-locked memory on a device with its own memory."""
         if self._options.pipelined and self._uploads is None:
             self._uploads = Uploads(self._context)
             if self._context.profile.aside_bytes is not None:

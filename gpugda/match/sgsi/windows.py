@@ -1,4 +1,4 @@
-"""The join query node by query node: tables on the host, as broad as there is room, then deeper."""
+"""The join node by node, with tables on the host: as broad as memory allows, then deeper."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["HostWindows"]
 
 _MOST_BYTES = 1 << 28
-"""Of a table on the host, about: broad tables send each segment seldom."""
+"""Approximate maximum bytes of a table on the host: broad tables send segments less often."""
 _MOST_AT_ONCE = 1 << 22
-"""Rows that NumPy works on at once: a deadline waits for it."""
+"""Rows that NumPy processes between two checks of the deadline."""
 _FIRST_ROWS = 1 << 18
 _GROWTH = 8
 
@@ -36,15 +36,15 @@ class HostWindows:
     """Extends tables step by step.
 
     Args:
-        run: Of the query.
-        steps: What to do, at least one.
-        candidates: Of the query nodes.
+        run: The query's run.
+        steps: The steps, at least one.
+        candidates: Candidates of the query nodes.
         join: Finds what extends rows.
-        generator: Makes rows of it.
+        generator: Makes rows from that.
 
     Attributes:
-        rows: Rows made by each step until now.
-        windows: Tables made by each step until now.
+        rows: Number of rows that each step has made.
+        windows: Number of tables that each step has made.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class HostWindows:
         self.windows = [0] * len(steps)
 
     def tables(self, enough: int | None = None) -> Iterator[HostTable | None]:
-        """Tables of full embeddings; None between them says that others may launch now."""
+        """Yields tables of full embeddings, and None when others may launch."""
         self._size = _MOST_BYTES if enough is None else first_window(enough, _FIRST_ROWS)
         yield from self._extend(0, HostTable((), 1))
 
     def counts(self) -> Iterator[int]:
-        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
         self._size = _MOST_BYTES
         yield from self._count(0, HostTable((), 1))
 
@@ -106,7 +106,7 @@ class HostWindows:
             yield from self._join.counted(step, table)
 
     def _made(self, number: int, table: HostTable) -> Iterator[HostTable]:
-        """The rows that a step makes of a table, in tables that are as long as there is room."""
+        """Yields the rows that a step makes, in tables as long as there is room."""
         step = self._steps[number]
         is_last = number == len(self._steps) - 1
         held: list[HostTable] = []
@@ -141,7 +141,7 @@ class HostWindows:
             yield table.part(first, min(first + _MOST_AT_ONCE, table.row_count))
 
     def _product(self, step: VertexStep, table: HostTable) -> Iterator[HostTable]:
-        """All rows with all candidates of a query node."""
+        """Yields the product of the rows with all candidates of a query node."""
         if step.position not in self._listed:
             self._listed[step.position] = self._candidates.listed(step.position)
         nodes = self._listed[step.position]
@@ -157,5 +157,5 @@ class HostWindows:
             first = last
 
     def _rows(self, step: VertexStep) -> int:
-        """Rows of a table of a step."""
+        """Maximum rows of a step's table."""
         return max(1, min(self._size, _MOST_BYTES // (4 * max(len(step.variables), 1))))

@@ -1,4 +1,4 @@
-"""A query graph as STwigs: trees of a root and its neighbours that have each relationship once."""
+"""Decomposes a query graph into STwigs: roots with neighbours, covering each relationship once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Stwig:
 
     Args:
         root: Position of the query node.
-        relationships: Those that it has here, loops among them; none of a node without any.
+        relationships: Its relationships here, including self-loops; empty for an isolated node.
     """
 
     root: int
@@ -38,10 +38,10 @@ class Stwig:
 
 
 def decompose(bound: BoundQuery, count: Callable[[int], float]) -> list[Stwig]:
-    """STwigs in the order in which they are matched; a later root is in an earlier one if it can.
+    """STwigs in matching order; a later root occurs in an earlier STwig if possible.
 
-    The relationship comes next whose ends have many relationships and few candidates (degree by
-    candidates, summed); each of its ends then takes all that it still has.
+    The next relationship is the one whose ends have many relationships and few candidates (degree
+    divided by candidates, summed); each of its ends then takes all its remaining relationships.
 
     Args:
         bound: The query.

@@ -1,4 +1,4 @@
-"""The right-deep join tree: which columns each STwig's relation has, and what each level does."""
+"""The right-deep join tree: the columns of each STwig's relation, and the work of each level."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _LOW = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one STwig has to do.
+    """The task of one STwig.
 
     Args:
-        stwig: It.
-        tests: Those that its own variables decide.
-        columns: What its rows must hold: what others share, test, or the caller reads.
+        stwig: The STwig.
+        tests: Tests that its own variables decide.
+        columns: Columns of its rows: those that other STwigs share, tests need, or the caller
+            reads.
     """
 
     stwig: Stwig
@@ -37,11 +38,11 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The matches of one STwig, by their size.
+    """The size of one STwig's matches.
 
     Args:
-        variables: What its columns hold.
-        row_count: How many there are.
+        variables: The variables that its columns hold.
+        row_count: Number of matches.
     """
 
     variables: tuple[Variable, ...]
@@ -49,26 +50,26 @@ class Relation:
 
     @property
     def hash_bits(self) -> int:
-        """Of a hash: with these its heads are no more than its records."""
+        """Bits of a hash, chosen so that there are at most as many heads as records."""
         return max(self.row_count, 1).bit_length() - 1
 
     @property
     def pool_words(self) -> int:
-        """Words that its records take."""
+        """Words of its records."""
         return self.row_count * (len(self.variables) + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class JoinPlan:
-    """What the kernel joins.
+    """The join for the kernel.
 
     Args:
-        words: As ``stwig_join.cl`` has them.
-        levels: Where each level's words begin; the relations but the first, in order.
-        slot_count: Values that a work item holds.
+        words: Encoded for ``stwig_join.cl``.
+        levels: Start of each level's words; the relations without the first, in order.
+        slot_count: Number of values that a work item holds.
         pool_words: Words of all records.
         head_count: Heads of all tables.
-        output: What is put out.
+        output: Variables of the output.
     """
 
     words: tuple[int, ...]
@@ -82,7 +83,7 @@ class JoinPlan:
 def shares_of(
     stwigs: Sequence[Stwig], tests: Sequence[VariableTest], need: Rows
 ) -> tuple[list[Share], list[VariableTest]]:
-    """What each STwig has to do, and the tests that are left for the join."""
+    """The task of each STwig, and the tests that remain for the join."""
     variables = [_variables(each) for each in stwigs]
     own: list[list[VariableTest]] = [[] for _ in stwigs]
     crossing: list[VariableTest] = []
@@ -110,7 +111,7 @@ def _variables(stwig: Stwig) -> set[Variable]:
 
 
 def plan_join(relations: Sequence[Relation], tests: Sequence[VariableTest], need: Rows) -> JoinPlan:
-    """The words of the join; the first relation is the probe relation, the others are in order."""
+    """Encodes the join; the first relation is the probe side, the others follow in order."""
     slots: dict[Variable, int] = {}
     for relation in relations:
         for variable in relation.variables:

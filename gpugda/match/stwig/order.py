@@ -13,14 +13,14 @@ __all__ = ["join_order"]
 
 
 def join_order(relations: Sequence[Relation], count: Callable[[int], int]) -> list[int]:
-    """The first relation is the probe relation; then those of which the fewest are expected.
+    """The probe relation first, then the relation with the fewest expected matches each time.
 
-    A record meets as many of a relation as this has by the values of a node they share, the node
-    with the most values; all of them where they share none.
+    A record is expected to match the relation's row count divided by the number of values of a
+    shared node, the one with most values; without a shared node it matches all.
 
     Args:
-        relations: The matches of STwigs, in the order in which they were matched.
-        count: Number of values of a query node that are left.
+        relations: The matches of STwigs, in matching order.
+        count: Number of remaining candidates of a query node.
     """
     order, left = [0], list(range(1, len(relations)))
     bound = set(relations[0].variables)

@@ -1,4 +1,4 @@
-"""The join of all STwigs: hash tables of all but the first, which is read in pieces."""
+"""The join of all STwigs: hash tables of all but the first, which is probed in pieces."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ __all__ = ["StwigCursor"]
 _LARGEST_OUTPUT = 1 << 22
 _FIRST_OUTPUT = 1 << 18
 _STEPS = {False: 1 << 12, True: 1 << 16}
-"""Of each work item in a launch, by whether there are few with long shares: a launch ends soon."""
+"""Steps of a work item per launch, by whether items are few and have long shares."""
 _SHARE_FOR_ITEMS = 8
 _SHARE_FOR_OUTPUT = 2
 
 
 @dataclass(slots=True, eq=False)
 class StwigCursor(Cursor):
-    """STwigs that are matched; their join is still to be done.
+    """Matched STwigs, whose join is still to be done.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         bound: The query.
-        stwigs: In the order of the join, the probe relation first.
+        stwigs: In join order, the probe relation first.
         matched: Their rows.
-        plan: What the kernel joins.
+        plan: The join for the kernel.
         kernels: The launcher.
     """
 
@@ -59,7 +59,7 @@ class StwigCursor(Cursor):
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What the columns of the tables hold."""
+        """The variables that the columns of the tables hold."""
         return self.plan.output
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
@@ -102,7 +102,7 @@ class StwigCursor(Cursor):
 
     # ------------------------------------------------------------------ parts
     def _pieces(self) -> Iterator[tuple[Table, ItemStates]]:
-        """Pieces of the probe relation, with work items that begin anew for each."""
+        """Yields pieces of the probe relation, each with new work item states."""
         for piece in self.matched[0].pieces():
             self.run.check_deadline()
             if piece is not None and piece.row_count:
@@ -116,7 +116,7 @@ class StwigCursor(Cursor):
         output: tuple[DeviceArray | None, int],
         counts: DeviceArray | None,
     ) -> tuple[int, bool]:
-        """Rows put out by one launch, and whether there is more to do for this piece."""
+        """Rows that one launch wrote, and True if work remains for this piece."""
         self.run.check_deadline()
         workspace = self.run.workspace
         most = _STEPS[self.run.graph.context.profile.group_size == 1]
@@ -152,7 +152,7 @@ class StwigCursor(Cursor):
         return max(1, min(most, longest // (4 * width)))
 
     def _hash_tables(self) -> HashTables:
-        """The tables of all relations but the first, whose rows are released."""
+        """The hash tables of all relations but the first; releases their rows."""
         workspace, plan = self.run.workspace, self.plan
         words = workspace.upload(np.array(plan.words, dtype=np.uint32), "words of the join")
         what = "hash tables of STwigs"

@@ -1,4 +1,4 @@
-"""The matches of each STwig, and the candidates that are left after each one."""
+"""The matches of each STwig, and the candidates that remain after it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Matched", "Matching"]
 
 _MOST_RECORDS = 0xFFFFFFFE
 _SHARE_KEPT = 4
-"""Of the memory that is left a quarter may hold the rows of the probe relation."""
+"""The rows of the probe relation may use one part in this many of the free memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,8 +43,8 @@ class Matched:
 
     Args:
         windows: Makes them.
-        row_count: How many there are.
-        tables: All of them, copied; None where they are made again when they are asked for.
+        row_count: Number of rows.
+        tables: Copies of all rows; None if they are made again on request.
     """
 
     windows: VertexWindows
@@ -53,16 +53,16 @@ class Matched:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """What the columns hold."""
+        """The variables that the columns hold."""
         return tuple(self.windows.variables)
 
     @property
     def relation(self) -> Relation:
-        """By its size."""
+        """Its size as a relation."""
         return Relation(self.variables, self.row_count)
 
     def pieces(self) -> Iterator[Table | None]:
-        """The rows in tables, each valid until the next is asked for; None is a pause."""
+        """The rows in tables, each valid until the next is requested; None is a pause."""
         if self.tables is None:
             return self.windows.tables()
         return iter(self.tables)
@@ -70,17 +70,17 @@ class Matched:
 
 @dataclass(slots=True, eq=False)
 class Matching:
-    """Matches STwigs one after the other, each within the bindings of those before.
+    """Matches STwigs one after the other, each within the bindings of the previous ones.
 
     Args:
-        run: Of the query.
+        run: The query's run.
         bound: The query.
-        masks: What predicates leave.
-        candidates: Those that are left; they get fewer.
+        masks: The nodes and relationships that pass the predicates.
+        candidates: Remaining candidates, narrowed by each STwig.
         store: Lists of the data graph.
         lists: Launcher of the join along lists.
         hashes: Launcher that marks bindings.
-        options: How the join along lists works.
+        options: Options of the join along lists.
     """
 
     run: Run
@@ -93,7 +93,7 @@ class Matching:
     options: GsiOptions
 
     def cursor(self, share: Share) -> VertexCursor:
-        """The rows of an STwig that is all of the query."""
+        """A cursor for a query that is one STwig."""
         windows = self._windows(share)
         return VertexCursor(self.bound, windows.steps, windows)
 
@@ -109,11 +109,11 @@ class Matching:
         return VertexWindows(self.run, steps, self.candidates, lists, self.lists, self.options)
 
     def match(self, share: Share, *, may_stream: bool) -> Matched:
-        """Matches an STwig, keeps its rows, and leaves those candidates that are in one.
+        """Matches an STwig, keeps its rows, and narrows the candidates to those in a row.
 
         Args:
-            share: What it has to do.
-            may_stream: May its rows be made again, where there are too many to be kept?
+            share: The task of the STwig.
+            may_stream: True if its rows may be made again if they are too many to be kept.
 
         Raises:
             MemoryLimitError: They must be kept, and do not fit.
@@ -164,7 +164,7 @@ class Matching:
         return matched
 
     def _marks(self, cleared: Iterable[int]) -> DeviceArray:
-        """A copy of the matrix of candidates, with some rows empty; these are their first words."""
+        """A copy of the candidate matrix with some rows cleared, given by their first words."""
         words = self.candidates.arrays.words
         kept = np.full(self.candidates.matrix.count // words, 0xFFFFFFFF, dtype=np.uint32)
         matrix = self.run.workspace.download(self.candidates.matrix).reshape(-1, words)
@@ -181,7 +181,7 @@ class Matching:
         return Table(values, table.row_count, table.width, table.capacity)
 
     def _narrow(self, marked: DeviceArray) -> None:
-        """The marked candidates are those that are left; who has the old ones keeps them."""
+        """Narrows to the marked candidates; holders of the old object keep the old ones."""
         arrays, rows = self.candidates.arrays, len(self.bound.nodes)
         counts = self.run.workspace.allocate(rows, np.uint32, "numbers of candidates")
         self.run.workspace.fill(counts, 0)

@@ -1,4 +1,4 @@
-"""What the join of STwigs did, in lines for people."""
+"""Describes for people what the join of STwigs did."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def describe_join(
     rows: Sequence[int],
     joined: tuple[int, int],
 ) -> None:
-    """One line per STwig, with its matches, and one for the join: its rows and launches."""
+    """Adds one line per STwig with its matches, and one for the join: its rows and launches."""
     for number, (stwig, count) in enumerate(zip(stwigs, rows, strict=True)):
         leaves = ", ".join(node_text(bound, each) for each in stwig.leaves)
         what = f"{node_text(bound, stwig.root)} with {leaves}" if leaves else "alone"

@@ -1,4 +1,4 @@
-"""The strategy ``stwig``: match two-level trees, then join them in one pipeline of hash tables."""
+"""The strategy ``stwig``: matches two-level trees, then joins them in a pipeline of hash tables."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ __all__ = ["StwigStrategy"]
 
 
 class StwigStrategy(Matcher):
-    """STwigs, each matched within the bindings of those before, and a right-deep hash join.
+    """STwigs, each matched within the bindings of previous ones, and a right-deep hash join.
 
     Args:
         device_graph: The data graph on its device.
         memory_limit: As for every strategy.
-        refinement: Means nothing here: candidates have their labels and predicates alone.
+        refinement: Has no effect: candidates are filtered by labels and predicates only.
     """
 
     name = "stwig"
@@ -46,7 +46,7 @@ class StwigStrategy(Matcher):
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
-        """See `Matcher.plan_steps`: the nodes of STwig after STwig, by estimates."""
+        """See `Matcher.plan_steps`: the nodes of one STwig after the other, by estimates."""
         stwigs = decompose(pattern, lambda node: pattern.nodes[node].cardinality)
         return node_steps(pattern, dict.fromkeys(node for each in stwigs for node in each.nodes))
 
