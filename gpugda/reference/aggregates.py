@@ -1,4 +1,4 @@
-"""Aggregates of one group."""
+"""Aggregates over the rows of one group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Aggregation", "aggregates_in"]
 
 
 def aggregates_in(expression: ast.Expression) -> list[ast.Expression]:
-    """Calls of aggregates in an expression, but for those of queries inside it."""
+    """The aggregate calls in an expression, without those in its subqueries."""
     within = {
         id(part)
         for query in parts_of(expression)
@@ -39,8 +39,8 @@ class Aggregation:
     """One aggregate over the rows of one group.
 
     Args:
-        node: The call.
-        evaluator: Values of expressions.
+        node: The aggregate call.
+        evaluator: Evaluates expressions.
     """
 
     def __init__(self, node: ast.Expression, evaluator: Evaluator) -> None:
@@ -52,7 +52,7 @@ class Aggregation:
         self._seen: set[Any] | None = set() if self._call and self._call.distinct else None
 
     def add(self, row: Row) -> None:
-        """A row of the group. Nulls do not count, nor what was there before where DISTINCT is."""
+        """Adds a row of the group. Nulls do not count, nor do duplicates with DISTINCT."""
         self._rows += 1
         if self._call is None:
             return
@@ -77,7 +77,7 @@ class Aggregation:
         if aggregate.name in ("min", "max"):
             return self._extreme(aggregate)
         if self._further is None and len(self._call.arguments) > 1:
-            return None  # a percentile of nothing
+            return None  # a percentile of an empty group
         return aggregate.fold(self._items, *(self._further or ()))
 
     def _extreme(self, aggregate: Aggregate) -> Any:

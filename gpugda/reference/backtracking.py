@@ -1,4 +1,4 @@
-"""Backtracking over steps: each step gives the ways in which a partial match goes on."""
+"""Backtracking over steps: each step yields the extensions of a partial match."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Found", "Step", "walk"]
 
 
 class Found(NamedTuple):
-    """What is matched so far: a tuple, as millions of them are made.
+    """A partial match; a tuple for speed, as millions of them are created.
 
     Attributes:
-        row: What is bound.
-        used: Relationships of the clause, none of which may be used again.
-        nodes: Of the path that is being matched, as it is walked.
-        relationships: Of that path.
+        row: The bound variables.
+        used: Relationships of the clause, which must not be used again.
+        nodes: Nodes of the path that is being matched, in order of traversal.
+        relationships: Relationships of that path.
     """
 
     row: Row
@@ -38,7 +38,7 @@ class Found(NamedTuple):
         nodes: tuple[int, ...] | None = None,
         relationships: tuple[int, ...] | None = None,
     ) -> Found:
-        """With other parts; `dataclasses.replace` takes five times as long."""
+        """A copy with some parts replaced; `dataclasses.replace` takes five times as long."""
         return Found(
             self.row if row is None else row,
             self.used if used is None else used,
@@ -47,7 +47,7 @@ class Found(NamedTuple):
         )
 
     def path(self, start: int = 0) -> Path:
-        """The path from its node at a place on."""
+        """The path from the node at a position onwards."""
         nodes = tuple(Entity(True, node) for node in self.nodes[start:])
         return Path(nodes, tuple(Entity(False, number) for number in self.relationships[start:]))
 
@@ -56,7 +56,7 @@ Step = Callable[[Found], Iterator[Found]]
 
 
 def walk(steps: Sequence[Step], start: Found) -> Iterator[Found]:
-    """All ways to take the steps one after the other; a stack instead of recursion."""
+    """All complete matches of the steps in sequence, with a stack instead of recursion."""
     stack: list[Iterator[Found]] = [iter((start,))]
     while stack:
         check_time()

@@ -1,4 +1,4 @@
-"""Clauses one after the other: each makes rows of the rows before it."""
+"""Executes clauses in sequence: each one maps input rows to output rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["Table", "run_body"]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows, and the variables that they have.
+    """Rows with their variables.
 
     Attributes:
-        names: Variables in scope; what stays in scope from outside is not among them.
-        rows: Values by variable, also of what is outside.
-        returned: They are what RETURN gave.
+        names: Variables in scope, without those from an outer query.
+        rows: Values by variable, including outer variables.
+        returned: True if RETURN produced the rows.
     """
 
     names: tuple[str, ...]
@@ -37,12 +37,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a query stands.
+    """The context of a query.
 
     Attributes:
-        own: Values of expressions.
-        outer: What stays in scope whatever is projected.
-        importing: What a WITH that begins it may read; None where there is nothing.
+        own: Evaluates expressions.
+        outer: Variables that stay in scope after every projection.
+        importing: Variables that a leading WITH may import; None if there are none.
     """
 
     own: Evaluator
@@ -57,7 +57,7 @@ def run_body(
     outer: Row | None = None,
     importing: Row | None = None,
 ) -> Table:
-    """The rows of a query whose parts UNION joins, each from the same rows."""
+    """The rows of a query; the parts that UNION joins all start from the same rows."""
     place = _Place(own, outer or {}, importing)
     if len(body.parts) == 1:
         return _single(body.parts[0], place, start)
@@ -122,7 +122,7 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
 def _bound_paths(
     clause: ast.Match, bound: frozenset[str], place: _Place
 ) -> Iterator[tuple[str, str]]:
-    """Paths all of whose parts have values before, which are there whatever is found: of a node."""
+    """Path variables, with their node, of paths that consist of one bound node only."""
     for pattern in clause.patterns:
         parts = [getattr(element, "variable", None) for element in pattern.elements]
         names = [part.name for part in parts if part is not None and part.name in bound]
@@ -135,7 +135,7 @@ def _bound_paths(
 
 
 def _path_of(node: Any) -> values.Path | None:
-    """The path of a node alone; null of null."""
+    """The path of a single node; null for null."""
     return None if node is None else values.Path((node,), ())
 
 
@@ -237,7 +237,7 @@ def _call(clause: ast.CallSubquery, place: _Place, table: Table) -> Table:
 
 
 def _columns(body: ast.QueryBody, known: Row, place: _Place) -> tuple[str, ...]:
-    """Names of what a query returns, whatever rows there are: its clauses are run on none."""
+    """Column names of a query, found by running its clauses on no rows."""
     table = Table((), [])
     run = run_body(body, place.own, table, known, known)
     return run.names if run.returned else ()

@@ -1,4 +1,4 @@
-"""What evaluates expressions: names and rows; what each expression means stands elsewhere."""
+"""Evaluator of expressions: names and rows; other modules define each kind of expression."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Evaluator:
     """Evaluates expressions over a graph with parameters.
 
     Args:
-        graph: Where labels, types and properties are looked up.
+        graph: The graph with labels, types and properties.
         parameters: Values by name; tuples count as lists, Python's dates and times as Neo4j's.
-        text: The query, for error messages.
-        methods: How each class of expressions is evaluated.
-        version: Of Cypher, 5 or 25: which functions there are.
+        text: The query text, for error messages.
+        methods: The evaluation function of each expression class.
+        version: The Cypher version, 5 or 25, which determines the available functions.
 
     Attributes:
-        rows_of: Gives the rows of a query inside an expression; None where there cannot be any.
-        context: What functions may need.
-        kept: What others made of nodes of the tree, by their ids.
+        rows_of: Returns the rows of a subquery in an expression; None if subqueries are excluded.
+        context: The context that functions receive.
+        kept: Cached facts about nodes of the syntax tree, by their ids.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Evaluator:
         self._shapes: dict[int, Any] = {}
 
     def value(self, node: ast.Expression, row: Mapping[Any, Any]) -> Any:
-        """The value, given the row's variables."""
+        """The value of an expression for a row."""
         check_time()
         if isinstance(node, ast.Variable) and node.name in row:
             return row[node.name]
@@ -76,22 +76,22 @@ class Evaluator:
             raise type(error)(error.message, self.text, node.span) from None
 
     def shape(self, node: ast.Expression) -> Any:
-        """The expression's shape; the tree outlives this."""
+        """The shape of an expression, cached by id; the tree outlives the evaluator."""
         known = self._shapes.get(id(node))
         if known is None:
             try:
                 known = shape(node)
-            except RecursionError:  # a sum of a thousand terms is not written twice
+            except RecursionError:  # assume that a sum of a thousand terms occurs only once
                 known = "deep", id(node)
             self._shapes[id(node)] = known
         return known
 
     def holds(self, node: ast.Expression, row: Mapping[Any, Any]) -> bool:
-        """Does a condition let the row pass? Only true does, neither false nor null."""
+        """True if a condition is true for the row, rather than false or null."""
         return self.truth(node, row) is True
 
     def truth(self, node: ast.Expression, row: Mapping[Any, Any]) -> bool | None:
-        """The value as a truth value: a list is true when it holds something."""
+        """The value as a truth value; a list is true if it is not empty."""
         value = self.value(node, row)
         if value is None or isinstance(value, bool):
             return value
@@ -103,7 +103,7 @@ class Evaluator:
     def labels_fit(
         self, entity: Entity, wanted: ast.LabelExpression | None, row: Mapping[Any, Any]
     ) -> bool:
-        """Does a node or relationship have these labels or this type?"""
+        """True if a node or relationship satisfies a label expression."""
         graph, index = self.graph, entity.index
         present = graph.labels[index] if entity.is_node else (graph.types[index],)
         return has_labels(present, wanted, lambda node: self.value(node, row))
@@ -115,6 +115,6 @@ class Evaluator:
         return access.property_of(subject, key, self.context)
 
     def unsupported(self, construct: str, node: ast.Node) -> UnsupportedQueryError:
-        """The error for what the checks should have refused."""
+        """The error for a construct that earlier checks should have rejected."""
         message = f"{construct} is not answered here"
         return UnsupportedQueryError(message, self.text, node.span, construct=construct)

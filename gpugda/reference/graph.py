@@ -1,4 +1,4 @@
-"""A data graph as plain Python lists: labels, ends, types, adjacency and property values."""
+"""A data graph as Python lists: labels, ends, types, adjacency and property values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class PlainGraph:
     """Nodes and relationships by dense index.
 
     Attributes:
-        labels: Per node its labels, as the source ordered them.
-        sources: Per relationship its start node.
-        targets: Per relationship its end node.
-        types: Per relationship its type.
-        outgoing: Per node the relationships that start there.
-        incoming: Per node the relationships that end there.
+        labels: Labels per node, in the order of the source.
+        sources: Start node per relationship.
+        targets: End node per relationship.
+        types: Type per relationship.
+        outgoing: Relationships that start at each node.
+        incoming: Relationships that end at each node.
     """
 
     def __init__(self, graph: DataGraph) -> None:
@@ -47,23 +47,23 @@ class PlainGraph:
             self.incoming[self.targets[relationship]].append(relationship)
 
     def steps(self, node: int, direction: Direction) -> list[tuple[int, int]]:
-        """Relationships that lead away from a node, each with the node reached."""
+        """Relationships that leave a node in a direction, each with the node that it reaches."""
         outgoing = [(r, self.targets[r]) for r in self.outgoing[node]]
         incoming = [(r, self.sources[r]) for r in self.incoming[node]]
         if direction is Direction.OUTGOING:
             return outgoing
         if direction is Direction.INCOMING:
             return incoming
-        # A self-loop stands in both lists and is one step only.
+        # A self-loop is in both lists but is only one step.
         return outgoing + [(r, source) for r, source in incoming if source != node]
 
     def property(self, entity: Entity, key: str) -> Any:
-        """A property's value, None where there is none."""
+        """The value of a property; None if the element does not have it."""
         place = (entity.is_node, key)
         if place not in self._values:
             column = self._columns[entity.is_node].get(key)
             values = [] if column is None else to_values(column)
-            # Grouping takes a NaN for the same only as itself: one object per node or relationship.
+            # Grouping treats a NaN as equal to itself only: one object per node or relationship.
             self._values[place] = [
                 float("nan") if value != value else as_stored(value) for value in values
             ]
@@ -71,20 +71,20 @@ class PlainGraph:
         return values[entity.index] if values else None
 
     def properties(self, entity: Entity) -> dict[str, Any]:
-        """All properties that there are, by key."""
+        """All properties of an element, by key."""
         found = {key: self.property(entity, key) for key in self._columns[entity.is_node]}
         return {key: value for key, value in found.items() if value is not None}
 
     def element_id(self, entity: Entity) -> str:
-        """The stable text that names a node or relationship."""
+        """The element id of a node or relationship."""
         return str(self._element_ids[entity.is_node](entity.index))
 
     def id(self, entity: Entity) -> int:
-        """The number that names a node or relationship."""
+        """The numeric id of a node or relationship."""
         return self._id_of(entity.index, of_nodes=entity.is_node)
 
     def in_order(self, value: Any) -> Any:
-        """The value as ORDER BY and ``<`` take it: nodes and relationships by their ids."""
+        """The value as ORDER BY and ``<`` compare it: nodes and relationships by their ids."""
         if not self._has_other_ids:
             return value
         if isinstance(value, Entity):
@@ -103,7 +103,7 @@ class PlainGraph:
 
 
 class PlainEntities:
-    """What functions read of nodes and relationships."""
+    """Access to nodes and relationships for functions."""
 
     def __init__(self, graph: PlainGraph) -> None:
         self._graph = graph
@@ -113,11 +113,11 @@ class PlainEntities:
         return self._graph.properties(entity)
 
     def id(self, entity: Entity) -> int:
-        """What ``id()`` gives."""
+        """The result of ``id()``."""
         return self._graph.id(entity)
 
     def element_id(self, entity: Entity) -> str:
-        """What ``elementId()`` gives."""
+        """The result of ``elementId()``."""
         return self._graph.element_id(entity)
 
     def labels(self, node: Entity) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class PlainEntities:
 
 
 def plain_graph(graph: DataGraph) -> PlainGraph:
-    """The plain form of a data graph, made at its first use and dropped together with it."""
+    """The plain form of a data graph, created on first use and freed with the graph."""
     plain = _plain_graphs.get(graph)
     if plain is None:
         plain = _plain_graphs[graph] = PlainGraph(graph)

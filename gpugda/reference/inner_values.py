@@ -1,4 +1,4 @@
-"""Values of expressions that hold others with variables of their own, patterns and queries."""
+"""Values of expressions with inner variables, patterns or subqueries."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _case(own: Evaluator, node: ast.Case, row: Row) -> Any:
 
 # ------------------------------------------------------------------ lists
 def _elements(own: Evaluator, node: ast.Expression, row: Row) -> list[Any] | None:
-    """The elements of a list; what is no list counts as the list of itself."""
+    """The elements of a list; a value that is not a list counts as a list of itself."""
     found = own.value(node, row)
     return found if found is None or isinstance(found, list) else [found]
 
@@ -130,7 +130,7 @@ _QUANTIFIED: dict[ast.ListQuantifier, Callable[[Iterator[bool | None]], bool | N
 
 
 def _steps(own: Evaluator, node: ast.Reduce | ast.AllReduce, row: Row) -> Iterator[Row] | None:
-    """The row with the accumulator's value after each element."""
+    """The row after each element, with the accumulator's new value."""
     elements = _elements(own, node.elements, row)
     if elements is None:
         return None

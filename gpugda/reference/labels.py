@@ -1,4 +1,4 @@
-"""Label expressions: of the labels of a node, or of the type of a relationship."""
+"""Label expressions on the labels of a node or the type of a relationship."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def has_labels(
     wanted: ast.LabelExpression | None,
     value: Callable[[ast.Expression], Any],
 ) -> bool:
-    """Do a node's labels, or a relationship's type as the only one, satisfy a label expression?
+    """True if a node's labels, or a relationship's type, satisfy a label expression.
 
     Args:
-        labels: What is there.
-        wanted: The expression; None is satisfied by all.
-        value: Evaluates what stands in ``$(…)``.
+        labels: The labels, or the type as the only entry.
+        wanted: The expression; None is always satisfied.
+        value: Evaluates the expression in ``$(…)``.
 
     Raises:
-        CypherTypeError: What stands there is neither a name nor a list of names.
-        UnsupportedQueryError: One is no name.
+        CypherTypeError: That expression is neither a name nor a list of names.
+        UnsupportedQueryError: One of the strings is not a valid name.
     """
     if wanted is None:
         return True

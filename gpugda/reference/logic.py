@@ -1,4 +1,4 @@
-"""AND, OR, XOR and NOT with three truth values, and with operands that fail."""
+"""AND, OR, XOR and NOT in three-valued logic, also with operands that raise errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NEUTRAL = {
 
 
 def negation(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
-    """``NOT x``; ``NOT NOT x`` is x, whatever it is."""
+    """``NOT x``; ``NOT NOT x`` is x, of any type."""
     operand, count = node.operand, 1
     while isinstance(operand, ast.Unary) and operand.operator is ast.UnaryOperator.NOT:
         operand, count = operand.operand, count + 1
@@ -41,7 +41,7 @@ def negation(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
 
 
 def connected(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
-    """Operands joined by one connective, however many."""
+    """Any number of operands joined by one connective."""
     operands = _operands(own, node)
     rest = _what_counts(own, node, operands)
     if rest is not None:
@@ -52,7 +52,7 @@ def connected(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
         for operand in operands[1:]:
             result = values.xor_(result, own.truth(operand, row))
         return result
-    # A deciding operand (false for AND, true for OR) wins even over an error on the other side.
+    # A deciding operand (false for AND, true for OR) takes precedence over an error in another one.
     decides = node.operator is ast.BinaryOperator.OR
     result, error = not decides, None
     for operand in operands:
@@ -88,7 +88,7 @@ def _what_counts(
 ) -> ast.Expression | None:
     """``x`` of ``x AND true``, ``x OR false``, ``x XOR false``, ``x AND x``, ``x OR x``.
 
-    Neo4j takes such a condition for its operand, of whatever type, before it runs the query.
+    Neo4j replaces such a condition by its operand, of any type, before it runs the query.
     """
     place = "what counts", id(node)
     if place not in own.kept:

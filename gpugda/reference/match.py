@@ -1,4 +1,4 @@
-"""One MATCH clause, or a pattern in an expression, by backtracking along its paths.
+"""Matches one MATCH clause, or a pattern in an expression, by backtracking along its paths.
 
 More than 300 lines: the meaning of a pattern, to be read from top to bottom.
 """
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
 __all__ = ["PatternMatcher"]
 
 Name = str | tuple[Any, ...]
-"""A variable's name, or a mark for an element without one."""
+"""The name of a variable, or a mark for an anonymous element."""
 
 _SHORTEST = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A condition, and the clause's variables that must be bound before it can be asked."""
+    """A condition, and the clause's variables that must be bound before it is evaluated."""
 
     needs: frozenset[Name]
     passes: Callable[[Row], bool]
 
 
 class PatternMatcher:
-    """All ways to match some patterns, given what is bound before.
+    """Finds all matches of some patterns, given bound variables.
 
     Args:
-        patterns: Of a clause: no relationship is used twice in them.
-        evaluator: Values of expressions.
-        bound: Variables that are bound before.
-        where: The clause's condition, asked of full matches. What it asks of a path of
-            ``shortestPath`` is asked while that is looked for, as in Neo4j.
-        repeats: Relationships may be used again.
+        patterns: The patterns of a clause, in which no relationship is used twice.
+        evaluator: Evaluates expressions.
+        bound: Variables that are already bound.
+        where: The clause's condition, evaluated on full matches. Its conditions on a path of
+            ``shortestPath`` are evaluated during the search, as in Neo4j.
+        repeats: True if relationships may be used again.
 
     Attributes:
         names: Variables that the patterns name.
@@ -87,14 +87,14 @@ class PatternMatcher:
         self._steps = steps.finished()
 
     def matches(self, row: Row) -> Iterator[Row]:
-        """The row with the variables of the patterns added, once per match."""
+        """The row extended by the variables of the patterns, once per match."""
         for found in walk(self._steps, Found(row)):
             if self._where is None or self._own.holds(self._where, found.row):
                 yield {**row, **{name: found.row[name] for name in self.names}}
 
 
 def _declared(pattern: ast.Pattern) -> Iterator[str]:
-    """Variables that a pattern binds: of elements, groups and paths, not of conditions."""
+    """Variables that a pattern binds: of elements, groups and paths, not in conditions."""
     if pattern.variable is not None:
         yield pattern.variable.name
     for element in pattern.elements:
@@ -117,14 +117,14 @@ class _Steps:
         self._marks: dict[int, tuple[Name, ast.PatternElement]] = {}
 
     def finished(self) -> list[Step]:
-        """The steps; what still waits is asked at the end."""
+        """The steps, with the remaining tests appended."""
         self.steps.extend(_asking(test) for test in self._waiting)
         self._waiting = []
         return self.steps
 
     # -------------------------------------------------------------- paths
     def add(self, pattern: ast.Pattern) -> None:
-        """A path, from the end at which a node is bound."""
+        """Adds a path, which starts at the end with a bound node if there is one."""
         selector = pattern.selector
         if selector is not None and selector.kind is not ast.SelectorKind.ALL:
             self._add_selected(pattern, selector)
@@ -204,7 +204,7 @@ class _Steps:
 
     # -------------------------------------------------------------- shortest paths
     def add_ends(self, pattern: ast.Pattern) -> None:
-        """The two nodes of ``shortestPath``, each by itself."""
+        """Binds the two end nodes of ``shortestPath``, each separately."""
         for element in (pattern.elements[0], pattern.elements[-1]):
             assert isinstance(element, ast.NodePattern)
             self._take(path_begin)
@@ -212,7 +212,7 @@ class _Steps:
             self._add_node(element)
 
     def add_conditions(self, where: ast.Expression | None) -> None:
-        """What a condition says of the ends is asked before paths are looked for."""
+        """Tests conditions on the ends before paths are searched."""
         own = self._own
         for part in conjuncts(where):
             test = _Test(
@@ -223,7 +223,7 @@ class _Steps:
                 self.steps.append(_asking(test))
 
     def add_shortest(self, pattern: ast.Pattern, where: ast.Expression | None) -> None:
-        """The paths of ``shortestPath`` between ends that are bound."""
+        """Adds the search for the paths of ``shortestPath`` between bound ends."""
         own, relationship = self._own, pattern.elements[1]
         assert isinstance(relationship, ast.RelationshipPattern)
         ends = [self._name(pattern.elements[0]), self._name(pattern.elements[-1])]
@@ -291,7 +291,7 @@ class _Steps:
         self._bind(*names)
 
     def _bind(self, *names: Name) -> None:
-        """Names are bound now: each test goes to the first place where it can be asked."""
+        """Marks names as bound and places each test at the first point where it can run."""
         self._known |= set(names)
         ready = [test for test in self._waiting if test.needs <= self._known]
         self._waiting = [test for test in self._waiting if not test.needs <= self._known]
@@ -300,7 +300,7 @@ class _Steps:
     def _name(self, element: ast.PatternElement) -> Name:
         if not isinstance(element, ast.GroupPattern) and element.variable is not None:
             return element.variable.name
-        # The element is kept, so that no other one can have its place in memory.
+        # The element is stored too, so that no other object gets the same id.
         mark, _ = self._marks.setdefault(id(element), (_new_mark(), element))
         return mark
 
@@ -323,7 +323,7 @@ def _entities(bound: Any) -> list[Entity]:
 def _agree(
     own: Evaluator, row: Row, name: Name, properties: ast.MapLiteral | ast.Parameter
 ) -> bool:
-    """Whether an entity, or each of a list, has these property values."""
+    """True if an entity, or each one of a list, has these property values."""
     wanted = own.value(properties, row)
     if not isinstance(wanted, dict):
         return False
@@ -342,7 +342,7 @@ _FLIPPED = {
 
 
 def _flipped(elements: Sequence[ast.PatternElement]) -> list[ast.PatternElement]:
-    """The same path from its other end."""
+    """The same path, read from its other end."""
     return [
         replace(element, direction=_FLIPPED[element.direction])
         if isinstance(element, ast.RelationshipPattern)

@@ -1,4 +1,4 @@
-"""Values of parameters, and which types they may have where they stand."""
+"""Values of parameters, and the types that their positions allow."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LARGEST_DEPTH = 100
 
 
 class Parameters:
-    """What a query is given.
+    """The parameters of a query.
 
     Args:
         given: Values by name; tuples count as lists, Python's dates and times as Neo4j's.
-        text: The query, for error messages.
+        text: The query text, for error messages.
     """
 
     def __init__(self, given: Mapping[str, Any], text: str) -> None:
@@ -32,11 +32,11 @@ class Parameters:
         self._values: dict[str, Any] = {}
 
     def value(self, node: ast.Parameter) -> Any:
-        """A parameter's value.
+        """The value of a parameter.
 
         Raises:
-            ParameterMissingError: It is not given.
-            CypherTypeError: It is nested too deeply.
+            ParameterMissingError: There is no value.
+            CypherTypeError: The value is nested too deeply.
         """
         if node.name not in self._values:
             if node.name not in self._given:
@@ -50,7 +50,7 @@ class Parameters:
         return self._values[node.name]
 
     def check(self, tree: ast.Node) -> None:
-        """Parameters without value, or of a wrong type, are errors even without rows."""
+        """Raises errors for missing parameters and wrong types, even if there are no rows."""
         for part in parts_of(tree):
             for operand, expected in _typed_operands(part):
                 self._check_kind(operand, expected)
@@ -59,7 +59,7 @@ class Parameters:
                 self.value(part)
 
     def _check_kind(self, node: ast.Expression | None, expected: _Expected) -> None:
-        # Neo4j checks this when it compiles, and leaves floats alone.
+        # Neo4j checks this at compile time and accepts floats.
         if not isinstance(node, ast.Parameter):
             return
         value = self.value(node)
@@ -71,11 +71,11 @@ class Parameters:
 
 
 _Expected = tuple[str, frozenset[str]]
-"""A type's name, and the kinds of value that a parameter where it is expected may have."""
+"""A type name, and the kinds of parameter values that are accepted where it is expected."""
 
 _TRUTH: _Expected = "Boolean", frozenset(("boolean", "list"))
 _LIST: _Expected = "List<T>", frozenset(("list",))
-_MAPS = frozenset(("map",))  # Neo4j takes them for nodes and relationships until it runs
+_MAPS = frozenset(("map",))  # Neo4j accepts them as nodes and relationships at compile time
 _ENTITIES: dict[str, _Expected] = {
     "id": ("Node or Relationship", _MAPS),
     "elementid": ("Node or Relationship", _MAPS),
@@ -86,7 +86,7 @@ _CONNECTIVES = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperato
 
 
 def _typed_operands(node: ast.Node) -> list[tuple[ast.Expression | None, _Expected]]:
-    """Operands with what a parameter in their place must be."""
+    """Operands with the type that a parameter in their position must have."""
     match node:
         case ast.Match(where=where) | ast.NodePattern(where=where):
             return [(where, _TRUTH)]
@@ -104,9 +104,9 @@ def _typed_operands(node: ast.Node) -> list[tuple[ast.Expression | None, _Expect
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether lists and maps are nested more than 100 deep; level by level, so without recursion.
+    """True if lists and maps are nested more than 100 levels deep; iterative, level by level.
 
-    Each container of a level is looked at once, however often it stands there.
+    Each container of a level is visited once, even if it occurs several times.
     """
     level = [value]
     for _ in range(_LARGEST_DEPTH + 1):
@@ -120,7 +120,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def _normalised(value: Any) -> Any:
-    if is_stored_object(value):  # durations and points are tuples, but no lists
+    if is_stored_object(value):  # durations and points are tuples, but not lists
         return rezoned(value)
     if isinstance(value, list | tuple):
         return [_normalised(item) for item in value]

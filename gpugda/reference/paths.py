@@ -1,4 +1,4 @@
-"""Steps along a path: its start, nodes, relationships, trails, repetitions and selections."""
+"""Steps of a path: its start, nodes, relationships, trails, repetitions and selections."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = [
 
 
 def path_begin(found: Found) -> Iterator[Found]:
-    """Forget the path before."""
+    """Clears the previous path."""
     yield found.bound(nodes=(), relationships=())
 
 
 def start_step(own: Evaluator, name: Any) -> Step:
-    """Begin at the node that a variable holds, or at every node."""
+    """Starts at the node of a bound variable, or at every node."""
 
     def step(found: Found) -> Iterator[Found]:
         if name in found.row:
@@ -49,7 +49,7 @@ def start_step(own: Evaluator, name: Any) -> Step:
 
 
 def node_step(name: Any) -> Step:
-    """Bind the node that was reached, or see that it is the one that is bound."""
+    """Binds the node that was reached, or tests that it equals the bound one."""
 
     def step(found: Found) -> Iterator[Found]:
         node = Entity(True, found.nodes[-1])
@@ -62,7 +62,7 @@ def node_step(name: Any) -> Step:
 def _along(
     own: Evaluator, found: Found, direction: ast.Direction, *, repeats: bool
 ) -> Iterator[Found]:
-    """One relationship further; none twice, whatever the variables."""
+    """Follows one relationship that is not in use."""
     for number, end in own.graph.steps(found.nodes[-1], direction):
         if repeats or number not in found.used:
             yield found.bound(
@@ -75,7 +75,7 @@ def _along(
 def relationship_step(
     own: Evaluator, name: Any, direction: ast.Direction, *, repeats: bool
 ) -> Step:
-    """Along one relationship."""
+    """Follows and binds one relationship."""
 
     def step(found: Found) -> Iterator[Found]:
         for longer in _along(own, found, direction, repeats=repeats):
@@ -89,13 +89,13 @@ def relationship_step(
 def trail_step(
     own: Evaluator, name: Any, element: ast.RelationshipPattern, *, flipped: bool, repeats: bool
 ) -> Step:
-    """Along as many relationships as ``*1..3`` says; the variable holds their list."""
+    """Follows as many relationships as ``*1..3`` allows; the variable holds their list."""
     assert element.length is not None
     minimum, maximum = element.length.bounds
 
     def grow(found: Found) -> Iterator[Found]:
         for longer in _along(own, found, element.direction, repeats=repeats):
-            # Types by name are asked at once, so that a trail does not grow in vain.
+            # Types are tested at once, to stop growing trails that cannot match.
             if own.labels_fit(Entity(False, longer.relationships[-1]), element.types, found.row):
                 yield longer
 
@@ -120,7 +120,7 @@ def trail_step(
 
 
 def marked_path(name: str, mark: Any = None, *, flipped: bool = False) -> Step:
-    """Bind the path walked so far, or since a mark was set."""
+    """Binds the path walked so far, or since a mark was set."""
 
     def step(found: Found) -> Iterator[Found]:
         path = found.path(found.row[mark] if mark is not None else 0)
@@ -132,7 +132,7 @@ def marked_path(name: str, mark: Any = None, *, flipped: bool = False) -> Step:
 
 
 def repeated(steps: Sequence[Step], quantifier: ast.Quantifier, names: frozenset[str]) -> Step:
-    """Take steps over and over; each variable becomes the list of its values."""
+    """Repeats steps; each variable becomes the list of its values."""
     minimum, maximum = quantifier.minimum, quantifier.maximum
 
     def step(found: Found) -> Iterator[Found]:
@@ -163,7 +163,7 @@ def repeated(steps: Sequence[Step], quantifier: ast.Quantifier, names: frozenset
 
 # ------------------------------------------------------------------ SHORTEST k, ANY
 def chosen(own: Evaluator, selector: ast.Selector, steps: Sequence[Step]) -> Step:
-    """Of all paths between each pair of ends those that a selector takes."""
+    """The paths that a selector takes from all paths between each pair of ends."""
 
     def step(found: Found) -> Iterator[Found]:
         by_ends: dict[tuple[int, int], list[Found]] = {}

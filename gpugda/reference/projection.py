@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ordered", "project"]
 
 Projected = Iterator[tuple[Row, Mapping[Any, Any]]]
-"""Per row its columns, and what ORDER BY may read."""
+"""Per row: its columns, and the variables that ORDER BY may read."""
 
 
 def project(
@@ -28,14 +28,14 @@ def project(
     rows: Iterable[Row],
     outer: Row,
 ) -> tuple[tuple[str, ...], Iterator[tuple[Row, Mapping[Any, Any]]]]:
-    """Column names, and rows by them with what a WHERE behind may read.
+    """Column names, and rows by column with the variables that a following WHERE may read.
 
     Args:
         projection: The body of WITH or RETURN.
-        evaluator: Values of expressions.
-        variables: What ``*`` stands for.
-        rows: What is projected.
-        outer: Variables that stay in scope whatever is projected.
+        evaluator: Evaluates expressions.
+        variables: The variables that ``*`` stands for.
+        rows: The input rows.
+        outer: Variables that stay in scope after every projection.
     """
     items = _items(projection, variables)
     if projection.group_by is not None or any(aggregates_in(item.expression) for item in items):
@@ -52,11 +52,11 @@ def project(
 def ordered(
     projection: ast.Projection | ast.OrderSkipLimit, evaluator: Evaluator, projected: Projected
 ) -> Projected:
-    """The rows in order, from SKIP on, no more than LIMIT."""
+    """The sorted rows, with SKIP and LIMIT applied."""
     first = _row_count("SKIP", projection.skip, evaluator) or 0
     count = _row_count("LIMIT", projection.limit, evaluator)
     if projection.order_by:
-        # All are read even where LIMIT is 0: an error in one shows.
+        # Read all rows even if LIMIT is 0: an error in one of them must be raised.
         projected = iter(list(_sorted(projection.order_by, evaluator, projected)))
     yield from islice(projected, first, None if count is None else first + count)
 
@@ -74,7 +74,7 @@ def _sorted(
 
 
 def _items(projection: ast.Projection, variables: Iterable[str]) -> list[ast.ReturnItem]:
-    """``*`` stands for all variables by name but those named again, and before what is written."""
+    """The items, where ``*`` comes first: all variables by name without those listed again."""
     written = {item.name for item in projection.items}
     names = sorted(set(variables) - written) if projection.star else []
     span = projection.span
@@ -98,7 +98,7 @@ def _plain(
 def _scope(
     items: list[ast.ReturnItem], evaluator: Evaluator, found: Row, before: Mapping[Any, Any]
 ) -> Scope:
-    """What ORDER BY reads: items' expressions, items' names, and variables that no item hides."""
+    """The scope of ORDER BY: item expressions, item names, and variables that no item shadows."""
     expressions = {evaluator.shape(item.expression): found[item.name] for item in items}
     return Scope({**expressions, **before, **found})
 
@@ -110,7 +110,7 @@ def _grouped(
     rows: Iterable[Row],
     outer: Row,
 ) -> Projected:
-    """One row per distinct value of the keys; one row in all without keys."""
+    """One row per distinct key; a single row if there are no keys."""
     keys = [item.expression for item in items if not aggregates_in(item.expression)]
     if projection.group_by is not None:
         keys += projection.group_by.keys
@@ -160,7 +160,7 @@ def _row_count(clause: str, expression: ast.Expression | None, evaluator: Evalua
 
 
 def _kind_of(count: Any, expression: ast.Expression) -> type[QueryError]:
-    """The error of what is no number of rows: Neo4j tells numbers, parameters and the rest."""
+    """The error class for an invalid row count: Neo4j distinguishes numbers and parameters."""
     if isinstance(count, int | float) and not isinstance(count, bool):
         return CypherArgumentError
     is_parameter = count is not None and isinstance(expression, ast.Parameter)

@@ -1,8 +1,7 @@
-"""The reference executor: what a query means, in plain Python, clause by clause.
+"""The reference executor: defines what a query means, in plain Python, clause by clause.
 
-It walks the syntax tree, is slow on purpose, and shares nothing with the way to the device but the
-tree, the data graph, the rules for single values and the scalar functions, so that the two can be
-compared.
+It walks the syntax tree and is slow by design. It shares only the tree, the data graph, the rules
+for single values and the scalar functions with the device engine, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["ReferenceRows", "run_reference"]
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRows:
-    """A query's answer.
+    """The result of a query.
 
     Args:
         names: Column names.
@@ -47,23 +46,23 @@ def run_reference(
     *,
     deadline: float | None = None,
 ) -> ReferenceRows:
-    """Answer a query that has passed the checks of meaning.
+    """Answers a query that has passed the semantic checks.
 
-    Names are not checked again here. A MATCH's WHERE is evaluated when the whole clause has
-    matched, so that an error in it shows for full matches only.
+    Names are not checked again. The WHERE of a MATCH is evaluated after the whole clause has
+    matched, so an error in it is raised for full matches only.
 
     Args:
-        tree: A query that reads.
-        graph: Where to match.
+        tree: A reading query.
+        graph: The data graph.
         parameters: Values by name, without the dollar sign.
         deadline: In seconds of ``time.monotonic``; None for no limit.
 
     Raises:
-        QueryError: A value's type does not fit the operation, or a function cannot work with it.
-        ParameterMissingError: The query names a parameter that is not given.
+        QueryError: A value has the wrong type for an operation, or a function rejects it.
+        ParameterMissingError: The query names a parameter that has no value.
         QueryTimeoutError: The deadline passed.
-        UnsupportedQueryError: The tree has something that the checks should have refused, or is
-            nested too deeply for Python.
+        UnsupportedQueryError: The tree has a construct that earlier checks should have rejected,
+            or is nested too deeply for Python.
     """
     evaluator = make_evaluator(plain_graph(graph), parameters, tree.text, tree.version or 25)
     evaluator.rows_of = lambda body, row: _rows_inside(evaluator, body, row)

@@ -1,4 +1,4 @@
-"""shortestPath and allShortestPaths: trails by length, the first that pass."""
+"""shortestPath and allShortestPaths: breadth-first search for the shortest trails that pass."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def shortest_paths(
     *,
     one_name: bool = False,
 ) -> Iterator[tuple[Path, Row]]:
-    """All shortest of the trails that fit and pass, each with the row that names it.
+    """All shortest trails that match and pass, each with the extended row.
 
     Args:
-        own: Values of expressions.
-        pattern: Two nodes and what is between them.
-        row: What is bound.
-        ends: The nodes.
-        passes: Whether a row with a path is wanted; None for all.
-        one_name: A MATCH names both ends alike, which Neo4j refuses even where no relationship is
-            needed.
+        own: Evaluates expressions.
+        pattern: Two nodes with one relationship pattern between them.
+        row: The bound variables.
+        ends: The two end nodes.
+        passes: True for an extended row whose path is accepted; None accepts all.
+        one_name: True if a MATCH uses one variable for both ends, which Neo4j rejects even if the
+            minimum length is 0.
 
     Raises:
-        CypherExecutionError: Both ends are one node, and no path of length 0 is asked for.
+        CypherExecutionError: Both ends are the same node, and length 0 is not allowed.
     """
     relationship = pattern.elements[1]
     assert isinstance(relationship, ast.RelationshipPattern)
@@ -63,7 +63,7 @@ def shortest_paths(
             if hits:
                 yield from hits
                 return
-        if passes is None:  # a path through a node that was nearer is not the shortest
+        if passes is None:  # a path through a node that was reached earlier is not the shortest
             level = [found for found in level if found.nodes[-1] not in seen]
             seen |= {found.nodes[-1] for found in level}
         level = [longer for found in level for longer in _longer(own, relationship, found)]

@@ -1,4 +1,4 @@
-"""Syntax trees and rows: parts, names, and rows that know the values of whole expressions."""
+"""Syntax trees and rows: tree traversal, and rows that hold values of whole expressions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 __all__ = ["Row", "Scope", "conjuncts", "extended", "parts_of", "shape", "variables_of"]
 
 Row = dict[Any, Any]
-"""Values by variable; within a MATCH also by marks, which are tuples, of what has no name."""
+"""Values by variable; within a MATCH also by marks (tuples) of anonymous elements."""
 
 
 class Scope(dict[Any, Any]):
-    """A row that also holds the values of whole expressions, by their ``shape``."""
+    """A row that also holds values of whole expressions, by their ``shape``."""
 
 
 def extended(row: Mapping[Any, Any], name: str, value: Any) -> Row:
-    """The row with a variable that an expression declares for itself."""
+    """The row with a local variable of an expression added."""
     if not isinstance(row, Scope):
         return {**row, name: value}
-    # An expression that reads the variable is another one now.
+    # Drop known values of expressions that read the variable: its meaning has changed.
     mark = ("Variable", ("name", ("str", repr(name))))
     kept = {key: known for key, known in row.items() if not _mentions(key, mark)}
     return Scope({**kept, name: value})
@@ -35,7 +35,7 @@ def _mentions(key: Any, mark: tuple[Any, ...]) -> bool:
 
 
 def shape(node: Any) -> Any:
-    """A hashable form of an expression without its spans; 1, 1.0 and true are three things."""
+    """A hashable form of an expression without spans; 1, 1.0 and true have different shapes."""
     if isinstance(node, ast.Node):
         named = [(f.name, getattr(node, f.name)) for f in fields(node) if f.name != "span"]
         if isinstance(node, ast.FunctionCall):
@@ -47,7 +47,7 @@ def shape(node: Any) -> Any:
 
 
 def parts_of(node: Any) -> Iterator[ast.Node]:
-    """A syntax node and all below it."""
+    """A syntax node and all its descendants."""
     pending = [node]
     while pending:
         part = pending.pop()
@@ -59,12 +59,12 @@ def parts_of(node: Any) -> Iterator[ast.Node]:
 
 
 def variables_of(node: ast.Node) -> frozenset[str]:
-    """Names of the variables that an expression reads or declares for itself."""
+    """Names of the variables that an expression reads or declares."""
     return frozenset(part.name for part in parts_of(node) if isinstance(part, ast.Variable))
 
 
 def conjuncts(condition: ast.Expression | None) -> list[ast.Expression]:
-    """The conditions that AND joins."""
+    """The conjuncts of a condition."""
     found: list[ast.Expression] = []
     pending = [] if condition is None else [condition]
     while pending:

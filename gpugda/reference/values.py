@@ -1,4 +1,4 @@
-"""The value of one expression for one row: operators and calls."""
+"""Values of expressions: operators and function calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["make_evaluator"]
 def make_evaluator(
     graph: PlainGraph, parameters: Mapping[str, Any], text: str, version: int = 5
 ) -> Evaluator:
-    """What evaluates the expressions of a query; see `Evaluator`."""
+    """The evaluator of a query's expressions; see `Evaluator`."""
     return Evaluator(graph, parameters, text, _METHODS, version)
 
 
@@ -50,7 +50,7 @@ def _binary(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
         return logic.connected(own, node, row)
     if node.operator is ast.BinaryOperator.IN:
         return _membership(own, node, row)
-    # A sum of a thousand terms leans to the left: no recursion along it.
+    # Sums lean to the left: iterate along them, as thousands of terms would exceed the recursion.
     spine: list[ast.Binary] = []
     left: ast.Expression = node
     while isinstance(left, ast.Binary) and left.operator not in _NOT_IN_A_SPINE:
@@ -67,14 +67,14 @@ def _binary(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
 def _membership(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> bool | None:
     found = own.value(node.right, row)
     if found is None or (isinstance(found, list) and not found):
-        return values.is_in(None, found)  # Neo4j does not evaluate the left side then
+        return values.is_in(None, found)  # Neo4j does not evaluate the left side in this case
     return values.is_in(own.value(node.left, row), found)
 
 
 def _operated(node: ast.Binary, left: Any, right: Any) -> Any:
     both_literals = isinstance(node.left, ast.Literal) and isinstance(node.right, ast.Literal)
     if node.operator is ast.BinaryOperator.DIVIDE and both_literals and isinstance(left, float):
-        # Neo4j divides two literals when it compiles, and then 1.0 / 0 is infinite.
+        # Neo4j divides two literals at compile time, where 1.0 / 0 is infinite.
         right = float(right) if isinstance(right, int) and right == 0 else right
     return _BINARY[node.operator](left, right)
 
@@ -120,7 +120,7 @@ def _function(own: Evaluator, node: ast.FunctionCall, row: Mapping[Any, Any]) ->
     if function is None:
         raise own.unsupported(f"the function {node.name}()", node)
     found = (own.value(argument, row) for argument in node.arguments)
-    if node.name.lower() == "coalesce":  # what comes after the first value is not computed
+    if node.name.lower() == "coalesce":  # arguments after the first value are not evaluated
         return next((each for each in found if each is not None), None)
     return function(own.context, list(found))
 
