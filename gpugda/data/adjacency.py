@@ -1,4 +1,4 @@
-"""Relationships of each node, of some types, directions or properties, on the host."""
+"""Adjacency lists on the host: relationships by node, of given types, direction or properties."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Adjacency"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjacency:
-    """The entries of all nodes, one node's after the other's.
+    """Adjacency lists of all nodes, concatenated in order of node index.
 
     Args:
         offsets: ``int64[n+1]``.
-        neighbours: ``uint32`` node at the other end, per entry.
-        relationships: ``uint32`` relationship index, per entry.
+        neighbours: ``uint32`` per entry: node at the other end.
+        relationships: ``uint32`` per entry: relationship index.
     """
 
     offsets: NDArray[np.int64]
@@ -31,40 +31,40 @@ class Adjacency:
 
     @property
     def node_count(self) -> int:
-        """All nodes, also those without entries."""
+        """Number of nodes, including those without entries."""
         return len(self.offsets) - 1
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Size of all arrays in bytes."""
         return self.offsets.nbytes + self.neighbours.nbytes + self.relationships.nbytes
 
     @property
     def longest(self) -> int:
-        """Most entries of a node."""
+        """Number of entries of the node that has the most."""
         return int(np.diff(self.offsets).max(initial=0))
 
     @property
     def owner_count(self) -> int:
-        """Nodes that have entries."""
+        """Number of nodes that have entries."""
         return int(np.count_nonzero(np.diff(self.offsets)))
 
     def entry_count(self, nodes: NDArray[np.uint32]) -> int:
-        """Entries of some nodes."""
+        """Number of entries of the given nodes together."""
         return int((self.offsets[nodes + np.uint32(1)] - self.offsets[nodes]).sum())
 
     def nodes(self) -> NDArray[np.uint32]:
-        """The node that each entry belongs to."""
+        """``uint32`` per entry: the node whose list holds the entry."""
         return np.repeat(np.arange(self.node_count, dtype=np.uint32), np.diff(self.offsets))
 
     def taken(self, kept: NDArray[np.bool_]) -> Adjacency:
-        """With some of the entries."""
+        """The adjacency lists with only the entries where ``kept`` (``bool`` per entry) is True."""
         places = np.flatnonzero(kept)
         offsets = offsets_of(self.nodes()[places], self.node_count)
         return Adjacency(offsets, self.neighbours[places], self.relationships[places])
 
     def reversed(self) -> Adjacency:
-        """The same relationships, as entries of the nodes at their other ends."""
+        """The adjacency lists of the opposite direction: each entry moves to its other node."""
         order = np.argsort(self.neighbours, kind="stable")
         offsets = offsets_of(self.neighbours, self.node_count)
         return Adjacency(offsets, self.nodes()[order], self.relationships[order])

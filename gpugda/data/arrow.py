@@ -1,4 +1,4 @@
-"""Property columns from Arrow arrays."""
+"""Conversion of Arrow arrays to property columns."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def convert_array(array: pa.Array | pa.ChunkedArray) -> Column:
 
 
 def _meaning(array: pa.ExtensionArray) -> pa.Array:
-    """What is stored, where that says what is meant: the ordinal of a month is not the month."""
+    """The array in the type that its values mean; a month's stored ordinal is not the month."""
     name = array.type.extension_name
     if name == "pandas.period":
         raise SourceError(
@@ -102,7 +102,7 @@ def _string_column(array: pa.Array) -> Column:
 
 
 def _dictionary_column(array: pa.DictionaryArray) -> Column:
-    # The dictionary may hold nulls and repeats; as a column of its own it loses both.
+    # The dictionary may hold nulls and duplicates; converting it to a column removes both.
     entries = convert_array(array.dictionary)
     if len(entries) == 0:
         return constant_null(len(array))
@@ -138,7 +138,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 # ------------------------------------------------------------------ temporal values
 def _temporal_column(array: pa.Array, convert: Callable[[int], Any]) -> Column:
-    """Each distinct value is converted once; ``convert`` is given the number that Arrow stores."""
+    """Converts each distinct value once; ``convert`` gets the integer that Arrow stores."""
     number = pa.int32() if array.type.bit_width == 32 else pa.int64()
     encoded = array.cast(number).dictionary_encode()
     try:
@@ -150,7 +150,7 @@ def _temporal_column(array: pa.Array, convert: Callable[[int], Any]) -> Column:
 
 
 def _date_column(array: pa.Array) -> Column:
-    if pa.types.is_date64(array.type):  # milliseconds, by the format's rule of whole days
+    if pa.types.is_date64(array.type):  # milliseconds; the format allows only whole days
         return _temporal_column(array, lambda value: date_from_days(value // 86_400_000))
     return _temporal_column(array, date_from_days)
 
@@ -169,13 +169,13 @@ def _timestamp_column(array: pa.Array) -> Column:
     return _ticks_column(array, partial(datetime_from_ticks, zone=known))
 
 
-# ------------------------------------------------------------------ structs of our own
+# ------------------------------------------------------------------ structs that gpugda writes
 _DURATION = ("months", "days", "seconds", "nanoseconds")
 _POINT = ("srid", "x", "y", "z")
 
 
 def _struct_column(array: pa.Array) -> Column:
-    """Durations and points as ``Result.to_arrow`` writes them."""
+    """Durations and points as ``Result.to_arrow`` encodes them."""
     names = tuple(field.name for field in array.type)
     makers: dict[tuple[str, ...], Callable[..., Any]] = {_DURATION: _duration, _POINT: point_of}
     make = makers.get(names)

@@ -1,4 +1,4 @@
-"""Columnar batches of nodes and relationships: the border between adapters and core."""
+"""Columnar batches of nodes and relationships: the interface between adapters and core."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ __all__ = ["NodeBatch", "RelationshipBatch"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeBatch:
-    """Nodes that came together.
+    """A batch of nodes.
 
     Args:
-        ids: External ids, one a node: an Arrow array of integers or text without nulls; None where
-            the source has none (then no relationship can name these nodes).
-        id_space: Ids are unique within a space, and relationships name the space.
+        count: The number of nodes.
+        ids: External ids, one per node: an Arrow array of integers or text without nulls; None if
+            the source has no ids (then relationships cannot refer to these nodes).
+        id_space: Namespace of the ids: ids are unique within it, and relationships name it.
         label_codes: ``int32`` per node: position in ``label_sets``.
-        label_sets: Distinct sets of labels, each in the order written, without repeats.
-        properties: Column per property key, each as long as ``ids``. A null is no property.
+        label_sets: Distinct label sets; labels in the order written, without duplicates.
+        properties: Column per property key, each as long as ``ids``. Null: no such property.
         origin: File or table, for error messages.
         rows: 1-based row (line) of each node in the origin, or the row of the first one, for error
             messages.
-        row_word: What a row of the origin is called there: ``row``, ``line``.
+        row_word: The origin's word for a row: ``row``, ``line``.
     """
 
     count: int
@@ -47,9 +48,10 @@ class NodeBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelationshipBatch:
-    """Relationships that came together.
+    """A batch of relationships.
 
     Args:
+        count: The number of relationships.
         source_ids: External id of each start node, in the space ``source_space``.
         target_ids: External id of each end node, in the space ``target_space``.
         type_codes: ``int32`` or ``uint16`` per relationship: position in ``type_names``.
@@ -57,8 +59,8 @@ class RelationshipBatch:
         properties: Column per property key.
         origin: File or table, for error messages.
         rows: 1-based row (line) of each relationship in the origin, or the row of the first one.
-        row_word: What a row of the origin is called there.
-        relationship_ids: ``int64`` ids of their own, where the source is a server.
+        row_word: The origin's word for a row.
+        relationship_ids: ``int64`` ids of the relationships; None unless the source is a server.
     """
 
     count: int

@@ -1,4 +1,4 @@
-"""Rows of a property column by value, near enough that few others must be looked at."""
+"""Bucket index of a property column: finds a superset of the rows with values in a range."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ __all__ = ["BucketIndex", "find_index"]
 _BUCKETS = 1 << 16
 _INDEXED = (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING)
 _FEWEST_ROWS = 1 << 17
-"""Fewer are compared sooner than anything is looked up."""
+"""For columns with fewer rows a scan is faster than an index lookup."""
 _SCANS = 48
-"""An index takes as long as so many comparisons of all rows: not before there were as many is one
-made, so that all together takes at most twice the least possible."""
+"""Building an index costs as much as this many scans. It is built only after as many scans, so that
+the total time is at most twice the optimum."""
 _MOST_BYTES = 1 << 29
 
 
 class BucketIndex:
-    """Rows sorted by equal parts of the range between the least and the greatest value.
+    """Rows sorted by bucket; buckets divide the range from least to greatest value equally.
 
-    A part holds whole values: a larger value is never in an earlier one. Nulls and NaN are in none.
+    Equal values share a bucket, and larger values never lie in earlier buckets. Nulls and NaN are
+    in no bucket.
 
     Args:
-        column: Of numbers or texts.
+        column: A column of numbers or texts.
     """
 
     def __init__(self, column: Column) -> None:
@@ -54,17 +55,17 @@ class BucketIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the host."""
+        """Size on the host in bytes."""
         return int(self._rows.nbytes + self._firsts.nbytes)
 
     def between(self, low: float, high: float, most: int) -> NDArray[np.uint32] | None:
-        """Rows, among them all with values from ``low`` to ``high``; None if they are more."""
+        """A superset of the rows with values from ``low`` to ``high``; None if above ``most``."""
         ends = self._buckets(np.array([low, high]))
         first, last = self._firsts[ends[0]], self._firsts[int(ends[1]) + 1]
         return None if last - first > most else self._rows[first:last]
 
     def _buckets(self, values: NDArray[Any]) -> NDArray[np.uint16]:
-        # Each of these operations keeps the order of values, rounded as they may be.
+        # Each of these operations is monotonic in spite of rounding.
         if not math.isfinite(self._width) or self._width <= 0:
             return np.zeros(len(values), np.uint16)
         with np.errstate(over="ignore"):
@@ -75,7 +76,7 @@ class BucketIndex:
 
 @dataclass(slots=True)
 class _Known:
-    """Of a graph: how often a property was compared, and its index; the last used comes last."""
+    """Scan counts and indexes of a graph's node properties; the most recently used come last."""
 
     scans: dict[str, int] = field(default_factory=dict)
     indexes: dict[str, tuple[Column, BucketIndex]] = field(default_factory=dict)
@@ -86,12 +87,12 @@ _lock = threading.Lock()
 
 
 def find_index(graph: DataGraph, key: str, column: Column) -> BucketIndex | None:
-    """The index of a node property that was compared often enough; None else.
+    """The index of a node property that was scanned often enough; otherwise None.
 
     Args:
-        graph: Whose property it is.
-        key: The property.
-        column: Its values.
+        graph: The graph that has the property.
+        key: The property key.
+        column: The property's values.
     """
     if len(column) < _FEWEST_ROWS or column.kind not in _INDEXED:
         return None

@@ -1,6 +1,6 @@
-"""From columnar batches to the data graph.
+"""Builds the data graph from columnar batches.
 
-More than 300 lines: one way from batches to arrays, step after step.
+More than 300 lines: one linear sequence of steps from batches to arrays.
 """
 
 from __future__ import annotations
@@ -44,45 +44,45 @@ __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 logger = logging.getLogger(__name__)
 
 MAX_COUNT = 2**32 - 2
-"""Most nodes, and most relationships, of a data graph: indexes and offsets are 32 bits."""
+"""Maximum number of nodes, and of relationships, of a graph: indexes and offsets have 32 bits."""
 
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 _PIECE = 1 << 20
 _MOST_GAPS = 4
-"""To look ids up takes as long as to add up so many gaps."""
+"""Looking up ids takes as long as adding this many gaps."""
 
 
 class Prefixes(Protocol):
-    """What stands before numeric ids in element ids."""
+    """Text before the numeric ids in element ids."""
 
     @property
     def node(self) -> str:
-        """Of nodes."""
+        """Prefix for nodes."""
 
     @property
     def relationship(self) -> str:
-        """Of relationships."""
+        """Prefix for relationships."""
 
 
 class Batches(Protocol):
-    """A graph in columns: all node batches are read before the first relationship batch."""
+    """A graph in columns; all node batches are read before the first relationship batch."""
 
     @property
     def element_ids(self) -> Prefixes | None:
-        """Where given, the ids of the source are kept."""
+        """Prefixes of element ids if the graph keeps the source's ids, else None."""
 
     @property
     def properties_complete(self) -> bool:
-        """Whether the batches hold all properties."""
+        """True if the batches hold all properties."""
 
     @property
     def nodes(self) -> Iterable[NodeBatch]:
-        """In order of arrival, which is the order of node indexes."""
+        """Node batches in order of arrival, which is the order of node indexes."""
 
     @property
     def relationships(self) -> Iterable[RelationshipBatch]:
-        """In order of arrival, which decides between parallel relationships."""
+        """Relationship batches in order of arrival, which orders parallel relationships."""
 
 
 def build_data_graph(
@@ -92,21 +92,21 @@ def build_data_graph(
     sorter: RowSorter | None = None,
     counter: RowCounter | None = None,
 ) -> DataGraph:
-    """Numbers nodes and relationships, sorts both directions and gathers the statistics.
+    """Numbers nodes and relationships, sorts both directions and collects the statistics.
 
     Node indexes follow the order of arrival. Relationship indexes follow (start node, type, end
     node, arrival), with type ids in order of first arrival.
 
     Args:
         batches: The graph.
-        progress: Told how far reading has come.
+        progress: Receives the progress of reading.
         element_id_prefix: See `DataGraph`.
-        sorter: Asked first to sort the relationships; what it leaves is sorted by NumPy.
-        counter: Likewise, for the statistics.
+        sorter: Tried first to sort the relationships; NumPy sorts where it returns None.
+        counter: Tried first to count for the statistics; NumPy counts where it returns None.
 
     Raises:
-        SourceError: An id is missing, occurs twice in its space, or is of no node; a batch
-            contradicts itself; there are more than 2^32 - 2 nodes or relationships, or too many
+        SourceError: An id is missing, occurs twice in its space, or belongs to no node; a batch
+            is inconsistent; there are more than 2^32 - 2 nodes or relationships, or too many
             names.
     """
     progress = progress or SilentProgress()
@@ -182,7 +182,7 @@ def _assemble(
 # ------------------------------------------------------------------ properties
 @dataclass(slots=True)
 class _Properties:
-    """Property columns of several batches, side by side."""
+    """Property columns of several batches, by key."""
 
     counts: list[int] = field(default_factory=list[int])
     pieces: dict[str, list[Column | None]] = field(default_factory=dict[str, "list[Column | None]"])
@@ -199,7 +199,7 @@ class _Properties:
         self.counts.append(count)
 
     def columns(self) -> dict[str, Column]:
-        """One column per key; the pieces are given up."""
+        """One column per key; releases the pieces."""
         joined = {}
         for key in list(self.pieces):
             pieces = self.pieces.pop(key)
@@ -210,7 +210,7 @@ class _Properties:
 
 # ------------------------------------------------------------------ nodes
 class _Nodes:
-    """The nodes of all batches."""
+    """Accumulates the nodes of all batches."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -234,7 +234,7 @@ class _Nodes:
         _check_count(self.count, "nodes")
 
     def keep_ids(self, batch: NodeBatch) -> None:
-        """Remembers the ids themselves, of sources whose ids the graph keeps."""
+        """Stores the ids themselves, for sources whose ids the graph keeps."""
         if batch.ids is None:
             raise SourceError(f"{batch.origin}: the nodes have no ids")
         if not pa.types.is_integer(batch.ids.type):
@@ -242,10 +242,10 @@ class _Nodes:
         self._ids.append(numpy_numbers(batch.ids).astype(np.int64, copy=False))
 
     def kept_ids(self) -> NDArray[np.int64]:
-        """``int64`` ids by node index, rising.
+        """``int64`` ids by node index, increasing.
 
         Raises:
-            SourceError: They do not rise.
+            SourceError: The ids do not increase.
         """
         ids = _joined(self._ids, np.empty(0, dtype=np.int64))
         self._ids = []
@@ -261,7 +261,7 @@ class _Nodes:
     def _common_sets(self, sets: Sequence[tuple[str, ...]]) -> NDArray[np.int32]:
         codes = np.empty(len(sets), dtype=np.int32)
         for code, names in enumerate(sets):
-            # Through a dict, so that a label written twice counts once and the order stays.
+            # dict.fromkeys removes labels that were written twice and keeps the order.
             ids = tuple(_number(self.labels, name) for name in dict.fromkeys(names))
             codes[code] = self._sets.setdefault(ids, len(self._sets))
         return codes
@@ -269,7 +269,7 @@ class _Nodes:
 
 # ------------------------------------------------------------------ relationships
 class _Relationships:
-    """The relationships of all batches, with node indexes in place of ids."""
+    """Accumulates the relationships of all batches, with node indexes instead of ids."""
 
     def __init__(self, identifiers: IdentifierMap, *, keeps_ids: bool) -> None:
         self.count = 0
@@ -290,7 +290,7 @@ class _Relationships:
         _check_length(batch.type_codes, batch.count, "type codes", batch.origin)
         _check_codes(batch.type_codes, len(batch.type_names), "types", batch.origin)
         type_ids = [_number(self.types, name) for name in batch.type_names]
-        NameTable(tuple(self.types))  # refuses too many
+        NameTable(tuple(self.types))  # raises if there are too many types
         kind = name_id_type(len(self.types))
         self._types.append(_of_codes(batch.type_codes, np.array(type_ids, dtype=kind)))
         self.properties.add(batch.count, batch.properties, _origin(batch))
@@ -301,14 +301,14 @@ class _Relationships:
             self._ids.append(batch.relationship_ids.astype(np.int64, copy=False))
         self.count += batch.count
         _check_count(self.count, "relationships")
-        # Looking up many ids at once is faster, but small batches must not pile up without end.
+        # Looking up many ids at once is faster, but waiting batches must not pile up without limit.
         self._waiting.append(batch)
         self._waiting_rows += batch.count
         if self._waiting_rows >= _ROWS_BEFORE_LOOKUP:
             self.resolve()
 
     def resolve(self) -> None:
-        """Replaces the ids of the waiting batches by node indexes."""
+        """Replaces the ids of the waiting batches with node indexes."""
         waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
         origins = [_origin(batch) for batch in waiting]
         ids = [batch.source_ids for batch in waiting]
@@ -319,9 +319,9 @@ class _Relationships:
     def sorted(
         self, node_count: int, sorter: RowSorter | None
     ) -> tuple[SortedRows, dict[str, Column], NDArray[np.int64]]:
-        """Rows of both directions, properties and ids by index; the batches are given up.
+        """Rows of both directions, properties and ids by relationship index; releases the batches.
 
-        The ids are empty where they are not kept.
+        The ids are empty unless they are kept.
         """
         starts = _joined(self._starts, np.empty(0, dtype=np.uint32))
         types = _joined(self._types, np.empty(0, dtype=np.uint16))
@@ -368,13 +368,14 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
 
 def _of_codes(codes: _Codes, values: NDArray[NameId]) -> NDArray[NameId]:
     if len(values) == 1 and not values[0]:
-        return np.zeros(len(codes), dtype=values.dtype)  # pages that nobody writes cost nothing
+        return np.zeros(len(codes), dtype=values.dtype)  # untouched zero pages cost nothing
     if np.array_equal(values, np.arange(len(values))):
         return codes.astype(values.dtype)
     found = np.empty(len(codes), dtype=values.dtype)
 
     def take(piece: slice) -> None:
-        np.take(values, codes[piece], out=found[piece], mode="clip")  # all are in it
+        # All codes are in range: mode="clip" only avoids NumPy's bounds check.
+        np.take(values, codes[piece], out=found[piece], mode="clip")
 
     in_threads(take, pieces_of(len(codes), _PIECE))
     return found
@@ -383,7 +384,7 @@ def _of_codes(codes: _Codes, values: NDArray[NameId]) -> NDArray[NameId]:
 def _ids_in(
     order: NDArray[np.uint32], ids: NDArray[np.int64], *, rising: bool
 ) -> NDArray[np.int64]:
-    """The ids at these places; where they rise one by one but for few gaps, by sums."""
+    """The ids in the given order; ids that are consecutive but for a few gaps are computed."""
     if not rising or not len(ids):
         return taken(ids, order)
     gaps: list[int] = []

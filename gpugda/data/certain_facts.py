@@ -1,4 +1,4 @@
-"""What plans and steps of queries take for certain of a graph, beside its names."""
+"""Facts about a data graph that query plans rely on for correctness, besides its names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ __all__ = ["keeps_facts"]
 
 
 def keeps_facts(older: DataGraph, graph: DataGraph) -> bool:
-    """Whether all holds of a graph that plans may have taken for certain of an earlier state.
+    """True if all facts that plans may rely on for an earlier state still hold.
 
-    These are the names; that there is nothing at all, or no loop of a type; the most relationships
-    that lie between two nodes, and that a node has; which labels no node has together; and that
-    relationships run upwards. What plans take from statistics besides only makes them fast or slow.
+    These facts are: the label and type names; that the graph, or a type's loops, are empty; the
+    maximum number of relationships between two nodes, and the maximum degrees; which pairs of
+    labels no node has together; and that relationships run upwards. Other statistics affect only
+    the speed of plans.
 
     Args:
         older: An earlier state.
-        graph: A later one of the same database.
+        graph: A later state of the same database.
     """
     return (
         graph.labels is older.labels
@@ -44,7 +45,7 @@ def _bounds(statistics: GraphStatistics) -> tuple[object, ...]:
 
 
 def _keeps_found(older: DataGraph, graph: DataGraph) -> bool:
-    """The same of what was found out of the earlier state when somebody asked."""
+    """True if the bounds that were computed on demand for the earlier state still hold."""
     known = graph.known_bounds()
     return all(
         graph.labels_apart(*key[1:]) if key[0] == "labels apart" else known.get(key) == value

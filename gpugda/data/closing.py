@@ -1,8 +1,8 @@
-"""How often the ends of short paths are joined, sampled: what cycles hang on.
+"""Sampled closing rates: how often a relationship joins the ends of a short path.
 
-A path of two relationships goes from a neighbour of a node to another neighbour of it; one of three
-goes on from there. Types and directions of the path are not looked at. Sampled alike by any reader:
-the seed is fixed.
+Estimates of cycles depend on these rates. A path of length two goes from one neighbour of a node
+to another neighbour of it; a path of length three continues from there. Types and directions of the
+path are ignored. The seed is fixed, so every reader draws the same samples.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["sampled_closing_rates"]
 
 _SAMPLES: Final = 4096
 _PER_RELATIONSHIP: Final = 4
-"""Small graphs are sampled less: there are many of them, and few paths in each."""
+"""Samples per relationship: small graphs have few paths, so they are sampled less."""
 _MOST_RUNS: Final = 1 << 20
-"""Of the ends of all samples together: fewer are taken where nodes have thousands of types."""
+"""Maximum number of runs inspected: samples are dropped where nodes have thousands of types."""
 _LEAST_SAMPLES: Final = 64
 
 
 def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int], float]:
-    """Relationships from one end of a path to the other, on average.
+    """Mean number of relationships from one end of a path to the other.
 
     Returns:
-        By length of the path (2 or 3) and type id, or ``ANY``; what was never seen is left out.
+        By path length (2 or 3) and type id, or ``ANY``; rates of 0 are left out.
     """
     both = _Neighbours(outgoing, incoming)
     paths = both.paths_before()
@@ -49,20 +49,20 @@ def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int],
     found = _rates(outgoing, 2, starts, ends, np.ones(count))
     degrees = both.degrees(ends)
     further = both.at(ends, random.integers(degrees))
-    # An end with many neighbours has many such paths, and went on along one of them.
+    # An end with d neighbours begins d - 1 such paths, of which one was drawn.
     weights = np.where(further == centers, 0, degrees - 1).astype(np.float64)
     return found | _rates(outgoing, 3, starts, further, weights)
 
 
 class _Neighbours:
-    """The rows of both directions as one."""
+    """The rows of both directions as one adjacency list."""
 
     def __init__(self, outgoing: Csr, incoming: Csr) -> None:
         self._outgoing, self._incoming = outgoing, incoming
 
     def paths_before(self) -> NDArray[np.float64]:
-        """Paths of two relationships through each node and those before it."""
-        # As floats, exact here, and in place: there may be more nodes than one looks at.
+        """``float64[n]``: paths of length two through the nodes 0 to v (inclusive prefix sum)."""
+        # Floats are exact here. Computed in place, as the graph may have very many nodes.
         counts: NDArray[np.float64] = np.zeros(self._outgoing.node_count)
         for csr in (self._outgoing, self._incoming):
             counts += csr.row_offsets[1:]
@@ -72,11 +72,11 @@ class _Neighbours:
         return np.cumsum(paths, out=paths)
 
     def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of some nodes."""
+        """Degrees, both directions together, of the given nodes."""
         return _degrees(self._outgoing, nodes) + _degrees(self._incoming, nodes)
 
     def at(self, nodes: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The neighbours at these places of the nodes' rows."""
+        """The neighbours at the given positions of the nodes' rows."""
         found = np.empty(len(nodes), dtype=np.int64)
         own = _degrees(self._outgoing, nodes)
         is_out = places < own
@@ -102,7 +102,7 @@ def _rates(
 ) -> dict[tuple[int, int], float]:
     starts, ends, weights = _first(csr, starts, ends, weights)
     weights = np.where(starts == ends, 0.0, weights)
-    total = 2.0 * float(weights.sum())  # both ways
+    total = 2.0 * float(weights.sum())  # each pair is tested in both directions
     if not total:
         return {}
     sums: dict[int, float] = {}
@@ -115,7 +115,7 @@ def _rates(
 
 
 def _first(csr: Csr, *samples: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """The samples (starts, ends, weights) up to the bound on runs to look at."""
+    """The first samples (starts, ends, weights) whose runs stay within ``_MOST_RUNS``."""
     nodes = np.stack(samples[:2])
     runs = csr.run_offsets[nodes + 1].astype(np.int64) - csr.run_offsets[nodes]
     seen = np.cumsum(runs.sum(axis=0))
@@ -126,7 +126,7 @@ def _first(csr: Csr, *samples: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 def _between(
     csr: Csr, sources: NDArray[np.int64], targets: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Types, each once, and weighed numbers of the relationships from sources to targets."""
+    """Distinct types, and the weighted number of relationships of each from sources to targets."""
     first = csr.run_offsets[sources].astype(np.int64)
     runs_each = csr.run_offsets[sources + 1] - first
     sample = np.repeat(np.arange(len(sources)), runs_each)
@@ -136,7 +136,7 @@ def _between(
     wanted = targets[sample]
     begins = _searched(csr, low, high, wanted)
     found = np.zeros(len(runs), dtype=np.int64)
-    # Few runs have it: only there it is asked how often.
+    # Few runs contain the target: entries are counted only in those.
     there = np.flatnonzero(begins < high)
     there = there[csr.neighbours[begins[there]] == wanted[there]]
     found[there] = _searched(csr, begins[there], high[there], wanted[there] + 1) - begins[there]
@@ -149,7 +149,7 @@ def _between(
 def _searched(
     csr: Csr, low: NDArray[np.int64], high: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The first entry of each run whose neighbour is not below what is wanted."""
+    """Lower bound in each run: the first entry whose neighbour is at least ``wanted``."""
     low, high = low.copy(), high.copy()
     while (open_runs := np.flatnonzero(low < high)).size:
         middle = (low[open_runs] + high[open_runs]) // 2

@@ -1,4 +1,4 @@
-"""What a column of values with nulls is: property columns, and everything a query computes."""
+"""Columns of values with nulls: property columns and the columns that a query computes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ColumnKind(StrEnum):
-    """What the values of a column are, and so the dtype of its array."""
+    """Kind of a column's values; determines the dtype of its array."""
 
     BOOLEAN = "boolean"
     """``bool``."""
@@ -49,25 +49,25 @@ class Dictionary(Protocol):
     def __len__(self) -> int: ...
 
     def value(self, code: int) -> Any:
-        """The value of one code."""
+        """The value of a code."""
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
-        """The values of many codes, each decoded once."""
+        """The values of many codes; each distinct code is decoded once."""
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """As `values`, as a user gets them."""
+        """Like `values`, converted to what users receive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """One value per row, or null.
+    """One value or null per row.
 
     Args:
-        kind: What the values are.
-        values: Array of the kind's dtype; what stands in a null's place has no meaning
-            (but is always a code that exists, or 0 where the dictionary is empty).
+        kind: Kind of the values.
+        values: Array of the kind's dtype; the entry of a null has no meaning
+            (but is always an existing code, or 0 where the dictionary is empty).
         valid: ``bool`` per row, False for null; None when no row is null.
-        dictionary: For STRING and OBJECT, what the codes mean.
+        dictionary: The values behind the codes, for STRING and OBJECT.
     """
 
     kind: ColumnKind
@@ -84,32 +84,32 @@ class Column:
         return Column(self.kind, self.values[rows], valid, self.dictionary)
 
     def moved(self, rows: NDArray[Any]) -> Column:
-        """As `take` of positions that all exist, in threads."""
+        """Like `take`, in several threads; all positions must exist."""
         valid = None if self.valid is None else taken(self.valid, rows)
         return Column(self.kind, taken(self.values, rows), valid, self.dictionary)
 
     @property
     def distinct_count(self) -> int | None:
-        """How many values its dictionary has, None without one."""
+        """Number of values in the dictionary, None without one."""
         return None if self.dictionary is None else len(self.dictionary)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the values and the null mask, without the dictionary's."""
+        """Size of values and null mask in bytes, without the dictionary."""
         return int(self.values.nbytes) + (0 if self.valid is None else int(self.valid.nbytes))
 
 
 def constant_null(count: int) -> Column:
-    """A column of nulls. It is BOOLEAN for no other reason than that this is the smallest."""
+    """A column of nulls. Its kind is BOOLEAN because that takes the least memory."""
     return Column(
         ColumnKind.BOOLEAN, np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     )
 
 
 def to_values(column: Column, rows: NDArray[Any] | None = None) -> list[Any]:
-    """The values as Python objects with None for null, of all rows or of some.
+    """The values of all rows or of some as Python objects, with None for null.
 
-    Nodes and relationships come as their indexes.
+    Nodes and relationships are given as their indexes.
     """
     if rows is not None:
         column = column.take(rows)
@@ -120,7 +120,7 @@ def to_values(column: Column, rows: NDArray[Any] | None = None) -> list[Any]:
 
 
 def shown_values(column: Column) -> list[Any]:
-    """As `to_values`, as a user gets them: with times as the driver gives them."""
+    """Like `to_values`, converted to what users receive: temporal values as the driver's types."""
     if column.dictionary is None or not len(column.dictionary):
         return to_values(column)
     return _with_nulls(column, column.dictionary.shown(column.values))

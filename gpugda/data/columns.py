@@ -1,4 +1,4 @@
-"""Columns of values with nulls, and the ways to make them."""
+"""Columns of values with nulls, and functions that make them."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ def column_from_arrow(array: Any) -> Column:
     timestamps and durations become neo4j's temporal values (nanoseconds and zones are kept).
 
     Raises:
-        SourceError: The type is none of these, or a value does not fit (an integer beyond 64 bits,
-            a year beyond 9999, text that is not UTF-8).
+        SourceError: The type is none of these, or a value is out of range (an integer beyond 64
+            bits, a year beyond 9999, text that is not UTF-8).
     """
     return convert_array(array)
 
 
 def column_from_values(values: Sequence[Any]) -> Column:
-    """A property column from Python values, with None for null.
+    """A property column from Python values; None is null.
 
     Values of one type give BOOLEAN, INTEGER, FLOAT or STRING; mixed ones, lists and temporal or
-    spatial values give OBJECT, so that 1 stays an integer beside 1.5. numpy's scalars count as
-    Python's.
+    Values of one type give BOOLEAN, INTEGER, FLOAT or STRING; mixed types, lists and temporal or
+    spatial values give OBJECT, so that 1 stays an integer beside 1.5. numpy scalars are treated as
+    Python values.
 
     Raises:
         SourceError: A value cannot be a property: a map, a set, bytes, an integer beyond 64 bits.
@@ -59,10 +60,10 @@ def column_from_values(values: Sequence[Any]) -> Column:
 
 
 def concatenate(columns: Sequence[Column | None], counts: Sequence[int]) -> Column:
-    """One column of several that lie one after the other.
+    """Concatenates columns.
 
     Args:
         columns: The pieces of one property; None where a batch does not have it.
-        counts: Rows of each piece.
+        counts: The number of rows of each piece.
     """
     return join_columns(columns, counts)

@@ -1,4 +1,4 @@
-"""Gathers the statistics of a data graph, in pieces that stay in the processor's cache."""
+"""Collects the statistics of a data graph, in pieces that fit the processor's cache."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _PIECE = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class LabelSets:
-    """Which labels the nodes have.
+    """The labels of all nodes, dictionary-encoded as label sets.
 
     Args:
-        codes: ``int32[n]``, position in ``sets``.
+        codes: ``int32[n]``: position in ``sets``.
         sets: Label ids of each distinct set.
-        label_count: Number of labels that there are.
+        label_count: The number of labels.
     """
 
     codes: NDArray[np.int32]
@@ -44,7 +44,7 @@ class LabelSets:
 
 
 class RunLengths(NamedTuple):
-    """Per type: the longest run, how many there are, the sum of their lengths, and of squares."""
+    """Per type: longest run, number of runs, sum of their lengths, and sum of squared lengths."""
 
     largest: list[int]
     counts: list[int]
@@ -53,23 +53,23 @@ class RunLengths(NamedTuple):
 
 
 class RowCounter(Protocol):
-    """Counts what is in rows faster than NumPy; None where it cannot."""
+    """Counts in CSR rows faster than NumPy; returns None where it cannot."""
 
     def lengths(
         self, starts: NDArray[np.uint32], kinds: NDArray[NameId] | None, type_count: int
     ) -> RunLengths | None:
-        """Of runs, by type.
+        """Summary of run lengths by type.
 
         Args:
-            starts: Where each begins, and where the last one ends.
-            kinds: Their types; None where all have one.
-            type_count: Types that there are.
+            starts: Start of each run, and the end of the last one.
+            kinds: Type of each run; None if there is only one type.
+            type_count: The number of types.
         """
 
     def labelled(
         self, label_sets: LabelSets, type_count: int, outgoing: Csr
     ) -> NDArray[np.int64] | None:
-        """Relationships per (start's label set, type, end's label set), as `Triples` has them."""
+        """Relationships per (start's label set, type, end's label set), indexed as in `Triples`."""
 
 
 def gather_statistics(
@@ -82,9 +82,9 @@ def gather_statistics(
     facts: RowFacts | None = None,
     counter: RowCounter | None = None,
 ) -> GraphStatistics:
-    """Counts everything that ``GraphStatistics`` holds, but for the facts that are known.
+    """Counts everything that ``GraphStatistics`` holds, except the ``facts`` that are given.
 
-    ``counter``: Asked first.
+    ``counter`` is tried first.
     """
     lengths, degrees = _lengths(outgoing, type_count, counter)
     known = facts and _known_triples(label_sets, lengths, outgoing, counter)
@@ -115,7 +115,7 @@ def gather_statistics(
 def _count_relationships(
     label_sets: LabelSets, type_count: int, outgoing: Csr
 ) -> tuple[Triples, tuple[int, ...]]:
-    """By label sets and type, and the loops by type."""
+    """Relationships per label sets and type, and loops per type."""
     triples = Triples(len(label_sets.sets), type_count)
     loop_counts = np.zeros(type_count, dtype=np.int64)
     lock = threading.Lock()
@@ -137,17 +137,17 @@ def _count_relationships(
 
 
 def _at(codes: NDArray[np.int32], nodes: NDArray[np.uint32]) -> NDArray[np.int32]:
-    # All are nodes: clipping only saves NumPy from checking it again.
+    # All are node indexes: mode="clip" only avoids NumPy's bounds check.
     return np.take(codes, nodes, mode="clip")
 
 
 def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
-    """The first node and the one after the last of each piece."""
+    """First node and end (exclusive) of each piece."""
     first, node_count = 0, csr.node_count
     while first < node_count:
         limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
-        last = max(first + 1, last)  # at least one node, however many relationships it has
+        last = max(first + 1, last)  # at least one node, whatever its degree
         yield first, last
         first = last
 
@@ -157,7 +157,7 @@ def _has_parallel(csr: Csr, parallel_types: tuple[bool, ...]) -> bool:
 
 
 def _any_parallel(csr: Csr) -> bool:
-    """Do two relationships, perhaps of two types, lead from one node to one other?"""
+    """True if two relationships, of any types, have the same start and end."""
     seen = threading.Event()
 
     def look(nodes: tuple[int, int]) -> None:
@@ -196,7 +196,7 @@ def _degree_summaries(runs: RunLengths, degrees: RunLengths) -> dict[int, Degree
 def _lengths(
     csr: Csr, type_count: int, counter: RowCounter | None
 ) -> tuple[RunLengths, RunLengths]:
-    """Of the runs by type, and of the rows."""
+    """Summary of run lengths by type, and of row lengths (degrees)."""
     if counter is not None:
         runs = counter.lengths(csr.run_starts, csr.run_types, type_count)
         rows = counter.lengths(csr.row_offsets, None, 1)
@@ -212,7 +212,7 @@ def _lengths(
 def _known_triples(
     label_sets: LabelSets, lengths: RunLengths, outgoing: Csr, counter: RowCounter | None
 ) -> Triples | None:
-    """What `_count_relationships` would find, without going over the relationships here."""
+    """The result of `_count_relationships` without scanning the relationships in Python."""
     set_count, type_count = len(label_sets.sets), len(lengths.totals)
     if set_count == 1:
         return Triples.of_counts(np.array(lengths.totals, dtype=np.int64), 1, type_count)
@@ -236,7 +236,7 @@ def _run_lengths(csr: Csr, type_count: int) -> RunLengths:
             np.maximum.at(largest, kinds, lengths)
 
     in_threads(add, pieces_of(len(csr.run_types), _PIECE))
-    # As doubles, which are exact up to 2^53.
+    # Doubles are exact up to 2^53.
     nodes, totals = sums[:2].astype(np.int64).tolist()
     return RunLengths(largest.tolist(), nodes, totals, sums[2].tolist())
 
@@ -259,7 +259,7 @@ def _parallel_types(csr: Csr, type_count: int) -> tuple[bool, ...]:
         )
         found[csr.run_types[first - 1 + runs]] = True
 
-    # With the entry after it, which may be the same.
+    # Each piece includes the next entry, which may be parallel to its last one.
     count = csr.relationship_count
     in_threads(
         look,

@@ -19,9 +19,9 @@ __all__ = ["Csr", "CsrParts"]
 
 
 class CsrParts(NamedTuple):
-    """The arrays of a `Csr`, of which some may be patched: to look at some of their entries.
+    """The arrays of a `Csr`, some of which may be patched; for reading few of their entries.
 
-    Args: as those of `Csr`.
+    Args: as for `Csr`.
     """
 
     row_offsets: Array
@@ -36,17 +36,17 @@ class CsrParts(NamedTuple):
 class Csr:
     """Each node's relationships in one direction, sorted by (type, neighbour, relationship index).
 
-    The directory cuts each row into runs of one type: node v has the runs ``run_offsets[v] …
-    run_offsets[v+1]-1``; run i holds the type ``run_types[i]`` (rising within a node) and the
-    entries ``run_starts[i] … run_starts[i+1]-1``. Nodes without relationships have no runs, so its
-    size is O(m).
+    The directory divides each row into runs of one type: node v has the runs ``run_offsets[v] …
+    run_offsets[v+1]-1``; run i holds the type ``run_types[i]`` (increasing within a node) and the
+    entries ``run_starts[i] … run_starts[i+1]-1``. Nodes without relationships have no runs, so the
+    directory has size O(m).
 
     Args:
         row_offsets: ``uint32[n+1]``.
         neighbours: ``uint32[m]``, the node at the other end.
         relationship_indexes: ``uint32[m]``; None where entry i is relationship i (outgoing).
         run_offsets: ``uint32[n+1]``.
-        run_types: ``uint16[runs]``, of more types than that ``uint32[runs]``.
+        run_types: ``uint16[runs]``, or ``uint32[runs]`` if there are too many types for that.
         run_starts: ``uint32[runs+1]``.
     """
 
@@ -59,7 +59,7 @@ class Csr:
 
     @property
     def parts(self) -> CsrParts:
-        """The arrays as they are kept; the attributes of those names are whole arrays."""
+        """The arrays as stored, perhaps patched; the attributes of the same names are whole."""
         return CsrParts(
             self.row_offsets,
             self.neighbours,
@@ -81,11 +81,11 @@ class Csr:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Size of all arrays in bytes."""
         return sum(array.nbytes for array in self.parts if array is not None)
 
     def degrees(self, types: Collection[int] | None = None) -> NDArray[np.uint32]:
-        """``uint32[n]``: relationships of each node in this direction; of some types, None: any."""
+        """``uint32[n]``: degree of each node in this direction, over some types (None: all)."""
         if types is None:
             return np.diff(self.row_offsets)
         found = np.zeros(self.node_count, dtype=np.uint32)
@@ -96,7 +96,7 @@ class Csr:
         return found
 
     def run(self, node: int, type_id: int) -> tuple[int, int]:
-        """First entry, and the one after the last, of a node's relationships of one type."""
+        """First entry and end (exclusive) of a node's run of one type; (0, 0) if it has none."""
         first, last = int(self.run_offsets[node]), int(self.run_offsets[node + 1])
         place = first + int(np.searchsorted(self.run_types[first:last], type_id))
         if place == last or self.run_types[place] != type_id:
@@ -108,17 +108,18 @@ class Csr:
         return np.repeat(self.run_types, np.diff(self.run_starts))
 
     def entry_nodes(self) -> NDArray[np.uint32]:
-        """``uint32[m]``: the node in whose row each entry lies."""
+        """``uint32[m]``: the node that owns the row of each entry."""
         return np.repeat(np.arange(self.node_count, dtype=np.uint32), self.degrees())
 
     def entries(self, piece: slice) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
-        """The node in whose row each entry of a piece lies, and its type."""
-        low, high = np.uint32(piece.start), np.uint32(piece.stop)  # as offsets: else all are cast
+        """The node that owns the row of each entry of a slice, and the type of each entry."""
+        # In the dtype of the offsets: otherwise searchsorted would cast all of them.
+        low, high = np.uint32(piece.start), np.uint32(piece.stop)
         if low == high:
             return np.empty(0, dtype=np.uint32), np.empty(0, dtype=self.run_types.dtype)
         first = int(np.searchsorted(self.run_starts, low, side="right")) - 1
         last = int(np.searchsorted(self.run_starts, high, side="left"))
-        # Counting up at the beginning of each run is three times as fast as repeating.
+        # A prefix sum of marks at the run starts is three times as fast as np.repeat.
         runs = np.zeros(int(high - low), dtype=np.uint32)
         runs[self.run_starts[first + 1 : last] - low] = 1
         np.cumsum(runs, out=runs)
@@ -127,7 +128,7 @@ class Csr:
         return np.take(nodes, runs, mode="clip"), types
 
     def _run_nodes(self, low: np.uint32, high: np.uint32) -> NDArray[np.uint32]:
-        """The nodes of the runs from one to before another."""
+        """Node of each run from ``low`` to ``high`` (exclusive)."""
         first = int(np.searchsorted(self.run_offsets, low, side="right")) - 1
         last = int(np.searchsorted(self.run_offsets, high, side="left"))
         counts = np.diff(self.run_offsets[first : last + 1].clip(low, high))
@@ -137,7 +138,7 @@ class Csr:
         """Checks every invariant; for tests and for files that may be damaged.
 
         Raises:
-            ValueError: Which one is broken.
+            ValueError: An invariant is violated; the message says which.
         """
         m = self.relationship_count
         _check(self.row_offsets, m, "row_offsets")

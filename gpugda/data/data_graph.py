@@ -1,6 +1,6 @@
-"""The data graph: an exported property multigraph in arrays, frozen.
+"""The data graph: an exported property multigraph in arrays, immutable.
 
-More than 300 lines: one value with the many ways to look into it.
+More than 300 lines: one value with many accessors.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BOUNDS = ("parallel counts", "either way counts", "most between", "labels apart
 
 
 class _Derived:
-    """What is computed from the arrays when first asked for, once, whichever thread asks."""
+    """Cache of values derived from the arrays: each is computed once, on demand, by any thread."""
 
     __slots__ = ("_lock", "_values")
 
@@ -54,7 +54,7 @@ class _Derived:
         self._values: dict[Any, Any] = {}
 
     def get(self, key: Any, compute: Callable[[], _Value]) -> _Value:
-        # Reading a dict needs no lock: the value is there, or it is computed behind the lock.
+        # Reading a dict needs no lock: the value is present, or it is computed under the lock.
         if key not in self._values:
             with self._lock:
                 if key not in self._values:
@@ -62,7 +62,7 @@ class _Derived:
         return cast("_Value", self._values[key])
 
     def peek(self, key: Any, otherwise: _Value) -> _Value:
-        """What is known already."""
+        """The value if it was computed already."""
         return cast("_Value", self._values.get(key, otherwise))
 
     def known(self) -> dict[Any, Any]:
@@ -91,16 +91,16 @@ class DataGraph:
         label_offsets: ``uint32[n+1]``: node v has the labels
             ``label_ids[label_offsets[v]:label_offsets[v+1]]``.
         label_ids: ``uint16`` or ``uint32`` label ids, in the order in which the source gave
-            them, none twice for one node.
+            them, without duplicates per node.
         outgoing: By start node. Position in its arrays = relationship index.
         incoming: By end node, with the relationship index of each entry.
         node_properties: Column of n values per property key; a plain mapping given here becomes a
             complete `PropertyStore`.
         relationship_properties: Column of m values per property key, by relationship index.
-        statistics: What the planner may look at.
+        statistics: Statistics for the planner.
         element_id_prefix: Text before ``n<index>`` and ``r<index>`` in element ids.
-        external_ids: Of a database server; None where ids are the indexes.
-        runs_upwards: Do all relationships run from the node of lower degree to that of higher?
+        external_ids: Ids of a database server; None if ids are the indexes.
+        runs_upwards: True if all relationships run from the node of lower to that of higher degree.
     """
 
     node_count: int
@@ -128,7 +128,7 @@ class DataGraph:
     def add_properties(
         self, columns: Mapping[str, Column], read: Collection[str] | None, *, of_nodes: bool
     ) -> None:
-        """Takes property columns that were read later; see `PropertyStore.add`."""
+        """Adds property columns that were read later; see `PropertyStore.add`."""
         statistics = self.statistics
         if of_nodes:
             store, counts = self.node_properties, statistics.distinct_counts
@@ -138,17 +138,17 @@ class DataGraph:
             _check_length(column, self.node_count if of_nodes else self.relationship_count, key)
         store.add(columns, read)
         if isinstance(counts, PendingCounts):
-            # A column that was asked for is there also where nothing has a value.
+            # A requested column is stored even if no node or relationship has a value.
             had = {key: column for key, column in columns.items() if _has_values(column)}
             counts.add({key: column.distinct_count for key, column in had.items()}, read)
 
     def known_label_bits(self) -> dict[int, NDArray[np.uint32]]:
-        """By label id, as far as they were asked for."""
+        """The label bitmaps computed so far, by label id."""
         known = self._derived.known().items()
         return {key[1]: bits for key, bits in known if key[0] == "label bits"}
 
     def known_bounds(self) -> dict[tuple[Any, ...], Any]:
-        """What was found of the most relationships between two nodes, and labels of no node."""
+        """Bounds computed so far: maxima between two nodes, and pairs of labels without nodes."""
         known = self._derived.known().items()
         found = [(key if isinstance(key, tuple) else (key,), value) for key, value in known]
         return {
@@ -166,17 +166,17 @@ class DataGraph:
         label_bits: Mapping[int, NDArray[np.uint32]],
         changed: NDArray[np.int64] | None,
     ) -> None:
-        """Takes what was derived from the graph that this one was made of by a few changes.
+        """Takes over derived values from the graph that a few changes turned into this one.
 
-        What bounds something from above still does, estimates are near enough, and of the labels
-        all holds where none changed.
+        Upper bounds remain upper bounds, estimates remain close enough, and values about labels are
+        valid as long as no label changed.
 
         Args:
-            old: That graph.
-            one_way: Per type, the most that are parallel to a relationship that is new here.
+            old: The graph before the changes.
+            one_way: Per type, the most relationships parallel to one that is new here.
             either_way: The same with start and end in either order.
-            label_bits: What `label_bits` is to give for some labels.
-            changed: As of `NodeChanges.followed`; None where old nodes have other numbers now.
+            label_bits: Values of `label_bits` for some labels.
+            changed: As in `NodeChanges.followed`; None if old nodes were renumbered.
         """
         known = old._derived.known()
         found: dict[Any, Any] = {("label bits", label): bits for label, bits in label_bits.items()}
@@ -201,7 +201,7 @@ class DataGraph:
         self._derived.put(found)
 
     def node_changes(self) -> NodeChanges:
-        """Which nodes have other relationships than in some states before."""
+        """Records which nodes' relationships differ from those of some earlier states."""
         return self._derived.get(_CHANGES, NodeChanges)
 
     def label_bits(self, label_id: int) -> NDArray[np.uint32]:
@@ -212,7 +212,7 @@ class DataGraph:
         )
 
     def labels_apart(self, label_id: int, other_id: int) -> bool:
-        """Has no node both labels?"""
+        """True if no node has both labels."""
         return self._derived.get(
             ("labels apart", label_id, other_id),
             lambda: (
@@ -223,30 +223,30 @@ class DataGraph:
     def kept_numbers(
         self, key: Hashable, make: Callable[[], NDArray[np.uint32]]
     ) -> NDArray[np.uint32]:
-        """A number per node that others make and ask for again; the last few are kept."""
+        """``uint32[n]`` computed by ``make``; the most recently used arrays are cached."""
         kept: LruCache[Hashable, NDArray[np.uint32]] = self._derived.get(
             "kept numbers", lambda: LruCache(_MOST_KEPT)
         )
         return kept.get(key, make)
 
     def kept_steps(self, key: Hashable, make: Callable[[], Adjacency]) -> Adjacency:
-        """Steps that others make and ask for again; the last few are kept."""
+        """Adjacency lists computed by ``make``; the most recently used ones are cached."""
         kept: LruCache[Hashable, Adjacency] = self._derived.get(
             "kept steps", lambda: LruCache(_MOST_KEPT)
         )
         return kept.get(key, make)
 
     def label_codes(self) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
-        """Code of each node's label set (``int32[n]``), and the distinct label sets as names."""
+        """``int32[n]`` code of each node's label set, and the distinct label sets as names."""
         codes = self._derived.get("label codes", self._label_codes)
         return codes, self._derived.get("label sets", self._label_sets)
 
     def label_order(self) -> LabelOrder:
-        """In which order the source lists labels; later states of the graph share it."""
+        """Order in which the source lists labels; later states of the graph share it."""
         return self._derived.get(_ORDER, lambda: LabelOrder(self.label_codes()[1]))
 
     def start_nodes(self) -> NDArray[np.uint32]:
-        """``uint32[m]``: start node of each relationship. Its end node is in ``outgoing``."""
+        """``uint32[m]``: start node of each relationship. End nodes are in ``outgoing``."""
         return self._derived.get("start nodes", self.outgoing.entry_nodes)
 
     def relationship_types(self) -> NDArray[NameId]:
@@ -254,7 +254,7 @@ class DataGraph:
         return self._derived.get("relationship types", self.outgoing.entry_types)
 
     def parallel_counts(self) -> tuple[int, ...]:
-        """Per type id, the most relationships of the type that have the same start and end."""
+        """Per type id, the maximum number of relationships with the same start and end."""
         return self._derived.get("parallel counts", self._parallel_counts)
 
     def _parallel_counts(self) -> tuple[int, ...]:
@@ -263,16 +263,17 @@ class DataGraph:
         return most_one_way(self.outgoing, len(self.types))
 
     def either_way_counts(self) -> tuple[int, ...]:
-        """The same with start and end in either order."""
+        """Like `parallel_counts`, with start and end in either order."""
         return self._derived.get(
             "either way counts",
             lambda: most_either_way(self.outgoing, self.incoming, len(self.types)),
         )
 
     def most_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
-        """No two nodes have more relationships of these types, None for any, between them.
+        """Upper bound on the relationships of these types (None: any) between two nodes.
 
-        ``directed``: Only those from the one to the other. Exact where that was noted.
+        ``directed``: True to count only those from the one to the other. Exact after
+        `note_most_between`.
         """
         counts = self.parallel_counts() if directed else self.either_way_counts()
         most = sum(counts) if types is None else sum([counts[each] for each in types])
@@ -283,19 +284,19 @@ class DataGraph:
     def note_most_between(
         self, types: tuple[int, ...] | None, most: int, *, directed: bool
     ) -> None:
-        """So many are the most; for who counted them."""
+        """Stores the exact maximum for `most_between`, for callers that counted it."""
         self._derived.put({("most between", types, directed): most})
 
     def met_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
-        """Mean number of relationships of a kind that nodes have which are met along others.
+        """Mean number of relationships of a kind at a node reached along another kind.
 
         Args:
-            along: Kind of these, as seen from the nodes.
-            kind: Of those that are counted.
-            label_id: Of the nodes that are looked at; None: all.
+            along: Kind of the relationships that lead to the node, as seen from the node.
+            kind: Kind of the relationships that are counted.
+            label_id: Label of the nodes considered; None: all nodes.
         """
         key = "met degree", along, kind, label_id
-        known = self._derived.peek(key, -1.0)  # each new text asks several times
+        known = self._derived.peek(key, -1.0)  # planning a query asks several times
         if known >= 0:
             return known
         return self._derived.get(
@@ -303,7 +304,7 @@ class DataGraph:
         )
 
     def nodes_having(self, kind: Kind, label_id: int | None) -> int:
-        """How many nodes with a label (None: of all) have a relationship of a kind."""
+        """Number of nodes with a label (None: any) that have a relationship of a kind."""
         key = "nodes having", kind, label_id
         known = self._derived.peek(key, -1)
         if known >= 0:
@@ -313,7 +314,7 @@ class DataGraph:
         )
 
     def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
-        """Of nodes without the label 0."""
+        """``float64[n]`` degrees of a kind; 0 for nodes without the label."""
         kept: LruCache[tuple[Kind, int | None], NDArray[np.float64]] = self._derived.get(
             "degrees of kinds", lambda: LruCache(_MOST_KEPT)
         )
@@ -334,7 +335,7 @@ class DataGraph:
         return tuple(self.labels.names[label] for label in self.label_ids[start:end].tolist())
 
     def labels_of(self, nodes: NDArray[Any]) -> list[tuple[str, ...]]:
-        """Label names of each node; nodes with the same labels share a tuple."""
+        """Label names of each node; nodes with equal labels share a tuple."""
         offsets, label_ids = self.label_ids_of(nodes)
         bounds, ids = offsets.tolist(), label_ids.tolist()
         names, known = self.labels.names, dict[tuple[int, ...], tuple[str, ...]]()
@@ -348,38 +349,38 @@ class DataGraph:
         return found
 
     def label_ids_of(self, nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[NameId]]:
-        """Labels of some nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
+        """Labels of the given nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
         return label_ids_of(self.label_offsets, self.label_ids, nodes)
 
     def element_id_of_node(self, node: int) -> str:
-        """Stable text that names the node: the answer of ``elementId()``."""
+        """Stable text that identifies the node: the result of ``elementId()``."""
         return f"{self.element_id_start(of_nodes=True)}{self.id_of(node, of_nodes=True)}"
 
     def element_id_of_relationship(self, relationship: int) -> str:
-        """Stable text that names the relationship: the answer of ``elementId()``."""
+        """Stable text that identifies the relationship: the result of ``elementId()``."""
         number = self.id_of(relationship, of_nodes=False)
         return f"{self.element_id_start(of_nodes=False)}{number}"
 
     def element_ids(self, indexes: NDArray[Any], *, of_nodes: bool) -> list[str]:
-        """The answers of ``elementId()``."""
+        """The results of ``elementId()``."""
         prefix = self.element_id_start(of_nodes=of_nodes)
         return [f"{prefix}{number}" for number in self.ids_of(indexes, of_nodes=of_nodes).tolist()]
 
     def element_id_start(self, *, of_nodes: bool) -> str:
-        """What stands before the answer of ``id()`` in an element id."""
+        """Text before the result of ``id()`` in an element id."""
         if self.external_ids is None:
             return f"{self.element_id_prefix}{'n' if of_nodes else 'r'}"
         ids = self.external_ids
         return ids.node_prefix if of_nodes else ids.relationship_prefix
 
     def ids_of(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> NDArray[np.int64]:
-        """``int64`` per index: the answer of ``id()``."""
+        """``int64`` per index: the result of ``id()``."""
         if self.external_ids is None:
             return indexes.astype(np.int64)
         return self.external_ids.at(indexes, of_nodes=of_nodes)
 
     def id_of(self, index: int, *, of_nodes: bool) -> int:
-        """The answer of ``id()`` for one node or relationship."""
+        """The result of ``id()`` for one node or relationship."""
         return int(self.ids_of(np.array([index]), of_nodes=of_nodes)[0])
 
     def index_of_id(self, number: int, *, of_nodes: bool) -> int:
@@ -390,7 +391,7 @@ class DataGraph:
         return number if 0 <= number < count else -1
 
     def index_of_element_id(self, text: str, *, of_nodes: bool) -> int:
-        """The node or relationship that the text names, -1 if there is none."""
+        """The node or relationship with this element id, -1 if there is none."""
         prefix = self.element_id_start(of_nodes=of_nodes)
         digits = text.removeprefix(prefix)
         if not text.startswith(prefix) or not _is_number(digits):
@@ -399,7 +400,7 @@ class DataGraph:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, property columns and what was derived from them until now."""
+        """Size in bytes of all arrays, property columns and derived values computed so far."""
         stores = (self.node_properties, self.relationship_properties)
         columns = [column for store in stores for column in store.columns.values()]
         dictionaries = {id(column.dictionary): column.dictionary for column in columns}
@@ -433,7 +434,7 @@ def _check_length(column: Column, count: int, key: str) -> None:
 
 
 def _is_number(digits: str) -> bool:
-    # As numbers are written: no sign, no zero in front, and within 64 bits.
+    # Canonical decimal: no sign, no leading zero, within 64 bits.
     return (
         0 < len(digits) <= 19
         and digits.isascii()

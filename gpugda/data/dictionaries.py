@@ -1,4 +1,4 @@
-"""The distinct values behind STRING and OBJECT columns, and the way from values to their codes."""
+"""Dictionary encoding of STRING and OBJECT columns: distinct values, and encoding to codes."""
 
 from __future__ import annotations
 
@@ -29,25 +29,24 @@ __all__ = [
 ]
 
 _MOST_DECODED_BYTES = 1 << 24
-"""Of a dictionary whose texts are kept as Python's own, which take several times as much."""
-
+"""Largest dictionary whose texts are cached as Python strings, which need several times as much."""
 _SEARCH_ENTRIES = 200
-"""Entries are hashed in the time in which one text is found by bisection."""
+"""One bisection takes as long as hashing this many entries."""
+_LEAD_FROM_E000 = 0xEE  # first byte of U+E000 in UTF-8; later code points start with it or more
 
-_LEAD_FROM_E000 = 0xEE  # the first byte of U+E000 in UTF-8, and the least of those after it
-
-_LARGEST_STRING_ARRAY = 2**31 - 1  # bytes: Arrow's `string` counts them in 32 bits
+_LARGEST_STRING_ARRAY = 2**31 - 1  # bytes: the offsets of Arrow's `string` have 32 bits
 
 
 class StringDictionary:
-    """Distinct texts, sorted by code point, so that comparing codes compares texts.
+    """Distinct texts, sorted by code point, so that codes compare like their texts.
 
     Args:
         array: Arrow ``string`` or ``large_string``, sorted by UTF-8 bytes (which is the order of
-            code points), without repeats or nulls. May lie in a memory-mapped file.
+            code points), without duplicates or nulls. May lie in a memory-mapped file.
 
     Attributes:
-        stored: Are these known to be texts of properties? Neo4j, too, sorts them by code point.
+        stored: True if the texts are known to be property values, which Neo4j, too, sorts by code
+            point.
     """
 
     __slots__ = ("_apart", "_asked", "_texts", "array", "stored")
@@ -57,7 +56,7 @@ class StringDictionary:
         self.stored = False
         self._apart: list[str] | None = None
         self._asked = 0
-        self._texts: NDArray[Any] | None = None  # all, decoded
+        self._texts: NDArray[Any] | None = None  # all texts, decoded
 
     def __len__(self) -> int:
         return len(self.array)
@@ -68,7 +67,7 @@ class StringDictionary:
         return text
 
     def values(self, codes: NDArray[np.int32]) -> list[str]:
-        """The texts of many codes; each distinct one is decoded once."""
+        """The texts of many codes; each distinct code is decoded once."""
         if self._texts is not None:
             known: list[str] = self._texts[codes].tolist()
             return known
@@ -80,7 +79,7 @@ class StringDictionary:
         return result
 
     def _decode_if_worth_it(self, asked: int) -> None:
-        """Decodes all texts once as many were asked for, if they are not too long to keep."""
+        """Decodes all texts once as many were requested, unless the dictionary is too large."""
         self._asked += asked
         if self._asked > len(self) and self.nbytes <= _MOST_DECODED_BYTES:
             texts = np.empty(len(self), dtype=object)
@@ -88,11 +87,11 @@ class StringDictionary:
             self._texts = texts
 
     def shown(self, codes: NDArray[np.int32]) -> list[str]:
-        """As `values`."""
+        """The same as `values`."""
         return self.values(codes)
 
     def with_two_orders(self) -> list[str]:
-        """The texts with characters from U+E000 on, which Neo4j may sort in two ways."""
+        """The texts with characters from U+E000 on, for which Neo4j has two sort orders."""
         if self._apart is None:
             chunk = (self.array.buffers()[2] if len(self) else None) or b""
             some = np.frombuffer(chunk, np.uint8).max(initial=0) >= _LEAD_FROM_E000
@@ -100,11 +99,11 @@ class StringDictionary:
         return self._apart
 
     def less_than(self, text: str) -> int:
-        """Number of entries < ``text``, which is also the code that ``text`` has or would get."""
+        """Number of entries < ``text``: its code, or the code at which it would be inserted."""
         return self._first(lambda entry: entry >= text)
 
     def first_not_below(self, texts: pa.Array) -> NDArray[np.int64]:
-        """As `less_than`, of many texts of the array's type: all are compared in each step."""
+        """`less_than` for many texts of the array's type: one vectorised binary search."""
         low = np.zeros(len(texts), dtype=np.int64)
         high = np.full(len(texts), len(self), dtype=np.int64)
         while (unsure := low < high).any():
@@ -116,12 +115,12 @@ class StringDictionary:
         return low
 
     def find(self, text: str) -> int:
-        """Code of a text, -1 if it is not here."""
+        """Code of a text, -1 if it is absent."""
         code = self.less_than(text)
         return code if code < len(self) and self.value(code) == text else -1
 
     def find_all(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The codes of several texts, each as by `find`."""
+        """The code of each text, as by `find`."""
         if len(texts) * _SEARCH_ENTRIES < len(self):
             return np.array([self.find(text) for text in texts], dtype=np.int64)
         whole = [text if _is_whole(text) else None for text in texts]
@@ -129,25 +128,25 @@ class StringDictionary:
         return numpy_numbers(codes.fill_null(-1)).astype(np.int64)
 
     def bounds(self, prefix: str) -> tuple[int, int]:
-        """The codes ``low … high-1`` are those of the texts that start with ``prefix``."""
+        """The codes ``low … high-1`` of the texts that start with ``prefix``, as (low, high)."""
         length = len(prefix)
         return self.less_than(prefix), self._first(lambda entry: entry[:length] > prefix)
 
     def matching_suffix(self, text: str) -> NDArray[np.bool_]:
-        """Per code: does its text end with ``text``?"""
+        """``bool`` per code: True if its text ends with ``text``."""
         return self._matching(pc.ends_with, text)
 
     def matching_substring(self, text: str) -> NDArray[np.bool_]:
-        """Per code: does its text contain ``text``, taken literally?"""
+        """``bool`` per code: True if its text contains ``text``, taken literally."""
         return self._matching(pc.match_substring, text)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the texts and their offsets."""
+        """Size of the texts and their offsets in bytes."""
         return int(self.array.nbytes)
 
     def _first(self, holds: Callable[[str], bool]) -> int:
-        # Binary search for the first entry for which `holds`; it holds for all after that one.
+        # Binary search for the first entry that satisfies the monotonic predicate `holds`.
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -164,7 +163,7 @@ class StringDictionary:
 
 
 def _is_whole(text: str) -> bool:
-    """Can it be UTF-8? Half of a surrogate pair cannot."""
+    """True if the text can be encoded as UTF-8, that is, has no unpaired surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -175,7 +174,7 @@ def _is_whole(text: str) -> bool:
 class ObjectDictionary:
     """Distinct values of any property type: 1, 1.0 and true are three entries, NaN is one.
 
-    ``entries`` come in any order. ``kept`` is what a reader made of all of them, for the next time.
+    ``entries`` are in no particular order. ``kept`` caches what a reader derived from all entries.
     """
 
     __slots__ = ("_known", "_shown", "_stored", "entries", "kept")
@@ -188,14 +187,14 @@ class ObjectDictionary:
         self.entries = np.empty(len(entries), dtype=object)
         for code, entry in enumerate(
             entries
-        ):  # at once, numpy would take lists for rows of a matrix
+        ):  # one by one: numpy would turn a list of lists into a matrix
             self.entries[code] = entry
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def mark_stored(self) -> None:
-        """These are known to be properties: their texts say so from now on."""
+        """Marks the texts among the values as property values."""
         if not self._stored:
             self._stored = True
             for code, entry in enumerate(self.entries):
@@ -211,10 +210,10 @@ class ObjectDictionary:
         return found
 
     def extended(self, values: Sequence[Any]) -> tuple[ObjectDictionary, NDArray[np.int32]]:
-        """A dictionary with these values behind its own, and the code of each in it.
+        """A dictionary with these values appended, and the code of each value in it.
 
-        This one stays as it is, and is what comes back where it has all of them. Codes by value go
-        from one dictionary to the next, so that a chain of them finds them once.
+        This dictionary does not change; it is returned itself if it has all values. The hash table
+        moves to the new dictionary, so that a chain of extensions builds it once.
         """
         known, self._known = self._known, None
         if known is None:
@@ -230,7 +229,7 @@ class ObjectDictionary:
         return found, codes
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """As `values`, with times as the driver gives them; see `gpugda.data.temporal`."""
+        """Like `values`, temporal values as the driver's types; see `gpugda.data.temporal`."""
         wanted = codes.tolist()
         for code in set(wanted).difference(self._shown):
             self._shown[code] = as_driver_gives(self.entries[code])
@@ -239,7 +238,7 @@ class ObjectDictionary:
 
 # ------------------------------------------------------------------ texts
 def encode_strings(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary]:
-    """Codes of the texts of a ``string`` or ``large_string`` array; a null has the code 0."""
+    """Dictionary-encodes a ``string`` or ``large_string`` array; a null gets the code 0."""
     encoded = array.dictionary_encode()
     dictionary, new_codes = _sorted_dictionary(encoded.dictionary)
     codes = numpy_numbers(encoded.indices)
@@ -251,7 +250,7 @@ def encode_strings(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary
 def merge_strings(
     dictionaries: Sequence[StringDictionary],
 ) -> tuple[StringDictionary, list[NDArray[np.int32]]]:
-    """One dictionary of all texts, and per old dictionary the new code of each old code."""
+    """One dictionary of all texts, and per old dictionary the map from old to new codes."""
     arrays = [dictionary.array for dictionary in dictionaries]
     narrow = sum(array.nbytes for array in arrays) <= _LARGEST_STRING_ARRAY
     common = pa.string() if narrow else pa.large_string()
@@ -270,7 +269,7 @@ def _sorted_dictionary(distinct: pa.Array) -> tuple[StringDictionary, NDArray[np
 
 # ------------------------------------------------------------------ other values
 def encode_objects(values: Sequence[Any]) -> tuple[NDArray[np.int32], ObjectDictionary]:
-    """Codes of property values as Python objects; None (null) has the code 0."""
+    """Dictionary-encodes property values given as Python objects; None (null) gets the code 0."""
     known: dict[Any, int] = {}
     entries: list[Any] = []
     codes = np.zeros(len(values), dtype=np.int32)
@@ -287,7 +286,7 @@ def encode_objects(values: Sequence[Any]) -> tuple[NDArray[np.int32], ObjectDict
 def merge_objects(
     dictionaries: Sequence[ObjectDictionary],
 ) -> tuple[ObjectDictionary, list[NDArray[np.int32]]]:
-    """One dictionary of all values, and per old dictionary the new code of each old code."""
+    """One dictionary of all values, and per old dictionary the map from old to new codes."""
     entries = [entry for dictionary in dictionaries for entry in dictionary.entries]
     codes, merged = encode_objects(entries)
     ends = np.cumsum([len(dictionary) for dictionary in dictionaries])

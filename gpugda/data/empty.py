@@ -1,4 +1,4 @@
-"""The data graph of nothing."""
+"""The empty data graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["empty_graph"]
 
 
 class _NoBatches:
-    """Neither nodes nor relationships."""
+    """A source without nodes and relationships."""
 
     nodes = ()
     relationships = ()
@@ -24,5 +24,5 @@ class _NoBatches:
 
 @lru_cache(maxsize=1)
 def empty_graph() -> DataGraph:
-    """A graph without nodes, for tables that refer to none."""
+    """A graph without nodes, for result tables that refer to no graph."""
     return build_data_graph(_NoBatches())

@@ -1,4 +1,4 @@
-"""All properties of some nodes and relationships: those that a result shows whole."""
+"""All properties of the nodes and relationships that a result returns as entities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["EntityProperties"]
 class EntityProperties:
     """Properties by node index and by relationship index.
 
-    Belongs to one result, where the data graph itself does not have all properties.
+    Belongs to one result whose data graph does not have all properties.
     """
 
     nodes: dict[int, dict[str, Any]] = field(default_factory=dict)

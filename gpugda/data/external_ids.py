@@ -1,4 +1,4 @@
-"""The ids that a database server has given to the nodes and relationships of a data graph."""
+"""External ids: the ids that a database server gave to the nodes and relationships of a graph."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["ExternalIds", "are_distinct"]
 _LARGEST = 2**63 - 1
 _LISTED_FROM = 1 << 10
 _LISTED_PER_ID = 4
-"""So many ids are looked up in a table by id if it has at most so many entries an id."""
+"""Ids are found through a direct table if it has at most this many entries per id."""
 _FLAGS_PER_ID = 8
-"""Ids are marked in a table if it has at most so many entries an id; else they are sorted."""
+"""Duplicates are found with a bitmap of at most this many entries per id, else by sorting."""
 
 
 class _Places:
-    """Where ids lie in an array, sorted or listed when one is first looked for.
+    """Finds positions of ids in an array; the sort order or direct table is built on first use.
 
     Args:
-        ids: ``int64``, none twice.
+        ids: ``int64``, distinct.
     """
 
     __slots__ = ("_order", "_table", "ids")
@@ -42,14 +42,14 @@ class _Places:
 
     @property
     def nbytes(self) -> int:
-        """Bytes beside the ids."""
+        """Size of the index in bytes, without the ids."""
         return sum(each.nbytes for each in (self._order, self._table) if each is not None)
 
     def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The place of each number, -1 where there is none."""
+        """The position of each number, -1 where it is absent."""
         if not len(self.ids) or not len(numbers):
             return np.full(len(numbers), -1, dtype=np.int64)
-        # Two threads may both make the same.
+        # Two threads may build the same index concurrently; either result is valid.
         self.make()
         if self._table is not None:
             inside = (numbers >= 0) & (numbers < len(self._table))
@@ -61,7 +61,7 @@ class _Places:
         return np.where(self.ids[places] == numbers, places, -1)
 
     def make(self) -> None:
-        """Sorts or lists them, unless that was done."""
+        """Builds the sort order or the direct table, unless it exists."""
         ids, count = self.ids, len(self.ids)
         if self._table is not None or self._order is not None or not count:
             return
@@ -75,13 +75,13 @@ class _Places:
 
 
 class ExternalIds:
-    """Numeric ids by index, and what stands before them in element ids.
+    """Numeric ids by index, and the text before them in element ids.
 
     Args:
-        nodes: ``int64[n]``, rising, so that the order of indexes is the order of ids.
-        relationships: ``int64[m]`` by relationship index, in no order; may be patched.
-        node_prefix: An element id is this and the numeric id.
-        relationship_prefix: Likewise.
+        nodes: ``int64[n]``, increasing, so that indexes are in the order of ids.
+        relationships: ``int64[m]`` by relationship index, in any order; may be patched.
+        node_prefix: Text before a node's numeric id in its element id.
+        relationship_prefix: Text before a relationship's numeric id in its element id.
     """
 
     __slots__ = ("_found_in", "array", "node_prefix", "nodes", "relationship_prefix")
@@ -95,7 +95,7 @@ class ExternalIds:
     ) -> None:
         self.nodes, self.array = nodes, relationships
         self.node_prefix, self.relationship_prefix = node_prefix, relationship_prefix
-        # Both are exchanged at once: places in the base of that form.
+        # One attribute, replaced atomically: the form, and positions in the form's base.
         self._found_in: tuple[Form | None, _Places]
         if isinstance(relationships, Patched):
             form = relationships.form
@@ -104,7 +104,7 @@ class ExternalIds:
             self._found_in = None, _Places(relationships)
 
     def followed_by(self, nodes: NDArray[np.int64], relationships: Array) -> ExternalIds:
-        """Those of the same database later."""
+        """The ids of a later state of the same database; shares the index where possible."""
         found = ExternalIds(nodes, relationships, self.node_prefix, self.relationship_prefix)
         (form, places), (_, known) = found._found_in, self._found_in
         if places.ids is known.ids:
@@ -112,13 +112,13 @@ class ExternalIds:
         return found
 
     def looked_up_whole(self, check: Callable[[], None]) -> Callable[[ExternalIds], None]:
-        """Makes all of them whole, and how they are looked up; for `Patched.rebase` of later ones.
+        """Compacts the ids and builds their index; for `Patched.rebase` of later states.
 
         Args:
-            check: Called now and then, and may raise to end it.
+            check: Called at intervals; may raise to cancel.
 
         Returns:
-            What has a later state's ids made of them.
+            A function that rebases a later state's ids on the compacted ones.
         """
         older = self.array
         assert isinstance(older, Patched)
@@ -134,16 +134,16 @@ class ExternalIds:
 
     @property
     def relationships(self) -> NDArray[np.int64]:
-        """``int64[m]``, all of them."""
+        """``int64[m]``: all relationship ids as one whole array."""
         return whole(self.array)
 
     def at(self, indexes: NDArray[Any], *, of_nodes: bool) -> NDArray[np.int64]:
-        """The ids of some nodes, or of some relationships."""
+        """The ids of the given nodes, or of the given relationships."""
         found: NDArray[np.int64] = self.nodes[indexes] if of_nodes else self.array[indexes]
         return found
 
     def of(self, of_nodes: bool) -> NDArray[np.int64]:
-        """The ids of the nodes, or of the relationships."""
+        """The ids of all nodes, or of all relationships."""
         return self.nodes if of_nodes else self.relationships
 
     def index_of(self, number: int, *, of_nodes: bool) -> int:
@@ -171,14 +171,14 @@ class ExternalIds:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         array = self.array
         made_of = array.base.nbytes if isinstance(array, Patched) else 0
         return self.nodes.nbytes + array.nbytes + made_of + self._found_in[1].nbytes
 
 
 def are_distinct(ids: NDArray[np.int64]) -> bool:
-    """Whether no id is there twice; where ids are dense this takes a few milliseconds a million."""
+    """True if no id occurs twice; takes a few milliseconds per million where ids are dense."""
     if len(ids) == 0:
         return True
     if int(ids.min()) >= 0 and int(ids.max()) < _FLAGS_PER_ID * len(ids) + 1024:

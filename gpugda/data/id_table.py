@@ -1,7 +1,7 @@
-"""Scattered integer ids and their nodes: a hash table in arrays, looked up many ids at a time.
+"""Hash table from scattered integer ids to nodes, with vectorised lookups.
 
-With open addressing and linear probing. Each round looks at one place for every id that is still
-open, and half of the places or more are empty, so that few ids need a second round.
+Open addressing with linear probing. Each round probes one slot for every unresolved id. At least
+half of the slots are empty, so few ids need a second round.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _MOST_ROUNDS: Final = 1 << 10
 
 
 class IdTable:
-    """Made once, then only read, by any thread.
+    """Immutable after construction; any thread may read it.
 
     Args:
         ids: ``int64``.
         nodes: ``uint32`` per id, below 2^32 - 1.
 
     Attributes:
-        has_repeats: Is an id there twice? The table is of no use then.
-        is_full: Do too many ids share places? Likewise.
+        has_repeats: True if an id occurs twice; the table must not be used then.
+        is_full: True if probe sequences became too long; the table must not be used then.
     """
 
     __slots__ = ("_ids", "_mask", "_nodes", "_shift", "has_repeats", "is_full")
@@ -44,10 +44,10 @@ class IdTable:
         self._fill(ids, nodes)
 
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """The node of each id; 2^32 - 1 where there is none."""
+        """The node of each id; 2^32 - 1 where it is absent."""
         places = self._places(ids)
         found = self._nodes[places]
-        # Where another id lies, the next place is looked at; in an empty one the search ends.
+        # A slot with another id continues the probe sequence; an empty slot ends it.
         open_ids = np.flatnonzero((self._ids[places] != ids) & (found != _EMPTY))
         places = places[open_ids]
         while len(open_ids):
@@ -62,7 +62,7 @@ class IdTable:
         waiting, places = np.arange(len(ids)), self._places(ids)
         for _ in range(_MOST_ROUNDS):
             free = self._nodes[places] == _EMPTY
-            # Of several that come to one place the last one stays.
+            # Of several ids written to one slot, the last one stays.
             self._ids[places[free]] = ids[waiting[free]]
             self._nodes[places[free]] = nodes[waiting[free]]
             lost = self._nodes[places] != nodes[waiting]

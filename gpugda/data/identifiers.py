@@ -1,6 +1,6 @@
-"""Names and ids of the outside world, and the dense numbers that stand for them inside.
+"""Names and external ids, and the dense numbers that replace them.
 
-More than 300 lines: each kind of name and id has a class with the same few methods.
+More than 300 lines: one class per kind of name or id, each with the same few methods.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ __all__ = [
 ]
 
 NO_NODE = np.uint32(0xFFFFFFFF)
-"""In an array of node indexes: no node."""
+"""Marks the absence of a node in an array of node indexes."""
 
 MOST_NAMES = (1 << 24) - 1
 MOST_SHORT_IDS = 65_535
-"""So many names have ids of 16 bits, more of them ids of 32."""
+"""Up to this many names the ids have 16 bits, above it 32."""
 
-_LOOKUP_ROWS = 1 << 20  # at a time, so that temporaries stay small
-_TABLE_ENTRIES_PER_ID = 4  # a direct table may be this much larger than the ids are many
+_LOOKUP_ROWS = 1 << 20  # rows per piece, so that temporaries stay small
+_TABLE_ENTRIES_PER_ID = 4  # maximum size of a direct table, per id
 
 
 def name_id_type(count: int) -> np.dtype[NameId]:
-    """What holds the ids of so many names."""
+    """The dtype of ids for this many names."""
     found: np.dtype[Any] = np.dtype(np.uint16 if count <= MOST_SHORT_IDS else np.uint32)
     return found
 
@@ -58,7 +58,7 @@ class NameTable:
         names: Distinct names in the order of their ids.
 
     Raises:
-        SourceError: More than `MOST_NAMES`.
+        SourceError: There are more than `MOST_NAMES`.
     """
 
     __slots__ = ("_ids", "names")
@@ -88,12 +88,12 @@ class NameTable:
 
 
 class Origin:
-    """Where the rows of a batch came from, for error messages.
+    """Origin of the rows of a batch, for error messages.
 
     Args:
         name: File or table.
         rows: Row of each entry, or of the first one.
-        row_word: What a row is called there.
+        row_word: The origin's word for a row.
     """
 
     __slots__ = ("name", "row_word", "rows")
@@ -112,10 +112,10 @@ class Origin:
 class IdentifierSpace:
     """The external ids of one id space, all integers or all texts, and their node indexes.
 
-    First every batch of ids is added, then ``freeze`` is called once, then ids are looked up.
+    Usage: ``add`` every batch of ids, then ``freeze`` once, then ``lookup``.
 
     Args:
-        name: The space's name; empty for the one of sources that have no spaces.
+        name: The space's name; empty for sources without id spaces.
     """
 
     def __init__(self, name: str) -> None:
@@ -127,7 +127,7 @@ class IdentifierSpace:
         self._index: _Index | None = None
 
     def add(self, ids: pa.Array, first_node: int, origin: Origin) -> None:
-        """Takes the ids of the nodes ``first_node, first_node + 1, …``."""
+        """Adds the ids of the nodes ``first_node, first_node + 1, …``."""
         piece = self._normalised(ids, origin)
         if not self.is_text:
             piece = piece.cast(pa.int64())
@@ -137,7 +137,7 @@ class IdentifierSpace:
             self._origins.append(origin)
 
     def freeze(self) -> None:
-        """Makes the index.
+        """Builds the index.
 
         Raises:
             SourceError: An id occurs twice.
@@ -145,7 +145,7 @@ class IdentifierSpace:
         if not self._pieces:
             return
         counts = [len(piece) for piece in self._pieces]
-        # Nodes of other spaces lie between the batches: positions here are not node indexes.
+        # Batches of other spaces lie between these, so positions here are not node indexes.
         nodes = np.concatenate(
             [
                 np.arange(first, first + count, dtype=np.uint32)
@@ -162,10 +162,10 @@ class IdentifierSpace:
         self._pieces = []
 
     def lookup(self, pieces: Sequence[pa.Array], origins: Sequence[Origin]) -> NDArray[np.uint32]:
-        """Node indexes of the external ids of several batches, one after the other.
+        """Node indexes of the external ids of several batches, concatenated.
 
         Raises:
-            SourceError: An id is of no node, is null or of the wrong type.
+            SourceError: An id belongs to no node, is null or has the wrong type.
         """
         ids = [self._normalised(p, origin) for p, origin in zip(pieces, origins, strict=True)]
         total = sum(map(len, ids))
@@ -193,7 +193,7 @@ class IdentifierSpace:
             return pa.nulls(0, pa.large_string() if self.is_text else pa.int64())
         is_text = self._check_kind(ids.type, origin)
         if not is_text and not pa.types.is_uint64(ids.type):
-            return ids  # narrower ones are widened part by part
+            return ids  # narrower integers are widened piece by piece
         try:
             return ids.cast(pa.large_string() if is_text else pa.int64())
         except pa.ArrowInvalid as error:
@@ -257,20 +257,20 @@ class IdentifierMap:
         self._spaces: dict[str, IdentifierSpace] = {}
 
     def space(self, name: str) -> IdentifierSpace:
-        """The id space of that name, empty if no node is in it."""
+        """The id space of that name; empty if it has no nodes."""
         if name not in self._spaces:
             self._spaces[name] = IdentifierSpace(name)
         return self._spaces[name]
 
     def freeze(self) -> None:
-        """No more ids come; see ``IdentifierSpace.freeze``."""
+        """Builds the index of every space; see ``IdentifierSpace.freeze``."""
         for space in self._spaces.values():
             space.freeze()
 
 
 # ------------------------------------------------------------------ indexes
 class _Index:
-    """From ids to node indexes, ``NO_NODE`` for ids that are not in it."""
+    """Maps ids to node indexes, absent ids to ``NO_NODE``."""
 
     has_repeats: bool
 
@@ -300,11 +300,11 @@ class _IntegerIndex(_Index):
 
 
 class _TableIndex(_IntegerIndex):
-    """Compact integers: a table from id to node."""
+    """Compact integers: a direct table from id to node."""
 
     def __init__(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
         self.smallest, self.largest = int(ids.min()), int(ids.max())
-        # One entry more, at the end, is what ids outside the table are sent to.
+        # One extra entry at the end, to which ids outside the table are mapped.
         self.table = np.full(self.largest - self.smallest + 2, NO_NODE, dtype=np.uint32)
         self.table[ids - self.smallest] = nodes
         self.has_repeats = int((self.table != NO_NODE).sum()) != len(ids)
@@ -313,13 +313,13 @@ class _TableIndex(_IntegerIndex):
         if len(ids) == 0 or not self.smallest <= int(ids.min()) <= int(ids.max()) <= self.largest:
             inside = (ids >= self.smallest) & (ids <= self.largest)
             ids = np.where(inside, ids, self.largest + 1)
-        # All places are in the table: clipping only saves NumPy from checking it again.
+        # All positions are in range: mode="clip" only avoids NumPy's bounds check.
         places = ids - self.smallest if self.smallest else ids
         return np.take(self.table, places, mode="clip")
 
 
 class _ShiftedIndex(_IntegerIndex):
-    """Integers one after the other, in the order of their nodes: no table is needed."""
+    """Consecutive integers in the order of their nodes: a constant difference, no table."""
 
     def __init__(self, first_id: int, first_node: int, count: int) -> None:
         self.smallest, self.largest = first_id, first_id + count - 1
@@ -345,7 +345,7 @@ class _HashedIndex(_IntegerIndex):
 
 
 class _SortedIndex(_IntegerIndex):
-    """Scattered integers that share too many places of a table: binary search."""
+    """Scattered integers with too many collisions in a hash table: binary search."""
 
     def __init__(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
         order = np.argsort(ids)
@@ -353,7 +353,7 @@ class _SortedIndex(_IntegerIndex):
         self.has_repeats = bool((self.ids[1:] == self.ids[:-1]).any())
 
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        # Searching in sorted order keeps to the cache: 3 times as fast as in random order.
+        # Searching in sorted order is cache-friendly: 3 times as fast as in random order.
         order = np.argsort(ids)
         wanted = ids[order]
         places = np.searchsorted(self.ids, wanted)
@@ -365,7 +365,7 @@ class _SortedIndex(_IntegerIndex):
 
 def _integer_index(ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> _IntegerIndex:
     span = int(ids.max()) - int(ids.min())
-    # The border of 64 bits stays out of the table's arithmetic.
+    # Values near the limits of 64 bits would overflow in the table's arithmetic.
     compact = span <= _TABLE_ENTRIES_PER_ID * len(ids) + 1024
     if compact and abs(int(ids.min())) < 2**62 and abs(int(ids.max())) < 2**62:
         first_id, first_node = int(ids[0]), int(nodes[0])
@@ -377,7 +377,7 @@ def _integer_index(ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> _Intege
 
 
 class _TextIndex(_Index):
-    """Texts: Arrow's hash table, built for each call, so calls should bring many ids."""
+    """Texts: Arrow rebuilds its hash table for each call, so a call should look up many ids."""
 
     def __init__(self, ids: pa.Array, nodes: NDArray[np.uint32]) -> None:
         self.ids, self.nodes = ids, nodes

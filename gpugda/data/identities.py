@@ -1,4 +1,4 @@
-"""What tells property values apart."""
+"""Identity of property values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["identity_of"]
 
 
 def identity_of(value: Any) -> Any:
-    """A hashable key, equal only for values that no expression of a query can tell apart."""
+    """A hashable key, equal only for values that no Cypher expression can distinguish."""
     kind = type(value)
     if kind is float:
         return (float, value.hex() if value == value else struct.pack("<d", value))

@@ -1,4 +1,4 @@
-"""One column of the pieces that came in several batches."""
+"""Concatenation of the pieces of a column from several batches."""
 
 from __future__ import annotations
 

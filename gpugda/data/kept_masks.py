@@ -1,7 +1,7 @@
-"""Which nodes a predicate left, kept for the next query and for the next state of the graph.
+"""Cache of predicate results: bitmaps of matching nodes, for later queries and graph states.
 
-Evaluating a predicate takes as long as there are nodes. Where some of them have other values in the
-next state, only these are evaluated again.
+Evaluating a predicate takes time linear in the number of nodes. If some nodes have other values in
+the next state, it is evaluated again for these nodes only.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["KeptMask", "KeptMasks"]
 
 _MOST_KEPT = 8
-"""Together they take at most a byte a node."""
+"""Maximum number of masks; 8 bitmaps take at most a byte per node together."""
 _MOST_STALE = 1 << 13
-"""Of a mask of which more nodes have changed, nothing is kept."""
+"""A mask with more changed nodes than this is dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptMask:
-    """What some predicates left of all nodes.
+    """Bitmap of the nodes that satisfy some predicates.
 
     Args:
-        bits: ``uint32[words]`` of the nodes that there were then. Nobody may write them.
-        reads: The properties that they look at, and nothing else of the graph.
-        stale: ``int64``, rising: nodes whose bits are to be found anew, also all that came since.
+        bits: ``uint32[words]`` over the nodes of its state. Must not be written.
+        reads: The properties that the predicates depend on; they depend on nothing else.
+        stale: ``int64``, increasing: nodes to evaluate again, including all nodes created since.
     """
 
     bits: NDArray[np.uint32]
@@ -43,7 +43,7 @@ class KeptMask:
 
 
 class KeptMasks:
-    """The masks of one state of the nodes' properties, for several threads."""
+    """The masks of one state of the node properties; thread-safe."""
 
     __slots__ = ("_known", "_lock")
 
@@ -52,18 +52,18 @@ class KeptMasks:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> KeptMask | None:
-        """A mask, if it is known; ``stale`` tells of which nodes it is not."""
+        """The mask if it is cached; it is valid except for the nodes in ``stale``."""
         with self._lock:
             found = self._known.pop(key, None)
             if found is not None:
-                self._known[key] = found  # the last one to go
+                self._known[key] = found  # moved to the end: the most recently used
             return found
 
     def put(self, key: Hashable, bits: NDArray[np.uint32], reads: frozenset[str]) -> None:
-        """Keeps a mask of all nodes; the one that was asked for the longest ago may go for it."""
+        """Caches a mask of all nodes; may evict the least recently used one."""
         with self._lock:
             self._known.pop(key, None)
-            bits.flags.writeable = False  # better an error than another query's nodes
+            bits.flags.writeable = False  # a write would corrupt other queries, so let it raise
             self._known[key] = KeptMask(bits, reads, np.empty(0, dtype=np.int64))
             if len(self._known) > _MOST_KEPT:
                 del self._known[next(iter(self._known))]
@@ -74,12 +74,12 @@ class KeptMasks:
         created: NDArray[np.int64],
         told: Collection[str] | None,
     ) -> KeptMasks:
-        """Those of the next state, in which the nodes that there were have the same numbers.
+        """The masks for the next state, in which the old nodes keep their numbers.
 
         Args:
-            changed: Nodes with other values, by property.
-            created: New nodes.
-            told: Properties of which that is all that changed; None: of any.
+            changed: Nodes with changed values, by property.
+            created: Created nodes.
+            told: Properties for which ``changed`` is complete; None: all properties.
         """
         found = {}
         with self._lock:

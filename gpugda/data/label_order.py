@@ -1,4 +1,4 @@
-"""In which order a server lists the labels of a node, as far as nodes have told."""
+"""Order in which a server lists the labels of a node, learnt from the nodes seen so far."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ __all__ = ["LabelOrder"]
 
 
 class LabelOrder:
-    """One order of all labels, of which only what was seen together is known.
+    """A total order of all labels, known only for labels that were seen together.
 
-    Shared by the states of a database: what was known once stays true.
+    Shared by all states of a database: what was learnt stays true.
 
     Args:
+        listed: Labels of nodes, each in the server's order.
         listed: Labels of nodes, each as the server lists them.
     """
 
@@ -28,17 +29,17 @@ class LabelOrder:
             self.add(each)
 
     def add(self, labels: Sequence[str]) -> None:
-        """Takes note of the labels of a node."""
+        """Learns from the labels of one node."""
         for first, second in pairwise(labels):
             self._next.setdefault(first, set()).add(second)
 
     def knows(self, labels: Iterable[str]) -> bool:
-        """Whether it is known how the server lists these."""
+        """True if the server's order of these labels is known."""
         pairs = combinations(labels, 2)
         return all(self._before(*pair) or self._before(*reversed(pair)) for pair in pairs)
 
     def listed(self, labels: Iterable[str]) -> list[str]:
-        """The labels in that order; those of which it is not known as they are given."""
+        """The labels in the server's order; pairs of unknown order stay as given."""
         return sorted(labels, key=cmp_to_key(self._compared))
 
     def _compared(self, first: str, second: str) -> int:

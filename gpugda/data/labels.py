@@ -1,4 +1,4 @@
-"""Label arrays: from the sets of the batches to one row of label ids per node, and back."""
+"""Label arrays: conversion between label sets and one row of label ids per node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_rows"]
 _LARGEST_TABLE = 1 << 24
 _WORD_BYTES = 8
 _TABLE_PER_KEY = 64
-"""Entries of a table for each number in it, beyond which sorting the numbers is faster."""
+"""Maximum table entries per number; beyond it, sorting the numbers is faster."""
 
 
 def label_rows(
@@ -31,12 +31,12 @@ def label_rows(
     set_lengths = np.array([len(each) for each in label_sets], dtype=np.uint32)
     listed = [label for each in label_sets for label in each]
     set_ids = np.array(listed, dtype=name_id_type(label_count))
-    lengths = np.take(set_lengths, codes, mode="clip")  # all are in it
+    lengths = np.take(set_lengths, codes, mode="clip")  # all codes are in range
     offsets = np.zeros(len(codes) + 1, dtype=np.uint32)
     np.cumsum(lengths, out=offsets[1:])
     if len(label_sets) and (set_lengths == 1).all():
         return offsets, set_ids[codes]
-    # Sets of one width, with room that is left out: no place of a label is computed.
+    # Pad the sets to one width and drop the padding afterwards: avoids computing positions.
     width = 1 << (int(set_lengths.max(initial=0)) - 1).bit_length()
     if width * set_ids.itemsize <= _WORD_BYTES:
         there = np.arange(width) < set_lengths[:, np.newaxis]
@@ -49,7 +49,7 @@ def label_rows(
 
 
 def _rows(table: NDArray[Any], places: NDArray[np.int32]) -> NDArray[Any]:
-    """Rows of a table one after the other, each of 1, 2, 4 or 8 bytes: taken as one number."""
+    """Rows of a table, concatenated; a row has 1, 2, 4 or 8 bytes and is taken as one number."""
     words = table.view(f"u{table.shape[1] * table.itemsize}").reshape(-1)
     return np.take(words, places, mode="clip").view(table.dtype)
 
@@ -57,7 +57,7 @@ def _rows(table: NDArray[Any], places: NDArray[np.int32]) -> NDArray[Any]:
 def label_ids_of(
     label_offsets: NDArray[np.uint32], label_ids: NDArray[NameId], nodes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[NameId]]:
-    """Labels of some nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
+    """Labels of the given nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
     starts = label_offsets[nodes].astype(np.int64)
     lengths = label_offsets[1:][nodes] - starts
     offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
@@ -72,7 +72,7 @@ def label_bitmap(
     """Bitmap of the nodes that have a label: bit ``v % 32`` of word ``v // 32``."""
     count = len(label_offsets) - 1
     places = np.flatnonzero(label_ids == label_id)
-    # Of the same type, or all of the offsets would be copied.
+    # In the dtype of the offsets: otherwise searchsorted would copy all of them.
     nodes = np.searchsorted(label_offsets, places.astype(np.uint32), side="right") - 1
     flags = np.zeros((count + 31) // 32 * 32, dtype=np.bool_)
     flags[nodes] = True
@@ -82,11 +82,11 @@ def label_bitmap(
 def distinct_label_sets(
     label_offsets: NDArray[np.uint32], label_ids: NDArray[NameId], label_count: int
 ) -> NDArray[np.int32]:
-    """``int32[n]``: equal numbers, from 0 without gaps, for nodes with the same row of labels."""
+    """``int32[n]``: consecutive codes from 0, equal for nodes with the same row of labels."""
     lengths = np.diff(label_offsets)
     codes = np.zeros(len(lengths), dtype=np.int64)
     for position in range(int(lengths.max(initial=0))):
-        # Each round tells nodes apart by one label more; a node without one gets `label_count`.
+        # Each round refines the codes by one more label; a missing one counts as `label_count`.
         has_label = lengths > position
         labels = np.full(len(lengths), label_count, dtype=np.int64)
         labels[has_label] = label_ids[label_offsets[:-1][has_label] + np.uint32(position)]

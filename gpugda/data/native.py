@@ -47,10 +47,10 @@ def convert_values(values: Sequence[Any]) -> Column:
 
 
 def property_value(value: Any) -> Any:
-    """A value as a property holds it: of Python's plain types, a list of such, or one of neo4j's.
+    """Converts a value to the form of a property: a plain Python type, a list, or a neo4j type.
 
     Raises:
-        SourceError: It cannot be a property.
+        SourceError: The value cannot be a property.
     """
     if type(value) in _PLAIN:
         return value
@@ -58,7 +58,7 @@ def property_value(value: Any) -> Any:
         return _from_numpy(value)
     if is_stored_object(value):
         return _rezoned(value)
-    for kind in (int, float, str):  # enumerations and the like; bool has no subclasses
+    for kind in (int, float, str):  # subclasses such as enumerations; bool has none
         if isinstance(value, kind):
             return kind(value)
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,4 +1,4 @@
-"""Which nodes have other relationships than in an earlier state of the graph."""
+"""Records which nodes' relationships changed since earlier states of the graph."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ if TYPE_CHECKING:
 __all__ = ["NodeChanges", "with_bits"]
 
 _MOST_STATES = 64
-"""Earlier states that are known; who kept something of an older one makes it anew."""
+"""Maximum number of earlier states; what was cached for an older state is computed anew."""
 
 
 class NodeChanges:
-    """Of one state of a graph, since some states before with the same numbers of nodes.
+    """Changed nodes of one graph state since earlier states with the same node numbers.
 
-    It knows the states by their own `NodeChanges`, and holds no graph.
+    It identifies states by their `NodeChanges`, and does not keep graphs alive.
     """
 
     __slots__ = ("_state", "_steps")
 
     def __init__(self) -> None:
         self._state = object()
-        self._steps: tuple[tuple[object, NDArray[np.int64]], ...] = ()  # the newest first
+        self._steps: tuple[tuple[object, NDArray[np.int64]], ...] = ()  # newest first
 
     def followed(self, nodes: NDArray[np.int64]) -> NodeChanges:
-        """Of the next state.
+        """The record of the next state.
 
         Args:
-            nodes: New ones, and all that lost or got relationships; old nodes keep their numbers.
+            nodes: Created nodes, and all that lost or gained relationships; old nodes keep their
+                numbers.
         """
         found = NodeChanges()
         found._steps = ((self._state, nodes), *self._steps[: _MOST_STATES - 1])
         return found
 
     def knows(self, older: NodeChanges) -> bool:
-        """Whether `since` tells the nodes."""
+        """True if `since` knows the nodes that changed since that state."""
         return older is self or any(state is older._state for state, _ in self._steps)
 
     def since(self, older: NodeChanges) -> NDArray[np.int64] | None:
-        """Nodes that are new or lost or got relationships since, rising; None if that is unknown.
+        """Nodes created, or with relationships lost or gained, since; increasing; None: unknown.
 
         >>> import numpy as np
         >>> first = NodeChanges()
@@ -65,7 +66,7 @@ class NodeChanges:
 def with_bits(
     bits: NDArray[np.uint32], count: int, cleared: NDArray[np.int64], then_set: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """A bitmap of ``count`` nodes, made of one of as many or fewer, with some bits changed."""
+    """A copy of a bitmap, extended to ``count`` nodes, with some bits cleared, then some set."""
     found = np.zeros(-(-count // 32), dtype=np.uint32)
     found[: len(bits)] = bits
     np.bitwise_and.at(found, cleared >> 5, ~(np.uint32(1) << (cleared & 31).astype(np.uint32)))

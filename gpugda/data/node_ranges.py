@@ -1,8 +1,8 @@
-"""Relationships brought together by ranges of nodes, so that threads sort one range each.
+"""Partitions relationships by ranges of nodes, so that each thread sorts one range.
 
-A range is small enough to be sorted in the processor's cache, and its borders follow the degrees.
-Pieces of the relationships, in the order of their arrival, are put in the order of ranges by
-sorting plain 32-bit numbers (range, place within the piece), the fastest that NumPy has.
+A range fits the processor's cache; its borders follow the degrees. Relationships are partitioned in
+pieces, in order of arrival, by sorting plain 32-bit keys (range, position within the piece), the
+fastest sort in NumPy.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 __all__ = ["Borders", "Entries", "NodeRanges", "bits_for", "piece_size", "range_borders"]
 
 _RANGE: Final = 1 << 17
-"""Entries of a range, about."""
+"""Approximate number of entries of a range."""
 _MOST_RANGE_BITS: Final = 8
 _PIECE: Final = 1 << 19
 _MOST_PIECES: Final = 1 << 6
-"""Pieces grow beyond that: ranges are put together of as many parts, by Python."""
+"""Larger inputs get larger pieces: Python concatenates one part per piece for each range."""
 _LARGEST_PIECE: Final = 1 << (32 - _MOST_RANGE_BITS)
-"""Range and place fit 32 bits."""
+"""Range and position fit 32 bits together."""
 _BIN_BITS: Final = 14
 _SAMPLES: Final = 1 << 18
 
 
 class Entries(NamedTuple):
-    """Relationships as seen from the nodes in whose rows they shall lie, in order of arrival.
+    """Relationships as entries of the rows of one direction, in order of arrival.
 
     Args:
-        rows: ``uint32``, these nodes.
-        types: ``uint16`` or ``uint32``; None where there is one type.
-        neighbours: ``uint32``, the nodes at the other end.
-        arrivals: ``uint32``, their places among all; None where nobody asks.
+        rows: ``uint32``: the node that owns the row.
+        types: ``uint16`` or ``uint32``; None if there is only one type.
+        neighbours: ``uint32``: the node at the other end.
+        arrivals: ``uint32``: position in order of arrival; None if not needed.
     """
 
     rows: NDArray[np.uint32]
@@ -50,11 +50,11 @@ class Entries(NamedTuple):
     arrivals: NDArray[np.uint32] | None
 
     def taken(self, places: NDArray[Any]) -> Entries:
-        """Those at some places, all of which there are."""
+        """The entries at the given positions, which must exist."""
         return self._each(lambda field: np.take(field, places, mode="clip"))
 
     def put(self, into: Entries, piece: slice) -> None:
-        """Writes them to a piece of others, which have as many fields."""
+        """Writes these entries into a slice of others that have the same fields."""
         for mine, theirs in zip(self, into, strict=True):
             if theirs is not None and mine is not None:
                 theirs[piece] = mine
@@ -64,12 +64,12 @@ class Entries(NamedTuple):
 
 
 class Borders(NamedTuple):
-    """Ranges of nodes with about as many entries each.
+    """Ranges of nodes with about equally many entries.
 
     Args:
-        nodes: ``int64``: the first node of each range, and the number of nodes.
-        of_bins: ``uint32``: the range of all nodes that are alike but for their lowest bits.
-        shift: So many bits.
+        nodes: ``int64``: first node of each range, and the node count.
+        of_bins: ``uint32``: range of each bin, that is, of nodes equal up to their lowest bits.
+        shift: The number of these bits.
     """
 
     nodes: NDArray[np.int64]
@@ -78,19 +78,19 @@ class Borders(NamedTuple):
 
 
 def range_borders(rows: NDArray[np.uint32], node_count: int, wanted: int) -> Borders:
-    """So many ranges, some perhaps without nodes, from a sample of the entries.
+    """Divides the nodes into ranges, some perhaps empty, by a sample of the entries.
 
     Args:
-        rows: The node in whose row each entry lies; not empty.
-        node_count: Nodes that there are.
-        wanted: Ranges.
+        rows: The node that owns the row of each entry; not empty.
+        node_count: The number of nodes.
+        wanted: The number of ranges.
     """
     shift = max(0, bits_for(node_count) - _BIN_BITS)
     bins = ((node_count - 1) >> shift) + 1
     sample = rows[:: max(1, len(rows) // _SAMPLES)]
     sizes = np.bincount(sample >> np.uint32(shift), minlength=bins)
     before = np.cumsum(sizes) - sizes
-    # Behind the last entry of the sample there may be others.
+    # Nodes beyond the last sampled entry may have entries, too.
     ranges = np.minimum(before * wanted // len(sample), wanted - 1)
     first_bins = np.searchsorted(ranges, np.arange(wanted + 1))
     borders = np.minimum(first_bins.astype(np.int64) << shift, node_count)
@@ -99,20 +99,20 @@ def range_borders(rows: NDArray[np.uint32], node_count: int, wanted: int) -> Bor
 
 
 class NodeRanges:
-    """Entries by ranges of nodes.
+    """Entries partitioned by ranges of nodes.
 
     Args:
-        rows: ``uint32``, the node in whose row each entry shall lie.
-        entries_of: The entries of a piece without arrivals.
-        node_count: Nodes that there are.
-        type_ids: What the types of entries are; None where they have none.
-        with_arrivals: Shall entries have arrivals?
-        into: Arrays of as many entries, for rows, types and neighbours, that may be written: those
-            that are read, or others that nobody needs. None: new ones.
+        rows: ``uint32``: the node that owns the row of each entry.
+        entries_of: Returns the entries of a piece, without arrivals.
+        node_count: The number of nodes.
+        type_ids: dtype of the types; None if entries have no types.
+        with_arrivals: True if entries get arrivals.
+        into: Writable arrays for rows, types and neighbours of all entries, which may be the
+            inputs themselves; None: allocates new ones.
 
     Attributes:
-        borders: First node of each range, and the number of nodes.
-        offsets: Entries before each range, and their number.
+        borders: First node of each range, and the node count.
+        offsets: Prefix sum of the ranges' entry counts.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class NodeRanges:
         return entries._replace(arrivals=np.arange(piece.start, piece.stop, dtype=np.uint32))
 
     def _bring(self, piece: slice) -> NDArray[np.int64]:
-        """Puts a piece in the order of ranges; where in it each range begins, and its length."""
+        """Partitions a piece by range; returns the ranges' offsets in it, and its length."""
         entries = self._with_places(piece)
         keys = self._range_of_bin[entries.rows >> np.uint32(self._shift)]
         keys <<= np.uint32(self._place_bits)
@@ -191,11 +191,11 @@ class NodeRanges:
 
 
 def piece_size(count: int) -> int:
-    """Entries of the pieces of so many that are put in order each."""
+    """Number of entries of a piece that is partitioned at once, for ``count`` entries."""
     size = max(_PIECE, 1 << bits_for(-(-count // _MOST_PIECES)))
     return min(size, _LARGEST_PIECE)
 
 
 def bits_for(count: int) -> int:
-    """Bits of the numbers 0 … count-1."""
+    """Number of bits of the numbers 0 … count-1."""
     return max(1, (count - 1).bit_length()) if count else 1

@@ -1,8 +1,8 @@
-"""The same graph with each relationship turned so that it runs from lower to higher degree.
+"""Orientation by degree: each relationship runs from the node of lower to that of higher degree.
 
-Undirected patterns match it as they match the graph itself. What an undirected clique matches it
-holds as chains without cycles, whose outgoing rows are short (Chiba and Nishizeki, 1985: at most
-``sqrt(2 m)`` neighbours in a graph of m relationships that has none in parallel).
+Undirected patterns have the same embeddings in the oriented graph. An undirected clique occurs in
+it as an acyclic chain with short outgoing rows: at most ``sqrt(2 m)`` neighbours in a graph of m
+relationships without parallel ones (Chiba and Nishizeki, 1985).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["oriented"]
 
 
 def oriented(graph: DataGraph) -> DataGraph:
-    """Starts have fewer relationships than ends; of equally many, the node of the lower index.
+    """Orients each relationship towards the node of higher degree; on ties, of higher index.
 
-    Nodes are those of the graph, with their indexes, labels and property columns. Relationships
-    have other indexes and no properties.
+    Nodes keep their indexes, labels and property columns. Relationships get other indexes and have
+    no properties.
     """
     starts, ends, types = graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types()
     turned = _is_turned(graph, starts, ends)

@@ -1,4 +1,4 @@
-"""How many relationships of a type lie between the same two nodes, at most."""
+"""Maximum number of relationships of a type between two nodes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["most_either_way", "most_one_way"]
 
 _PIECE = 1 << 20
-"""Outgoing relationships that are looked at together, about."""
+"""Approximate number of outgoing relationships per piece."""
 _NODE_BITS = 16
 
 
 def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
-    """Per type id, the most relationships that have the same start and end; 1 where there are none.
+    """Per type id, the most relationships with the same start and end; 1 if there are none.
 
-    ``csr``: of either direction.
+    ``csr`` may be of either direction.
     """
     counts = np.ones(type_count, dtype=np.int64)
     for first, last in _pieces(csr):
@@ -44,7 +44,7 @@ def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
 
 
 def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
-    """The same with start and end in either order. A loop counts once."""
+    """Like `most_one_way`, with start and end in either order. A loop counts once."""
     counts = np.ones(type_count, dtype=np.int64)
     type_bits = bits_for(type_count)
     node_shift = np.uint64(32 + type_bits)
@@ -52,7 +52,7 @@ def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int,
         keys = np.concatenate([_keys(csr, first, last, type_bits) for csr in (outgoing, incoming)])
         if not len(keys):
             continue
-        keys.sort(kind="stable")  # of two sorted parts
+        keys.sort(kind="stable")  # merges two sorted parts
         firsts = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))
         lengths = np.diff(firsts, append=len(keys))
         several = firsts[lengths > 1]
@@ -65,7 +65,7 @@ def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int,
 
 
 def _keys(csr: Csr, first: int, last: int, type_bits: int) -> NDArray[np.uint64]:
-    """Node, type and neighbour of the entries of some nodes, the last in 32 bits; rising."""
+    """Keys of the entries of a node range: node, type, neighbour (low 32 bits); increasing."""
     rows = csr.row_offsets[first : last + 1]
     runs = csr.run_offsets[first : last + 1]
     nodes = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(rows))
@@ -78,7 +78,7 @@ def _keys(csr: Csr, first: int, last: int, type_bits: int) -> NDArray[np.uint64]
 
 
 def _pieces(csr: Csr, most_nodes: int = 1 << _NODE_BITS) -> Iterator[tuple[int, int]]:
-    """First node and the one after the last of pieces; each has at least one node."""
+    """First node and end (exclusive) of pieces of at least one node each."""
     first = 0
     while first < csr.node_count:
         limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))

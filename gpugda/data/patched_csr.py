@@ -1,4 +1,4 @@
-"""Compressed sparse rows whose arrays are made whole when somebody asks for all of them."""
+"""Compressed sparse rows over patched arrays, which are materialised when read as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["csr_of"]
 
 
 class PatchedCsr(Csr):
-    """Looks like any `Csr`."""
+    """A `Csr` over patched arrays."""
 
     __slots__ = ("_parts",)
     _parts: CsrParts
@@ -32,7 +32,7 @@ class PatchedCsr(Csr):
 
     @property
     def row_offsets(self) -> NDArray[np.uint32]:
-        """See `Csr`; as all others, whole."""
+        """See `Csr`; materialised, like all the arrays below."""
         return whole(self._parts.row_offsets)
 
     @property
@@ -73,7 +73,7 @@ class PatchedCsr(Csr):
 
     @property
     def nbytes(self) -> int:
-        """See `Csr`; what the arrays take as they are kept, and what they were made of."""
+        """See `Csr`; size of the arrays as stored, and of their bases."""
         return sum(
             each.nbytes + (each.base.nbytes if isinstance(each, Patched) else 0)
             for each in self._parts
@@ -82,6 +82,6 @@ class PatchedCsr(Csr):
 
 
 def csr_of(parts: CsrParts) -> Csr:
-    """Of these arrays."""
+    """A `Csr` of these arrays, patched or not."""
     arrays: list[Any] = list(parts)
     return PatchedCsr(parts) if any(isinstance(each, Patched) for each in arrays) else Csr(*arrays)

@@ -1,4 +1,4 @@
-"""How many relationships of a type lead from nodes with one label to nodes with another."""
+"""Pattern counts: relationships of a type from nodes with one label to nodes with another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST_PATTERN_COUNT = 1 << 18
 
 
 class Triples:
-    """Counts relationships per (start's label set, type, end's label set), in any thread."""
+    """Relationship counts per (start's label set, type, end's label set); thread-safe."""
 
     def __init__(self, set_count: int, type_count: int) -> None:
         self.shape = (set_count, type_count, set_count)
@@ -34,7 +34,7 @@ class Triples:
 
     @classmethod
     def of_counts(cls, counts: NDArray[np.int64], set_count: int, type_count: int) -> Triples:
-        """Where they were counted already: a number per triple, that of the end running fastest."""
+        """Wraps existing counts, one per triple in row-major order."""
         made = cls(set_count, type_count)
         made._table = counts
         return made
@@ -45,7 +45,7 @@ class Triples:
         types: NDArray[Any],
         ends: NDArray[np.int32] | None,
     ) -> None:
-        """Counts some more: start's set, type and end's set of each; None where there is one."""
+        """Adds relationships given by start's set, type and end's set; sets None: only one set."""
         keys = types.astype(np.int64)
         if starts is not None and ends is not None:
             keys += starts.astype(np.int64) * self.shape[1]
@@ -59,7 +59,7 @@ class Triples:
             self._table += counts
 
     def result(self) -> tuple[NDArray[np.int64], ...]:
-        """Start set, type, end set and count of each that occurs."""
+        """Start set, type, end set and count of each triple with a count above 0."""
         if self._table is not None:
             keys = np.flatnonzero(self._table)
             counts = self._table[keys]
@@ -78,12 +78,12 @@ class Triples:
 def pattern_counts(
     triples: Triples, sets: Sequence[Sequence[int]], complete: bool | None = None
 ) -> tuple[dict[tuple[int, int, int], int], bool]:
-    """Relationships per (start label, type, end label), and whether both ends may be labels.
+    """Relationships per (start label, type, end label); True if both ends may be given labels.
 
     Args:
-        triples: Per label set.
+        triples: Counts per label set.
         sets: Label ids of each set.
-        complete: Whether to expand the sets of both ends; None: unless that gives too many entries.
+        complete: True to expand the sets of both ends; None: unless that gives too many entries.
     """
     starts, types, ends, counts = triples.result()
     if complete is None:
@@ -94,7 +94,7 @@ def pattern_counts(
         return _expanded(starts, types, ends, counts, start_labels, start_labels), True
     found: dict[tuple[int, int, int], int] = {}
     for side, is_start in ((starts, True), (ends, False)):
-        # Summed over the other end first, which leaves few rows to expand one by one.
+        # Sum over the other end first, which leaves few rows to expand.
         keys, places = np.unique(side * triples.shape[1] + types, return_inverse=True)
         sums = np.bincount(places.reshape(-1), weights=counts).astype(np.int64)
         side_sets, side_types = np.divmod(keys, triples.shape[1])

@@ -1,4 +1,4 @@
-"""Columns that came in pieces, one array of which is made only where somebody needs one."""
+"""Columns in pieces, which are concatenated only if a caller needs one array."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["PiecedColumn", "can_stay_apart", "pieces_of"]
 
 
 class PiecedColumn(Column):
-    """A column of pieces that `can_stay_apart`.
+    """A column of pieces for which `can_stay_apart` is True.
 
-    Reading in order, and Arrow, take the pieces as they are: an answer is not copied, and its
-    memory not doubled. Everything else asks for ``values`` and finds one array. For use by one
-    thread at a time.
+    Sequential reading and Arrow use the pieces as they are, so a result is not copied and takes no
+    second copy of its memory. Other callers read ``values``, which concatenates the pieces. Must be
+    used by one thread at a time.
     """
 
     __slots__ = ("_pieces",)
     _pieces: tuple[Column, ...]
 
     def __init__(self, pieces: Sequence[Column]) -> None:
-        set_attribute = object.__setattr__  # the class is frozen, and these are slots of its base
+        set_attribute = object.__setattr__  # the class is frozen, and the slots are the base's
         set_attribute(self, "kind", pieces[0].kind)
         set_attribute(self, "dictionary", pieces[0].dictionary)
         flat = [each for piece in pieces for each in pieces_of(piece)]
@@ -40,17 +40,17 @@ class PiecedColumn(Column):
 
     @property
     def pieces(self) -> tuple[Column, ...]:
-        """In their order; one where somebody needed one array."""
+        """The pieces in order; only one after they were concatenated."""
         return self._pieces
 
     @property
     def values(self) -> NDArray[Any]:
-        """All values in one array."""
+        """The values of all pieces as one array."""
         return self._whole().values
 
     @property
     def valid(self) -> NDArray[np.bool_] | None:
-        """All pieces' null masks in one."""
+        """The null masks of all pieces as one array."""
         return self._whole().valid
 
     def _whole(self) -> Column:
@@ -65,15 +65,15 @@ class PiecedColumn(Column):
 
 
 def can_stay_apart(columns: Sequence[Column]) -> bool:
-    """Are the values of one kind, their codes of one dictionary?"""
+    """True if the values have one kind, and their codes one dictionary."""
     first = columns[0]
     return all(each.kind is first.kind and each.dictionary is first.dictionary for each in columns)
 
 
 def pieces_of(column: Column, start: int = 0, stop: int | None = None) -> Iterator[Column]:
-    """The rows ``start … stop-1`` in the pieces in which they lie; nothing is copied.
+    """The rows ``start … stop-1`` as slices of the pieces, without copying.
 
-    There is always one; only where there are no rows it is empty.
+    Yields at least one piece, which is empty only if there are no rows.
     """
     stop = len(column) if stop is None else min(stop, len(column))
     pieces = column.pieces if isinstance(column, PiecedColumn) else (column,)

@@ -1,4 +1,4 @@
-"""What building a data graph tells of its progress."""
+"""Progress of building a data graph."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ __all__ = ["Progress", "SilentProgress"]
 
 
 class Progress(Protocol):
-    """Told how far long work has come; the progress of a source port fits."""
+    """Receives the progress of long work; a source port's progress has this interface."""
 
     def phase(self, name: str, total: int | None = None) -> None:
-        """A new phase begins; ``total`` units of work if known."""
+        """Starts a new phase of ``total`` units of work, if known."""
 
     def advance(self, amount: int) -> None:
-        """That many units more are done."""
+        """Reports that ``amount`` more units are done."""
 
 
 class SilentProgress:
-    """A progress that nobody watches."""
+    """Ignores all progress."""
 
     def phase(self, name: str, total: int | None = None) -> None:
-        """Nothing to show."""
+        """Does nothing."""
 
     def advance(self, amount: int) -> None:
-        """Nothing to show."""
+        """Does nothing."""

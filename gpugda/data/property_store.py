@@ -1,4 +1,4 @@
-"""Property columns of all nodes or all relationships, of which some may not have been read yet."""
+"""Property columns of all nodes or all relationships, possibly not all read yet."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["PropertyNotReadError", "PropertyStore", "StoreState"]
 
 
 class PropertyNotReadError(RuntimeError):
-    """A property was asked for that was not read: taking it for null would be a wrong answer."""
+    """The requested property was not read; treating it as null would give wrong answers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoreState:
-    """The columns of a store, and the keys that were read; None if those are all."""
+    """The columns of a store, and the keys that were read; None if all were."""
 
     columns: dict[str, Column]
     read: list[str] | None
 
 
 class PropertyStore(Mapping[str, Column]):
-    """Columns by key, for several threads.
+    """Columns by key; thread-safe.
 
-    A complete store is a plain mapping: a key that is not there is a property that nothing has. In
-    an incomplete one a key that was not read raises, whatever way it is asked for.
+    A complete store is a plain mapping: an absent key is a property without values. In an
+    incomplete store every access to a key that was not read raises.
 
     Args:
-        columns: What is there.
-        complete: Whether there are no other properties.
-        kept_masks: What is known of an earlier state.
+        columns: The columns read.
+        complete: True if there are no other properties.
+        kept_masks: Masks of an earlier state that still apply.
 
     Attributes:
-        kept_masks: What predicates left that look at these columns.
+        kept_masks: Cached results of predicates over these columns.
     """
 
     __slots__ = ("_columns", "_complete", "_lock", "_read", "kept_masks")
@@ -60,35 +60,35 @@ class PropertyStore(Mapping[str, Column]):
 
     @property
     def complete(self) -> bool:
-        """Whether all properties that there are have been read."""
+        """True if all properties have been read."""
         return self._complete
 
     @property
     def loaded_keys(self) -> frozenset[str]:
-        """Keys that have been read, also those that nothing has."""
+        """Keys that have been read, including those without values."""
         return self._read
 
     @property
     def columns(self) -> dict[str, Column]:
-        """The columns read until now, whether or not there are others."""
+        """The columns read so far, whether or not the store is complete."""
         with self._lock:
             return dict(self._columns)
 
     def state(self) -> StoreState:
-        """What has been read until now, at one moment."""
+        """A consistent copy of what has been read so far."""
         with self._lock:
             read = None if self._complete else sorted(self._read)
             return StoreState(dict(self._columns), read)
 
     def add(self, columns: Mapping[str, Column], read: Collection[str] | None) -> None:
-        """Takes columns read later.
+        """Adds columns that were read later.
 
         Args:
-            columns: By key.
-            read: The keys that were asked for; those without a column nothing has. None: all.
+            columns: Columns by key.
+            read: The keys requested; those without a column have no values. None: all keys.
         """
         with self._lock:
-            # What was there stays: a query that runs meanwhile must not see two columns of one key.
+            # Existing columns stay: a running query must not see two columns for one key.
             self._columns = {**columns, **self._columns}
             self._read |= frozenset(columns) | frozenset(read or ())
             self._complete = self._complete or read is None

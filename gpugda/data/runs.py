@@ -1,4 +1,4 @@
-"""Runs that lie one after the other, given by their lengths."""
+"""Consecutive runs, given by their lengths."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["are_in_a_row", "offsets_of", "places_in_runs"]
 
 _WINDOW: Final = 1 << 14
-"""Numbers that stay in the processor's cache."""
+"""Numbers per window, so that a window stays in the processor's cache."""
 
 
 def are_in_a_row(numbers: NDArray[Any]) -> bool:
-    """Is each number the next one, so that what they stand for is a slice?
+    """True if the numbers are consecutive, so that a slice can replace them.
 
     Example:
         >>> are_in_a_row(np.array([3, 4, 5])), are_in_a_row(np.array([3, 5, 4]))
@@ -29,7 +29,7 @@ def are_in_a_row(numbers: NDArray[Any]) -> bool:
 
 
 def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """``0, 1, … length - 1`` for each length: the place of each entry within its run.
+    """``0, 1, … length - 1`` for each length: position of each entry within its run.
 
     Example:
         >>> places_in_runs(np.array([2, 0, 3])).tolist()
@@ -44,7 +44,7 @@ def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def offsets_of(owners: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """Where the entries of each of so many owners begin, and end, once they are sorted by owner.
+    """Offsets of the owners' entries once these are sorted by owner (prefix sum of counts).
 
     Example:
         >>> offsets_of(np.array([2, 0, 2]), 4).tolist()

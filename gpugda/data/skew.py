@@ -1,4 +1,4 @@
-"""How uneven degrees are, and which come together: what paths of two relationships hang on."""
+"""Skew and correlation of degrees, for estimates of paths of length two."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["Kind", "degrees_of_kind", "met_degree"]
 
 Kind: TypeAlias = "tuple[tuple[int, ...] | None, bool | None]"
-"""Of a node's relationships: type ids, None for any; whether they start there, None for both."""
+"""Kind of a node's relationships: type ids (None: any), and True if outgoing (None: both)."""
 
 
 def degrees_of_kind(outgoing: Csr, incoming: Csr, kind: Kind) -> NDArray[np.float64]:
-    """``float64[n]``: relationships of a kind of each node."""
+    """``float64[n]``: degree of each node over relationships of a kind."""
     types, is_outgoing = kind
     directions = [outgoing] * (is_outgoing is not False) + [incoming] * (is_outgoing is not True)
     degrees = np.zeros(outgoing.node_count)
@@ -28,20 +28,20 @@ def degrees_of_kind(outgoing: Csr, incoming: Csr, kind: Kind) -> NDArray[np.floa
             continue
         for each in types:
             runs = np.flatnonzero(csr.run_types == each)
-            # A node has one run of a type at most.
+            # A node has at most one run of a type.
             nodes = np.searchsorted(csr.run_offsets, runs, side="right") - 1
             degrees[nodes] += csr.run_starts[runs + 1] - csr.run_starts[runs]
     return degrees
 
 
 def met_degree(along: NDArray[np.float64], degrees: NDArray[np.float64]) -> float:
-    """Mean degree of the nodes that are met along relationships, each as often as it is met.
+    """Mean degree of the nodes reached along relationships, weighted by how often each is reached.
 
     Args:
-        along: Per node, how many relationships lead to it.
-        degrees: Per node, the degrees.
+        along: Per node, the number of relationships that lead to it.
+        degrees: Per node, its degree.
     """
     total = float(along.sum())
-    # A product of matrices would start the threads of a library, which go on spinning: it takes
-    # ten times as long, and stops whoever works beside.
+    # Not a matrix product: BLAS would start threads that busy-wait, which takes ten times as long
+    # and slows down other work on the machine.
     return float(np.einsum("i,i", along, degrees)) / total if total else 0.0

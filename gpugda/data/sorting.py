@@ -1,10 +1,10 @@
 """Sorts relationships into compressed sparse rows.
 
-Everything rests on one trick: numpy sorts plain 64-bit numbers many times as fast as it computes an
-order, so fields are packed into one number together with their position, sorted in place, and
-unpacked. Threads do so with one range of nodes each.
+The central trick: numpy sorts plain 64-bit numbers many times as fast as it computes an order
+(argsort). So fields are packed into one number together with their position, sorted in place, and
+unpacked. Each thread does so for one range of nodes.
 
-More than 300 lines: what is packed, sorted and unpacked hangs together bit by bit.
+More than 300 lines: packing, sorting and unpacking depend on each other bit by bit.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _WORD_BITS = 64
 
 
 class RowFacts(NamedTuple):
-    """What is seen of relationships while they are sorted.
+    """Facts found while sorting relationships.
 
     Args:
-        loop_counts: Per type.
-        parallel_types: Per type: do two of them have the same start and end?
-        has_parallel: Do two of any types?
+        loop_counts: Number of loops per type.
+        parallel_types: Per type, True if two relationships have the same start and end.
+        has_parallel: True if two relationships of any types have the same start and end.
     """
 
     loop_counts: tuple[int, ...]
@@ -55,13 +55,13 @@ class RowFacts(NamedTuple):
 
 
 class SortedRows(NamedTuple):
-    """Relationships of both directions.
+    """Relationships in both directions.
 
     Args:
-        outgoing: Rows by start.
-        incoming: Rows by end.
-        order: The arrival position of each relationship, if asked for.
-        facts: None where nobody looked.
+        outgoing: Rows by start node.
+        incoming: Rows by end node.
+        order: Arrival position of each relationship index, if requested.
+        facts: None if they were not collected.
     """
 
     outgoing: Csr
@@ -74,8 +74,8 @@ class Unsorted(NamedTuple):
     """Relationships in order of arrival.
 
     Args:
-        node_count: Nodes that there are.
-        type_count: Types that there are.
+        node_count: The number of nodes.
+        type_count: The number of types.
         starts: ``uint32``, below ``node_count``.
         types: ``uint16`` or ``uint32`` as `name_id_type` says, below ``type_count``.
         ends: ``uint32``, below ``node_count``.
@@ -88,11 +88,11 @@ class Unsorted(NamedTuple):
     ends: NDArray[np.uint32]
 
     def entries(self, piece: slice) -> Entries:
-        """Some of them, as seen from their starts."""
+        """A slice of the relationships as entries of their start nodes."""
         return Entries(self.starts[piece], self._some(self.types[piece]), self.ends[piece], None)
 
     def entries_of_ends(self) -> Entries:
-        """All of them, as seen from their ends."""
+        """All relationships as entries of their end nodes."""
         return Entries(self.ends, self._some(self.types), self.starts, None)
 
     def _some(self, types: NDArray[NameId]) -> NDArray[NameId] | None:
@@ -102,18 +102,18 @@ class Unsorted(NamedTuple):
 def stable_order(
     fields: Sequence[NDArray[np.unsignedinteger]], bits: Sequence[int]
 ) -> NDArray[np.uint32]:
-    """Positions that sort by the fields, the first one counting most; ties keep their order.
+    """Sorting permutation by the fields, the first one most significant; ties keep their order.
 
     Args:
-        fields: Arrays of one length, below 2^32.
-        bits: How many bits the values of each field need, at most 32 each.
+        fields: Arrays of one length, with values below 2^32.
+        bits: Number of bits of each field's values, at most 32.
     """
     count = len(fields[0])
     place_bits = bits_for(count)
     order: NDArray[np.uint32] | None = None
     remaining = list(zip(fields, bits, strict=True))
     while remaining:
-        # As many fields as fit beside the position, the least significant first.
+        # Take as many fields as fit beside the position, the least significant first.
         taken = []
         room = _WORD_BITS - place_bits
         while remaining and remaining[-1][1] <= room:
@@ -129,16 +129,16 @@ def stable_order(
 
 
 class RowSorter(Protocol):
-    """Sorts as `sorted_rows`, or gives None where it cannot."""
+    """Sorts like `sorted_rows`, or returns None if it cannot."""
 
     def __call__(self, given: Unsorted, *, with_order: bool) -> SortedRows | None:
         """See `sorted_rows`."""
 
 
 def sorted_rows(given: Unsorted, *, with_order: bool) -> SortedRows:
-    """Both directions of relationships.
+    """The rows of both directions.
 
-    The arrays are given up: what is in them then has no meaning.
+    The given arrays are used as scratch memory: their contents are undefined afterwards.
     """
     into = given.entries(slice(None))
     outgoing, order = outgoing_csr(given, with_order=with_order, into=into)
@@ -168,12 +168,12 @@ def outgoing_csr(
 
 
 def reversed_csr(outgoing: Csr, type_count: int, into: Entries | None = None) -> Csr:
-    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node.
+    """Rows by end node, sorted by (type, start, relationship index), from the rows by start node.
 
     ``into``: see `NodeRanges`.
     """
-    # Relationship indexes rise with (start, type, end), so among those of one end and type they
-    # rise with (start, index): sorting by (end, type) and index is enough.
+    # Relationship indexes increase with (start, type, end), so for one end and type they increase
+    # with (start, index): sorting by (end, type) and index is enough.
     ranges = NodeRanges(
         outgoing.neighbours,
         partial(_seen_from_ends, outgoing, with_types=type_count > 1),
@@ -196,14 +196,14 @@ def _type_ids(type_count: int) -> np.dtype[NameId] | None:
 
 
 class _Rows:
-    """Rows of entries, range by range.
+    """CSR rows, sorted range by range.
 
     Args:
         ranges: The entries.
-        node_count: Nodes that there are.
-        type_count: Types that there are.
-        by_neighbour: Are the entries of a run to be sorted by neighbour? Else they arrived so.
-        with_arrivals: Shall the order of arrival be known?
+        node_count: The number of nodes.
+        type_count: The number of types.
+        by_neighbour: True to sort the entries of a run by neighbour; False if they arrive sorted.
+        with_arrivals: True to collect the order of arrival.
     """
 
     def __init__(
@@ -242,10 +242,10 @@ class _Rows:
         )
 
     def _sort(self, number: int) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
-        """Writes the entries of a range and how many runs its nodes have.
+        """Writes the entries of a range, and the number of runs of each of its nodes.
 
         Returns:
-            Where runs begin, and their types.
+            Start of each run, and its type.
         """
         low, high = self._ranges.offsets[number : number + 2].tolist()
         first, last = self._ranges.borders[number : number + 2].tolist()
@@ -266,7 +266,7 @@ class _Rows:
     def _sorted(
         self, entries: Entries, first: int, last: int
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]:
-        """Node and type side by side, node counted from the first; neighbours; and arrivals."""
+        """Keys (node relative to ``first``, type), neighbours and arrivals, in sorted order."""
         count = len(entries.rows)
         (type_bits, node_bits), place_bits = self._bits, bits_for(count)
         types = np.broadcast_to(np.uint16(0), count) if entries.types is None else entries.types
@@ -298,7 +298,7 @@ class _Rows:
 def _row_keys(
     fields: Sequence[NDArray[Any]], type_bits: int, places: NDArray[np.uint32]
 ) -> NDArray[np.uint64]:
-    # Nothing is known of the width of the first field: it is not shifted.
+    # The first field is not shifted, so its width does not matter.
     return _packed(fields[:2], (0, type_bits), len(places), places)
 
 
@@ -309,14 +309,14 @@ def _packed(
     order: NDArray[np.uint32] | None = None,
     place_bits: int = 0,
 ) -> NDArray[np.uint64]:
-    """Fields side by side in one number each, the first one highest, and the place below them.
+    """Packs fields into one number each, the first one highest, and the position below them.
 
     Args:
-        fields: Their values.
-        bits: Of each field.
-        count: Length of each.
-        order: Places of the values that are wanted; None: all, as they lie.
-        place_bits: 0: without the place.
+        fields: Values of each field.
+        bits: Width of each field.
+        count: Length of the result.
+        order: Positions of the wanted values; None: all, in order.
+        place_bits: Width of the position; 0: none.
     """
     keys = np.zeros(count, dtype=np.uint64)
     for values, width in zip(fields, bits, strict=True):
@@ -333,13 +333,13 @@ def _low_bits(keys: NDArray[np.uint64], bits: int) -> NDArray[np.uint32]:
 
 
 def _high_bits(keys: NDArray[np.uint64], without: int) -> NDArray[np.uint64]:
-    """The numbers without their lowest bits. They are given up."""
+    """The numbers shifted right in place."""
     keys >>= np.uint64(without)
     return keys
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """The parts one after the other."""
+    """Concatenates the parts."""
     ends = np.cumsum([len(part) for part in parts]).tolist()
     found = np.empty(ends[-1], dtype=parts[0].dtype)
 

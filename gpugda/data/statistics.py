@@ -1,4 +1,4 @@
-"""What the planner may know about a data graph without looking at it."""
+"""Statistics of a data graph for the planner."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 __all__ = ["ANY", "DegreeSummary", "GraphStatistics", "PendingCounts"]
 
 ANY = -1
-"""In place of a label or type id: any."""
+"""Stands for any label id or type id."""
 
 
 class PendingCounts(dict[str, int | None]):
-    """Distinct values per property where not all properties were read: others are not known."""
+    """Distinct counts per property in an incomplete store; counts of unread ones are None."""
 
     def __init__(self, counts: Mapping[str, int | None]) -> None:
         super().__init__(counts)
-        self._absent: frozenset[str] | None = frozenset()  # None: whatever is not here
+        self._absent: frozenset[str] | None = frozenset()  # None: every key without a count
 
     def add(self, counts: Mapping[str, int | None], read: Collection[str] | None) -> None:
-        """Takes the counts of properties that were read later.
+        """Adds the counts of properties that were read later.
 
         Args:
-            counts: By key.
-            read: The keys that were asked for; nothing has those without a count. None: all.
+            counts: Counts by key.
+            read: The keys requested; those without a count have no values. None: all keys.
         """
         self.update(counts)
         if read is None:
@@ -47,10 +47,10 @@ class DegreeSummary:
     """Degrees of the nodes for one type (or any) and direction; parallel relationships each count.
 
     Args:
-        largest: Largest degree.
-        mean: Mean over the nodes that have such a relationship, 0 if there are none.
-        node_count: Number of these nodes.
-        reached: Mean over the relationships: the degree of who is reached along one of them.
+        largest: Maximum degree.
+        mean: Mean over the nodes with such a relationship, 0 if there are none.
+        node_count: The number of these nodes.
+        reached: Mean over the relationships of their node's degree (the size-biased mean).
     """
 
     largest: int = 0
@@ -68,19 +68,19 @@ class GraphStatistics:
         relationship_count: m.
         label_counts: Nodes per label id.
         type_counts: Relationships per type id.
-        pattern_counts: Relationships per (start label, type, end label), with ``ANY`` for any; what
-            is 0 is left out. A relationship counts for each of its nodes' labels.
-        pattern_counts_complete: False where there were too many pairs of labels: then
+        pattern_counts: Relationships per (start label, type, end label), with ``ANY`` for any;
+            zeros are left out. A relationship counts once per pair of its nodes' labels.
+        pattern_counts_complete: False if there were too many pairs of labels: then
             ``pattern_counts`` holds only entries with ``ANY`` on at least one end.
         outgoing_degrees: Per type id, and ``ANY``.
         incoming_degrees: Per type id, and ``ANY``.
-        parallel_types: Per type id: are there two of the type with the same start and end?
-        has_parallel: Are there two relationships, of any types, with the same start and end?
-        loop_counts: Per type id, relationships whose start is their end.
-        closing_rates: Relationships from one end of a path to the other on average, sampled; by the
-            path's length (2 or 3) and type id, or ``ANY``. What was never seen is left out.
-        distinct_counts: Distinct values of each node property; None where that is not known.
-        relationship_distinct_counts: Likewise of each relationship property.
+        parallel_types: Per type id, True if two relationships have the same start and end.
+        has_parallel: True if two relationships, of any types, have the same start and end.
+        loop_counts: Loops per type id.
+        closing_rates: Mean number of relationships between the ends of a path, sampled; by the
+            path's length (2 or 3) and type id, or ``ANY``. Rates of 0 are left out.
+        distinct_counts: Distinct values of each node property; None if unknown.
+        relationship_distinct_counts: Distinct values of each relationship property.
     """
 
     node_count: int
@@ -109,7 +109,7 @@ class GraphStatistics:
         nodes_read: Collection[str] | None = (),
         relationships_read: Collection[str] | None = (),
     ) -> GraphStatistics:
-        """The same where only these keys of nodes and of relationships were read; None: all."""
+        """The statistics if only these keys of nodes and relationships were read; None: all."""
         of_nodes = PendingCounts(self.distinct_counts)
         of_nodes.add({}, nodes_read)
         of_relationships = PendingCounts(self.relationship_distinct_counts)
@@ -120,17 +120,17 @@ class GraphStatistics:
 
     @property
     def density(self) -> float:
-        """The quotient m / (n (n - 1)), the share of ordered pairs of nodes; 0 below two nodes."""
+        """Density m / (n (n - 1)), over ordered pairs of nodes; 0 below two nodes."""
         pairs = self.node_count * (self.node_count - 1)
         return self.relationship_count / pairs if pairs else 0.0
 
     @property
     def loop_count(self) -> int:
-        """Relationships of any type whose start is their end."""
+        """Number of loops of any type."""
         return sum(self.loop_counts)
 
     def nodes_with(self, label: int | None) -> int:
-        """Nodes with a label id, or all for None."""
+        """Number of nodes with a label id; None: all nodes."""
         if label is None or label == ANY:
             return self.node_count
         return self.label_counts[label]
@@ -138,10 +138,10 @@ class GraphStatistics:
     def relationships_between(
         self, start_label: int | None, type_id: int | None, end_label: int | None
     ) -> float:
-        """Relationships of a type between nodes with these labels; None stands for any.
+        """Number of relationships of a type between nodes with these labels; None: any.
 
-        Exact, but where ``pattern_counts_complete`` is False and both labels are given: then the
-        two ends are taken as independent.
+        Exact unless ``pattern_counts_complete`` is False and both labels are given: then the two
+        ends are assumed to be independent.
         """
         start = ANY if start_label is None else start_label
         end = ANY if end_label is None else end_label
@@ -154,12 +154,12 @@ class GraphStatistics:
         return share / total if total else 0.0
 
     def degrees(self, type_id: int | None, *, outgoing: bool) -> DegreeSummary:
-        """Summary of the degrees for a type, None for any."""
+        """Summary of the degrees for a type; None: any type."""
         summaries = self.outgoing_degrees if outgoing else self.incoming_degrees
         return summaries.get(ANY if type_id is None else type_id, DegreeSummary())
 
     def to_dict(self) -> dict[str, Any]:
-        """As values that JSON can hold."""
+        """The statistics as JSON values."""
         return {
             "node_count": self.node_count,
             "relationship_count": self.relationship_count,
@@ -179,10 +179,10 @@ class GraphStatistics:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> GraphStatistics:
-        """From what ``to_dict`` gave.
+        """The inverse of ``to_dict``.
 
         Raises:
-            KeyError, TypeError, ValueError: It is not of that form.
+            KeyError, TypeError, ValueError: The values do not have that form.
         """
         return cls(
             node_count=int(values["node_count"]),
@@ -198,7 +198,7 @@ class GraphStatistics:
             loop_counts=tuple(values["loop_counts"]),
             closing_rates={
                 (int(length), int(kind)): float(rate)
-                for length, kind, rate in values.get("closing_rates", ())  # older ones lack them
+                for length, kind, rate in values.get("closing_rates", ())  # absent in old files
             },
             distinct_counts=dict(values["distinct_counts"]),
             relationship_distinct_counts=dict(values["relationship_distinct_counts"]),

@@ -1,4 +1,4 @@
-"""Lists as Neo4j stores them in properties: not nested, without nulls, of values of one type."""
+"""Lists as Neo4j stores them in properties: flat, without nulls, with values of one type."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["with_stored_lists"]
 
 
 def with_stored_lists(column: Column, key: str, origin: Origin) -> Column:
-    """A property column of a source, in which integers beside floats in a list become floats.
+    """A source's property column in which lists of integers and floats become lists of floats.
 
     Raises:
-        SourceError: Neo4j could not store a list, or would round an integer in it; tells the row.
+        SourceError: Neo4j cannot store a list, or would round an integer in it; names the row.
     """
     if column.kind is not ColumnKind.OBJECT or not isinstance(column.dictionary, ObjectDictionary):
         return column
@@ -34,14 +34,14 @@ def with_stored_lists(column: Column, key: str, origin: Origin) -> Column:
             rows = column.values == code
             if column.valid is not None:
                 rows &= column.valid
-            if not rows.any():  # nothing holds it
+            if not rows.any():  # an unused entry
                 stored.append(entry)
                 continue
             place = origin.place(int(np.argmax(rows)))
             raise SourceError(f"{place}, column {key!r}: {error}") from None
     if all(new is old for new, old in zip(stored, entries, strict=True)):
         return column
-    # Lists that differed may be the same now.
+    # Lists that were distinct may be equal now.
     codes, dictionary = encode_objects(stored)
     return Column(column.kind, codes[column.values], column.valid, dictionary)
 

@@ -1,11 +1,11 @@
-"""Temporal and spatial property values as neo4j's classes, made from Python's and Arrow's.
+"""Temporal and spatial property values as neo4j's classes, from Python's and Arrow's.
 
-This room holds values, it talks to no database: ``neo4j.time`` and ``neo4j.spatial`` are looked up
-when the first such value is met, so that graphs without any never load them.
+This room does not access a database: ``neo4j.time`` and ``neo4j.spatial`` are imported when the
+first such value occurs, so that graphs without any never load them.
 
-To Neo4j the offset ``Z`` and the zone ``[UTC]`` are two. Its driver gives ``pytz.UTC`` for both,
-and sends that as the zone. Values in here have ``pytz.UTC`` for the zone only; at the offset 0 they
-have a fixed offset of pytz, as at any other. `as_driver_gives` undoes this for users.
+Neo4j distinguishes the offset ``Z`` and the zone ``[UTC]``. Its driver returns ``pytz.UTC`` for
+both, and sends that as the zone. Here ``pytz.UTC`` stands for the zone only; values at the offset 0
+have a fixed offset of pytz, as at any other. `as_driver_gives` converts them back for users.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def neo4j_spatial() -> Any:
 
 
 def is_stored_object(value: Any) -> bool:
-    """Is it already one of neo4j's temporal or spatial values?"""
-    # By module first: asking for the classes would load them for every value that is none.
+    """True if the value is one of neo4j's temporal or spatial values."""
+    # Test the module first: accessing the classes would import them for every other value.
     if not type(value).__module__.startswith("neo4j."):
         return False
     time = neo4j_time()
@@ -67,7 +67,7 @@ def is_stored_object(value: Any) -> bool:
 
 
 def identity_of_temporal(value: Any) -> Any:
-    """A hashable key that also tells apart equal instants in different zones."""
+    """A hashable key that also distinguishes equal instants in different zones."""
     name = type(value).__name__
     if name == "Duration":
         return (name, *value)
@@ -85,10 +85,10 @@ _POINT_CLASSES = {
 
 
 def point_of(srid: int, x: float, y: float, z: float | None) -> Any:
-    """A point of neo4j's.
+    """A point of the neo4j driver.
 
     Raises:
-        SourceError: There is no such coordinate system, or it has more or fewer coordinates.
+        SourceError: The coordinate system is unknown, or has another number of coordinates.
     """
     coordinates = (x, y) if z is None else (x, y, z)
     if srid in _POINT_CLASSES:
@@ -116,13 +116,13 @@ def time_from_ticks(nanoseconds: int) -> Any:
 
 
 def datetime_from_ticks(nanoseconds: int, zone: Any = None) -> Any:
-    """``neo4j.time.DateTime`` from nanoseconds since 1970: by the wall clock, with a zone by UTC.
+    """``neo4j.time.DateTime`` from nanoseconds since 1970, as local time or, with a zone, in UTC.
 
     Raises:
         ValueError: Outside the years 1 to 9999.
     """
     offset = None if zone is None else zone.utcoffset(None)
-    if offset is not None:  # a fixed one; its fromutc refuses neo4j's class
+    if offset is not None:  # a fixed offset, whose fromutc does not accept neo4j's class
         nanoseconds += _ticks(offset)
     days, rest = divmod(nanoseconds, _TICKS_PER_DAY)
     moment = neo4j_time().DateTime.combine(date_from_days(days), time_from_ticks(rest))
@@ -133,7 +133,7 @@ def datetime_from_ticks(nanoseconds: int, zone: Any = None) -> Any:
 
 
 def duration_from_ticks(nanoseconds: int) -> Any:
-    """``neo4j.time.Duration`` of days, seconds and nanoseconds, as the driver makes it."""
+    """``neo4j.time.Duration`` of days, seconds and nanoseconds, normalised like the driver's."""
     days, rest = divmod(nanoseconds, _TICKS_PER_DAY)
     seconds, ticks = divmod(rest, _TICKS_PER_SECOND)
     return neo4j_time().Duration(days=days, seconds=seconds, nanoseconds=ticks)
@@ -141,14 +141,14 @@ def duration_from_ticks(nanoseconds: int) -> Any:
 
 # ------------------------------------------------------------------ zones
 def zone_from_name(name: str) -> Any:
-    """The zone of a name such as ``Europe/Berlin`` or of an offset such as ``+05:30``.
+    """The zone with a name such as ``Europe/Berlin`` or an offset such as ``+05:30``.
 
     Raises:
-        ValueError: No such zone is known.
+        ValueError: The zone is unknown.
     """
     pytz = importlib.import_module(
         "pytz"
-    )  # what the driver uses, and so what its users get elsewhere
+    )  # the driver uses it, too, so users get the same classes everywhere
     if name[:1] in "+-" and name:
         hours, _, minutes = name[1:].partition(":")
         offset = datetime.timedelta(hours=int(hours), minutes=int(minutes or 0))
@@ -160,16 +160,16 @@ def zone_from_name(name: str) -> Any:
 
 
 def zone_name(zone: datetime.tzinfo | None) -> str | None:
-    """Name of a zone if it has one; None for plain offsets and no zone at all."""
+    """Name of a zone; None for a plain offset or no zone."""
     name = getattr(zone, "key", None) or getattr(zone, "zone", None)
     return name if isinstance(name, str) else None
 
 
 def zone_from_offset(offset: datetime.timedelta) -> Any:
-    """The zone without a name that is always this far from UTC.
+    """The unnamed zone with a fixed offset from UTC.
 
     Raises:
-        ValueError: It is no whole number of minutes.
+        ValueError: The offset is not a whole number of minutes.
     """
     minutes, seconds = divmod(offset.days * 86_400 + offset.seconds, 60)
     if seconds:
@@ -179,19 +179,20 @@ def zone_from_offset(offset: datetime.timedelta) -> Any:
 
 @cache
 def _offset_zero() -> Any:
-    # What pytz.FixedOffset(0) gives is pytz.UTC, which has a name.
+    # pytz.FixedOffset(0) returns pytz.UTC, which has a name.
     return type(importlib.import_module("pytz").FixedOffset(1))(0)
 
 
 def at_offset_zero(value: Any) -> Any:
-    """A value in the zone UTC, with the offset 0 instead."""
+    """A value in the zone UTC, changed to the offset 0."""
     return value.replace(tzinfo=_offset_zero())
 
 
 def as_driver_gives(value: Any) -> Any:
-    """A value, or a list or map of such, with ``pytz.UTC`` for the offset 0; plain texts.
+    """A value, or a list or map of values, as the driver returns it.
 
-    Itself if it has neither.
+    The offset 0 becomes ``pytz.UTC``, and stored texts become plain ones. Returns the value itself
+    if there is nothing to convert.
     """
     if type(value) is StoredText:
         return str(value)
@@ -215,12 +216,13 @@ def _own_zone(zone: datetime.tzinfo, offset: datetime.timedelta) -> Any:
 
 # ------------------------------------------------------------------ from Python's own classes
 def rezoned(value: Any) -> Any:
-    """A stored value with a zone of pytz.
+    """A stored value with its zone converted to pytz.
 
-    Others may not know neo4j's classes: CPython's zoneinfo reads them as its own and crashes.
+    Other zone classes may not support neo4j's classes: CPython's zoneinfo reads them as its own and
+    crashes.
 
     Raises:
-        ValueError: Its zone is not known.
+        ValueError: The zone is unknown.
     """
     zone = getattr(value, "tzinfo", None)
     if zone is None or type(zone).__module__.partition(".")[0] == "pytz":
@@ -232,7 +234,7 @@ def temporal_from_native(value: Any) -> Any:
     """neo4j's value for one of the module ``datetime``; None for other values.
 
     Raises:
-        ValueError: It has a zone that is not known.
+        ValueError: The value's zone is unknown.
     """
     for kind, convert in _NATIVE:
         if isinstance(value, kind):

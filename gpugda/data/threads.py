@@ -1,4 +1,4 @@
-"""Work on large arrays in as many threads as there are cores: NumPy works without Python's lock."""
+"""Threads for work on large arrays, as many as cores; NumPy releases the interpreter lock."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
 _PIECE: Final = 1 << 18
 _MOST_THREADS: Final = 32
-"""More do not sort or copy faster: the memory is busy."""
+"""More threads do not speed up sorting or copying: memory bandwidth is the limit."""
 
 
 def core_count() -> int:
-    """Cores that this process may use, at most 32."""
+    """Number of cores that this process may use, at most 32."""
     try:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
@@ -32,9 +32,9 @@ def core_count() -> int:
 
 
 def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[_Found]:
-    """What ``work`` gives for each part, in order. The first error is raised once all have ended.
+    """The results of ``work`` for each part, in order, computed concurrently.
 
-    One part, or one core, needs no thread. ``work`` of several parts runs at the same time.
+    The first error is raised after all have ended. One part, or one core, starts no thread.
     """
     threads = min(core_count(), len(parts))
     if threads < 2:
@@ -44,7 +44,7 @@ def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[
 
 
 def taken(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
-    """The values at many places, all of which there are."""
+    """``values[places]`` for many positions, all in range, in several threads."""
     found = np.empty(len(places), dtype=values.dtype)
 
     def take(piece: slice) -> None:

@@ -1,1 +1,1 @@
-"""From one state of a data graph to the next one, without building it anew; see ADR 0013."""
+"""Incremental updates: from one state of a data graph to the next without a rebuild; ADR 0013."""

@@ -1,4 +1,4 @@
-"""A data graph to which changes were applied: a new one, which shares what did not change."""
+"""Applies changes to a data graph: the result is a new graph that shares unchanged arrays."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ __all__ = ["applied"]
 
 
 def applied(graph: DataGraph, changes: Changes) -> DataGraph:
-    """The graph after the changes; the one given stays as it is, and readable.
+    """The graph after the changes; the given graph stays unchanged and readable.
 
-    As a graph built anew, but that names of labels and types stay that nothing has any more, and
-    what `changed_statistics` says. Takes the copying of what changed; arrays and columns in which
-    nothing did are shared. A property whose new values are not told counts as not read.
+    Equals a rebuilt graph, except that unused label and type names stay, and except for what
+    `changed_statistics` describes. Copies only what changed; arrays and columns without changes are
+    shared. A property changed without its new values counts as not read.
 
     Args:
-        graph: Of a database server: with ids.
-        changes: What leads from its state to the next one.
+        graph: Graph of a database server, with external ids.
+        changes: The changes from its state to the next one.
 
     Raises:
-        ChangesError: They are of another state. Nothing has happened then.
+        ChangesError: The changes belong to another state. The graph is unchanged then.
     """
     assert graph.external_ids is not None
     work = _Work(graph, changes)
@@ -56,11 +56,11 @@ def applied(graph: DataGraph, changes: Changes) -> DataGraph:
 
 
 class _Work:
-    """One application, step by step.
+    """One application of changes, step by step.
 
     Attributes:
-        nodes: What becomes of the nodes.
-        relationships: What becomes of the relationships.
+        nodes: Old and new node numbers.
+        relationships: Splice of the relationship indexes.
     """
 
     def __init__(self, graph: DataGraph, changes: Changes) -> None:
@@ -73,7 +73,7 @@ class _Work:
         self.nodes = node_numbers(self.ids.nodes, changes)
         self.label_rows = changed_labels(graph, self.labels, self.nodes, changes)
         gone = _ends(changes.deleted_relationships, self.types, self.nodes.old_of_ids)
-        # Names may have become so many that their ids need more bits.
+        # There may be so many names now that their ids need more bits.
         rows = [_with_ids(each.parts, self.types) for each in (graph.outgoing, graph.incoming)]
         entries = entries_of(rows[0], gone, self.ids.array)
         self.gone = Ends(gone.starts, gone.types, gone.ends, entries)
@@ -88,11 +88,11 @@ class _Work:
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing but properties changed."""
+        """True if nothing but properties changed."""
         return not (self.nodes.splice or self.relationships or len(self.label_rows.relabelled))
 
     def graph(self) -> DataGraph:
-        """The next graph."""
+        """The graph after the changes."""
         old = self.old
         relationship_ids = spliced(self.ids.array, self.relationships, self.new.ids)
         before, after = self._sides()
@@ -122,7 +122,7 @@ class _Work:
         return _with_properties(graph, self)
 
     def indexes_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """New indexes of relationships, -1 for ids that are not there."""
+        """New indexes of relationships, -1 for ids that are absent."""
         created = np.argsort(self.new.ids)
         places = np.searchsorted(self.new.ids, ids, sorter=created)
         is_new = places < len(created)
@@ -135,7 +135,7 @@ class _Work:
         return found
 
     def _check_removed(self) -> None:
-        """All relationships of deleted nodes are listed as deleted."""
+        """Raises unless all relationships of deleted nodes are listed as deleted."""
         removed = self.nodes.splice.removed
         if not len(removed):
             return
@@ -148,7 +148,7 @@ class _Work:
                 raise ChangesError("a deleted node has relationships that were not deleted")
 
     def _changed_nodes(self) -> NDArray[np.int64] | None:
-        """See `NodeChanges.followed`."""
+        """Nodes whose relationships changed; see `NodeChanges.followed`."""
         if not self.nodes.splice.keeps_places:
             return None
         some = (self.gone.starts, self.gone.ends, self.new.starts, self.new.ends)
@@ -187,7 +187,7 @@ class _Work:
 
 
 def _with_properties(graph: DataGraph, work: _Work) -> DataGraph:
-    """The graph with its property columns as they are afterwards, in stores of its own."""
+    """The graph with the property columns after the changes, in new stores."""
     changes = work.changes
     of_nodes = changed_store(
         graph.node_properties, work.nodes.splice, changes.node_properties, work.nodes.new_of_ids
@@ -202,7 +202,7 @@ def _with_properties(graph: DataGraph, work: _Work) -> DataGraph:
 
 
 def _with_ids(rows: CsrParts, types: NameTable) -> CsrParts:
-    """The rows, with ids that hold all types."""
+    """The rows with type ids of a dtype that holds all types."""
     kind = name_id_type(len(types))
     if rows.run_types.dtype == kind:
         return rows
@@ -214,7 +214,7 @@ def _ends(
     types: NameTable,
     number: Callable[[NDArray[np.int64]], NDArray[np.int64]],
 ) -> Ends:
-    """Relationships of a batch; -1 for nodes and types that are not there."""
+    """Relationships of a batch; -1 for nodes and types that are absent."""
     assert batch.relationship_ids is not None
     kinds = [types.get(name) for name in batch.type_names]
     codes = np.array([-1 if kind is None else kind for kind in kinds], dtype=np.int64)
@@ -223,7 +223,7 @@ def _ends(
 
 
 def _news(nodes: NodeNumbers, olds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """New numbers, -1 for those that go."""
+    """New node numbers of old ones, -1 for deleted nodes."""
     return np.where(is_among(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
 
 

@@ -1,4 +1,4 @@
-"""What leads from one state of a graph to the next: what the port of change sources gives."""
+"""Interface of change sets: the difference between two states of a graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Changes", "ChangesError", "LabelChanges", "PropertyChanges"]
 
 
 class ChangesError(ValueError):
-    """Changes that do not fit the graph: they are of another state, so it has to be read anew."""
+    """The changes belong to another state than the graph's, so the graph must be read again."""
 
 
 class LabelChanges(Protocol):
@@ -25,19 +25,19 @@ class LabelChanges(Protocol):
 
     @property
     def node_ids(self) -> NDArray[np.int64]:
-        """A node stands here once per label that changed."""
+        """Node of each label change; a node occurs once per changed label."""
 
     @property
     def label_codes(self) -> NDArray[np.int32]:
-        """Position in ``labels``."""
+        """Position in ``labels`` of each changed label."""
 
     @property
     def added(self) -> NDArray[np.bool_]:
-        """Got, else lost."""
+        """True where the label was added, False where it was removed."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Distinct names."""
+        """Distinct label names."""
 
 
 class PropertyChanges(Protocol):
@@ -45,11 +45,11 @@ class PropertyChanges(Protocol):
 
     @property
     def ids(self) -> NDArray[np.int64]:
-        """Rising, none twice."""
+        """Ids of the nodes or relationships, strictly increasing."""
 
     @property
     def values(self) -> Column | None:
-        """Null where it was removed; None if they have to be read."""
+        """New value per id, null where the property was removed; None if not included."""
 
 
 class Changes(Protocol):
@@ -57,28 +57,28 @@ class Changes(Protocol):
 
     @property
     def created_nodes(self) -> NodeBatch:
-        """By rising id, without properties."""
+        """Created nodes in order of id, without properties."""
 
     @property
     def deleted_nodes(self) -> NDArray[np.int64]:
-        """Rising ids."""
+        """Ids of deleted nodes, increasing."""
 
     @property
     def labels(self) -> LabelChanges:
-        """Of nodes that stay."""
+        """Label changes of nodes that exist before and after."""
 
     @property
     def created_relationships(self) -> RelationshipBatch:
-        """With their ids, without properties."""
+        """Created relationships with their ids, without properties."""
 
     @property
     def deleted_relationships(self) -> RelationshipBatch:
-        """With the ends and types that they had."""
+        """Deleted relationships with the ends and types that they had."""
 
     @property
     def node_properties(self) -> Mapping[str, PropertyChanges]:
-        """By key, also of created nodes."""
+        """Property changes by key, including created nodes."""
 
     @property
     def relationship_properties(self) -> Mapping[str, PropertyChanges]:
-        """By key, also of created relationships."""
+        """Property changes by key, including created relationships."""

@@ -1,4 +1,4 @@
-"""Property columns afterwards."""
+"""Property columns after changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENTRIES_PER_ROW = 2
 
 
 def moved_column(column: Column, splice: Splice) -> Column:
-    """A column with nulls for what came, without what went; itself where nothing did."""
+    """The column with nulls for added rows and without removed ones; itself if there are none."""
     if not splice:
         return column
     if column.valid is not None:
@@ -38,15 +38,15 @@ def moved_column(column: Column, splice: Splice) -> Column:
 def set_values(
     column: Column | None, count: int, rows: NDArray[np.int64], new: Column, *, came: bool = False
 ) -> Column:
-    """A column in which some rows have other values, or null; the old one stays as it is.
+    """A copy of the column with other values, or null, in some rows.
 
     Args:
-        column: As it was; None where nothing had a value.
-        count: Rows.
-        rows: Which.
-        new: The value of each.
-        came: Are these rows of `moved_column` that came? They are written where they are, as nobody
-            else has them yet.
+        column: The column before; None if no row had a value.
+        count: The number of rows.
+        rows: The rows that change.
+        new: The new value of each of these rows.
+        came: True if ``rows`` were all added by `moved_column`. They are then written in place, as
+            nothing else refers to that column yet.
     """
     if column is None:
         column = constant_null(count)
@@ -75,7 +75,7 @@ def _put(
     *,
     came: bool,
 ) -> Column:
-    """Other values in some rows; without values these are null."""
+    """The column with other values in some rows; nulls if ``values`` is None."""
     found = column.values
     if values is not None:
         found = found if came else found.copy()
@@ -92,7 +92,7 @@ def _put(
 
 
 def _nulls_of(like: Column, count: int) -> Column:
-    """Nulls of the same kind."""
+    """A column of nulls of the same kind and with the same dictionary."""
     dictionary = like.dictionary
     return Column(
         like.kind,
@@ -110,7 +110,7 @@ def _as_objects(column: Column) -> Column:
 
 
 def _tidy(column: Column) -> Column:
-    """Without entries that nothing has any more, once most are of that sort."""
+    """The column without unused dictionary entries, once these are the majority."""
     entries = column.distinct_count
     if entries is None or entries <= _ENTRIES_PER_ROW * len(column) + _SPARE_ENTRIES:
         return column

@@ -1,4 +1,4 @@
-"""Dictionaries with more entries, and the codes that values have in them."""
+"""Dictionaries extended by new entries, and codes of values in them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 __all__ = ["extended_objects", "extended_strings", "without_unused"]
 
 _FEW = 1 << 12
-"""So many new texts are put in one by one; more are merged with the old ones."""
+"""Up to this many new texts are inserted one by one; more are merged with the old ones."""
 _SEARCHED_TOGETHER = 6
-"""From so many on, texts are looked for in one search of all; fewer one after the other."""
+"""From this many texts on, one vectorised search finds all of them; fewer are searched singly."""
 _LARGEST_STRING_ARRAY = 2**31 - 1
 
 
 def extended_strings(
     old: StringDictionary, new: Column, codes: NDArray[np.int32]
 ) -> tuple[StringDictionary, NDArray[np.int32], NDArray[np.int32]]:
-    """A dictionary that has the texts of another column, too.
+    """A dictionary with the texts of another column added.
 
     Args:
         old: The dictionary.
         new: A column of texts.
-        codes: Of the old dictionary.
+        codes: Codes of the old dictionary.
 
     Returns:
-        The dictionary, what became of the codes, and the new column's codes in it.
+        The dictionary, the given codes translated to it, and the new column's codes in it.
     """
     given = new.dictionary
     assert isinstance(given, StringDictionary)
@@ -47,7 +47,7 @@ def extended_strings(
         return merged, _recoded(of_old, codes), _recoded(of_new, new.values)
     texts = given.array.cast(old.array.type)
     found, there = _looked_up(old, texts)
-    missing = np.flatnonzero(~there)  # in the order of a sorted dictionary
+    missing = np.flatnonzero(~there)  # ascending, as the dictionary is sorted
     if not len(missing):
         return old, codes, _recoded(found.astype(np.int32), new.values)
     places = found[missing]
@@ -63,7 +63,7 @@ def extended_strings(
 def _looked_up(
     old: StringDictionary, texts: pa.Array
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Which code each text has or would get, and whether it has it."""
+    """Code of each text, or its insertion point, and ``bool``: True if it is present."""
     if len(texts) < _SEARCHED_TOGETHER:
         some = texts.to_pylist()
         codes = np.array([old.less_than(text) for text in some], dtype=np.int64)
@@ -82,7 +82,7 @@ def _looked_up(
 def _with_texts(
     old: pa.Array, given: pa.Array, missing: NDArray[np.intp], places: NDArray[np.int64]
 ) -> pa.Array:
-    """The old texts with others before the given places."""
+    """The old texts with ``given[missing]`` inserted before the given positions."""
     added = given.take(arrow_numbers(missing))
     pieces, start = [], 0
     for number, place in enumerate(places.tolist()):
@@ -99,7 +99,7 @@ def _recoded(table: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.i
 def extended_objects(
     old: ObjectDictionary, new: Column
 ) -> tuple[ObjectDictionary, NDArray[np.int32]]:
-    """A dictionary that has the values of another column, too, and that column's codes in it."""
+    """A dictionary with the values of another column added, and that column's codes in it."""
     given = new.dictionary
     assert isinstance(given, ObjectDictionary)
     if given is old:
@@ -109,7 +109,7 @@ def extended_objects(
 
 
 def without_unused(column: Column) -> Column:
-    """The same values with a dictionary of none but them."""
+    """The same column with a dictionary of only the values that it uses."""
     codes = column.values if column.valid is None else column.values[column.valid]
     used: NDArray[Any] = np.unique(codes)
     dictionary = column.dictionary

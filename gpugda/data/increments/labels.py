@@ -1,4 +1,4 @@
-"""Labels of the nodes afterwards."""
+"""Labels of nodes after changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SEVERAL = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelRows:
-    """``label_offsets`` and ``label_ids`` afterwards, and old numbers of nodes that changed."""
+    """``label_offsets`` and ``label_ids`` after changes; old numbers of nodes with new labels."""
 
     offsets: NDArray[np.uint32]
     ids: NDArray[NameId]
@@ -42,7 +42,7 @@ class LabelRows:
 
 
 def with_names(table: NameTable, names: Iterable[str]) -> NameTable:
-    """The table with what is new at its end; itself if nothing is."""
+    """The table with unknown names appended; itself if there are none."""
     new = [name for name in dict.fromkeys(names) if table.get(name) is None]
     return NameTable((*table.names, *new)) if new else table
 
@@ -50,16 +50,16 @@ def with_names(table: NameTable, names: Iterable[str]) -> NameTable:
 def changed_labels(
     graph: DataGraph, labels: NameTable, nodes: NodeNumbers, changes: Changes
 ) -> LabelRows:
-    """The labels of all nodes.
+    """The labels of all nodes after the changes.
 
     Args:
-        graph: As it was.
-        labels: All names, as they are numbered in the graph, with new ones at the end.
-        nodes: What became of the nodes.
-        changes: What changed.
+        graph: The graph before.
+        labels: All names, numbered as in the graph, new names at the end.
+        nodes: Old and new node numbers.
+        changes: The changes.
 
     Raises:
-        ChangesError: A node got a label that it had, lost one that it had not, or is not there.
+        ChangesError: A node got a label that it had, lost one that it did not have, or is absent.
     """
     rows = _relabelled(graph, labels, nodes, changes)
     relabelled = np.array(list(rows), dtype=np.int64)
@@ -69,7 +69,7 @@ def changed_labels(
     created = _created_rows(graph, labels, changes)
     if nodes.splice.keeps_places and not rows:
         return LabelRows(*_with_last(graph, labels, created), relabelled)
-    # New rows by the entry before which they come; of one place, as their nodes are numbered.
+    # Insertion points of the new rows; rows with the same point follow their nodes' numbers.
     owners = np.concatenate([nodes.splice.moved(relabelled), nodes.splice.new_places()])
     places = np.concatenate([old[relabelled], old[nodes.splice.places]]).astype(np.int64)
     order = np.argsort(owners)
@@ -97,7 +97,7 @@ def changed_labels(
 def _with_last(
     graph: DataGraph, labels: NameTable, rows: list[list[int]]
 ) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
-    """Offsets and ids of all labels, with rows of nodes that come last."""
+    """Offsets and ids of all labels, with the rows of nodes that were appended at the end."""
     offsets, ids = graph.label_offsets, graph.label_ids
     ends = int(offsets[-1]) + np.cumsum([len(each) for each in rows])
     listed = [label for each in rows for label in each]
@@ -108,12 +108,12 @@ def _with_last(
 def changed_label_bits(
     known: Mapping[int, NDArray[np.uint32]], nodes: NodeNumbers, rows: LabelRows
 ) -> dict[int, NDArray[np.uint32]]:
-    """Bitmaps of labels afterwards, without a look at all nodes; none where many of them moved.
+    """Label bitmaps after the changes, in time of the changed nodes; none if nodes moved.
 
     Args:
-        known: Those from before, by label id.
-        nodes: What became of the nodes.
-        rows: The labels afterwards.
+        known: Bitmaps before, by label id.
+        nodes: Old and new node numbers.
+        rows: The labels after the changes.
     """
     splice = nodes.splice
     if not splice and not len(rows.relabelled):
@@ -132,7 +132,7 @@ def changed_label_bits(
 def _relabelled(
     graph: DataGraph, labels: NameTable, nodes: NodeNumbers, changes: Changes
 ) -> dict[int, list[int]]:
-    """Labels afterwards, by the old number of each node whose labels changed; rising."""
+    """Labels after the changes of relabelled nodes, by old node number, ascending."""
     given = changes.labels
     numbers = nodes.old_of_ids(given.node_ids)
     if (numbers < 0).any() or np.isin(numbers, nodes.splice.removed).any():
@@ -176,17 +176,17 @@ def _created_rows(graph: DataGraph, labels: NameTable, changes: Changes) -> list
 
 
 def _listed(graph: DataGraph, labels: NameTable, row: list[int]) -> list[int]:
-    """Labels of one node in the order of all others."""
+    """Labels of one node in the order in which the source lists labels."""
     if len(row) < _SEVERAL:
         return row
     numbers = {labels.name(label): label for label in sorted(row)}
     listed = graph.label_order().listed(numbers)
-    graph.label_order().add(listed)  # where nobody knew it: from now on all are alike
+    graph.label_order().add(listed)  # fixes the order if it was unknown, for all later nodes
     return [numbers[name] for name in listed]
 
 
 def sets_afterwards(graph: DataGraph, changes: Changes) -> set[frozenset[str]]:
-    """The labels of nodes that have several, of those that come or get some."""
+    """Distinct label sets of at least two labels among created and relabelled nodes."""
     given, nodes = changes.labels, graph.external_ids
     assert nodes is not None
     found = {frozenset(each) for each in changes.created_nodes.label_sets}
@@ -207,6 +207,6 @@ def _lengths(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np
 
 
 def _entries(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All entries of some rows."""
+    """All entries of the given rows."""
     lengths = _lengths(offsets, rows)
     return np.repeat(offsets[rows].astype(np.int64), lengths) + places_in_runs(lengths)

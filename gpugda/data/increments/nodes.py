@@ -1,4 +1,4 @@
-"""What becomes of the nodes and their labels."""
+"""Node numbers before and after changes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["NodeNumbers", "node_numbers"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeNumbers:
-    """Old and new numbers (indexes) of the nodes; rising ids have rising numbers in both.
+    """Old and new numbers (indexes) of the nodes; both are in the order of ids.
 
     Args:
-        splice: Which nodes go, and where new ones come in.
-        old_ids: ``int64``, rising, by old number.
-        new_ids: Likewise by new number.
+        splice: Removed nodes, and insertion points of new ones.
+        old_ids: ``int64``, increasing, by old number.
+        new_ids: ``int64``, increasing, by new number.
     """
 
     splice: Splice
@@ -35,29 +35,29 @@ class NodeNumbers:
     new_ids: NDArray[np.int64]
 
     def old_of_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Old numbers, -1 for ids that were not there."""
+        """Old numbers, -1 for ids that were absent."""
         return _found(self.old_ids, ids)
 
     def new_of_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """New numbers, -1 for ids that are not there."""
+        """New numbers, -1 for ids that are absent."""
         return _found(self.new_ids, ids)
 
     def olds(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Old numbers of new ones, -1 for those that were created."""
+        """Old numbers of the given new ones, -1 for created nodes."""
         if not self.splice:
             return news.astype(np.int64)
         created = self.splice.new_places()
         came = np.searchsorted(created, news)
         is_new = came < len(created)
         is_new[is_new] = created[came[is_new]] == news[is_new]
-        rest = news - came  # among those that stayed
-        # The i-th that stayed has i - 1 + as many removed before it.
+        rest = news - came  # number among the nodes that stayed
+        # Node number i among those that stayed has the old number i + removed nodes before it.
         kept_before = self.splice.removed - np.arange(len(self.splice.removed))
         found = rest + np.searchsorted(kept_before, rest, side="right")
         return np.where(is_new, -1, found)
 
     def limits(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first old number that is not before a new one; the count of nodes for the end."""
+        """The first old number not before each new number; the old node count for the end."""
         if not self.splice:
             return news.astype(np.int64)
         inside = news < self.splice.new_count
@@ -70,10 +70,10 @@ class NodeNumbers:
 
 
 def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
-    """What becomes of the nodes.
+    """Old and new numbers of the nodes.
 
     Raises:
-        ChangesError: A deleted node is not there, or a created one is.
+        ChangesError: A deleted node is absent, or a created one exists already.
     """
     deleted = changes.deleted_nodes.astype(np.int64, copy=False)
     removed = _found(old_ids, deleted)

@@ -1,4 +1,4 @@
-"""Offsets of rows of which some change their length."""
+"""Row offsets after some rows change their length, are removed or added."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Amounts", "changed_offsets"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Amounts:
-    """By how much the lengths of some old rows change."""
+    """Changes of length of some old rows."""
 
     rows: NDArray[np.int64]
     amounts: NDArray[np.int64]
@@ -30,18 +30,18 @@ class Amounts:
 def changed_offsets(
     old: Array, splice: Splice, less: Amounts, more: Amounts, added: NDArray[np.int64]
 ) -> Array:
-    """Offsets of rows of which some changed their length, went or came.
+    """Row offsets after some rows changed their length, were removed or added.
 
     Args:
         old: ``uint32[rows + 1]``.
-        splice: Of the rows.
-        less: What old rows lost, also those that go: all that they had.
-        more: What old rows got.
+        splice: Splice of the rows.
+        less: Decreases of old rows; a removed row loses its whole length.
+        more: Increases of old rows.
         added: Lengths of the new rows.
     """
     base = Splice(splice.count + 1, splice.removed, splice.places)
     found = spliced(old, base, old[splice.places])
-    # A row's length counts from the entry after its own on: for what goes, from where it was.
+    # A row's length affects the offsets after its own; a removed row's, those from its old place.
     of_old = np.concatenate([less.rows, more.rows])
     kept = ~is_among(of_old, splice.removed)
     places = np.concatenate([_after(splice, of_old, kept), splice.new_places() + 1])
@@ -51,7 +51,7 @@ def changed_offsets(
 
 
 def _after(splice: Splice, rows: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The new place of the first offset that counts an old row's length."""
+    """New position of the first offset that includes an old row's length."""
     gone = splice.removed.searchsorted(rows)
     came = splice.places.searchsorted(rows, side="right")
     return rows - gone + came + kept

@@ -1,4 +1,4 @@
-"""Stores of property columns afterwards."""
+"""Property stores after changes."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def changed_store(
     changes: Mapping[str, PropertyChanges],
     find: Callable[[NDArray[np.int64]], NDArray[np.int64]],
 ) -> PropertyStore:
-    """A store of its own: what is read into the old one later is of the old state.
+    """A new store, independent of the old one: columns read into the old store later stay there.
 
     Args:
-        store: As before.
-        splice: What became of the nodes or relationships.
-        changes: By key; a key whose values are not told counts as not read afterwards.
-        find: New numbers of ids, -1 for those that are not there.
+        store: The store before.
+        splice: Splice of the nodes or relationships.
+        changes: By key; a key changed without its new values counts as not read afterwards.
+        find: Maps ids to new numbers, -1 for absent ids.
 
     Raises:
-        ChangesError: A property changed of what is not there.
+        ChangesError: The node or relationship of a changed property is absent.
     """
     state = store.state()
     columns = {key: moved_column(column, splice) for key, column in state.columns.items()}
@@ -62,7 +62,7 @@ def changed_store(
         )
     masks = None
     if splice.keeps_places:
-        # Of masks that look at what was read meanwhile, nobody has told what changed.
+        # Masks over columns that were read meanwhile are dropped: their changes are unknown.
         masks = store.kept_masks.followed(changed, splice.new_places(), read)
     found = PropertyStore(columns, complete=read is None, kept_masks=masks)
     found.add({}, read if read is None else sorted(read))
@@ -72,7 +72,7 @@ def changed_store(
 def value_counts(
     counts: Mapping[str, int | None], store: PropertyStore
 ) -> Mapping[str, int | None]:
-    """Distinct values by key, as they were told before, of the columns that there are now."""
+    """Distinct counts by key for the columns of the store, in the form of the old counts."""
     state = store.state()
     found = {
         key: column.distinct_count
@@ -87,7 +87,7 @@ def value_counts(
 
 
 def apart(graph: DataGraph) -> DataGraph:
-    """The same graph with stores of its own: what is read into them later the other has not."""
+    """The same graph with new stores: columns read into them later stay out of the old ones."""
     stores = []
     for store in (graph.node_properties, graph.relationship_properties):
         state = store.state()
@@ -100,7 +100,7 @@ def apart(graph: DataGraph) -> DataGraph:
 def with_stores(
     graph: DataGraph, of_nodes: PropertyStore, of_relationships: PropertyStore
 ) -> DataGraph:
-    """The same graph with other property columns, and what the planner knows of their values."""
+    """The same graph with other property stores and the distinct counts of their columns."""
     statistics = graph.statistics
     counts = statistics.distinct_counts, statistics.relationship_distinct_counts
     return replace(

@@ -1,4 +1,4 @@
-"""Rows of relationships, without those that were deleted and with those that were created."""
+"""CSR rows after relationships were deleted and created."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Ends", "entries_of", "incoming_rows", "outgoing_rows"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """Some relationships: ``int64`` start nodes, types, end nodes and ids of their own."""
+    """Some relationships: ``int64`` start nodes, types, end nodes and their own ids."""
 
     starts: NDArray[np.int64]
     types: NDArray[np.int64]
@@ -38,20 +38,20 @@ class Ends:
         return len(self.ids)
 
     def take(self, rows: NDArray[np.intp]) -> Ends:
-        """Those at these positions."""
+        """The relationships at these positions."""
         return Ends(self.starts[rows], self.types[rows], self.ends[rows], self.ids[rows])
 
 
 def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
-    """Indexes of relationships, in the order in which they are given.
+    """Indexes of the given relationships, in the order given.
 
     Args:
         outgoing: The rows by start node.
-        gone: With nodes and types as they are numbered there; -1 for what is not there.
-        ids: ``int64[m]``, of all relationships.
+        gone: The relationships, with nodes and types as numbered there; -1 if absent.
+        ids: ``int64[m]``: ids of all relationships.
 
     Raises:
-        ChangesError: One of them is not there.
+        ChangesError: A relationship is absent.
     """
     if not len(gone):
         return gone.ids
@@ -61,7 +61,7 @@ def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
     _, low, high = run_bounds(outgoing, gone.starts, gone.types)
     first = first_not_below(outgoing.neighbours, low, high, gone.ends)
     after = first_not_below(outgoing.neighbours, low, high, gone.ends + 1)
-    # Of parallel ones the id decides.
+    # Parallel relationships are told apart by id.
     lengths = after - first
     owner = np.repeat(np.arange(len(gone)), lengths)
     entries = first[owner] + places_in_runs(lengths)
@@ -75,20 +75,20 @@ def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
 def outgoing_rows(
     old: CsrParts, nodes: NodeNumbers, gone: NDArray[np.int64], new: Ends
 ) -> tuple[CsrParts, Splice, Ends]:
-    """The rows by start node, what became of the relationships, and the new ones in their order.
+    """The rows by start node, the splice of relationships, and the new relationships in order.
 
     Args:
         old: The rows before.
-        nodes: What became of the nodes.
+        nodes: Old and new node numbers.
         gone: Indexes of the deleted relationships, in any order.
-        new: Those created, with nodes as they are numbered afterwards, by rising id.
+        new: The created relationships, with new node numbers, in order of id.
     """
     if not (nodes.splice or len(gone) or len(new)):
         return old, Splice(len(old.neighbours), gone, gone), new
     order = np.lexsort((new.ends, new.types, new.starts))
     new = new.take(order)
     rows = _Rows(old, nodes)
-    # What comes last among parallel ones: after all whose end is not beyond its own.
+    # A new relationship comes last among parallel ones: before the first end beyond its own.
     places, runs = rows.places(new.starts, new.types, nodes.limits(new.ends + 1))
     splice = Splice(len(old.neighbours), np.sort(gone), places)
     neighbours = spliced(renumbered(old.neighbours, nodes.splice), splice, new.ends)
@@ -102,10 +102,10 @@ def incoming_rows(
 
     Args:
         old: The rows before.
-        nodes: What became of the nodes.
-        relationships: What became of the relationships.
-        gone: The deleted ones, with nodes as they were numbered before; their ``ids`` are indexes.
-        new: Those created, in the order of their new indexes.
+        nodes: Old and new node numbers.
+        relationships: Splice of the relationships.
+        gone: The deleted relationships, with old node numbers; their ``ids`` are indexes.
+        new: The created relationships in the order of their new indexes.
     """
     assert old.relationship_indexes is not None
     if not (nodes.splice or relationships):
@@ -126,7 +126,7 @@ def incoming_rows(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The rows of one direction, and the runs that they are cut into."""
+    """The rows of one direction, and their runs."""
 
     old: CsrParts
     nodes: NodeNumbers
@@ -134,17 +134,17 @@ class _Rows:
     def places(
         self, owners: NDArray[np.int64], types: NDArray[np.int64], limits: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Before which entry new ones come, and in or before which run.
+        """Insertion points of new entries: the entry, and the run that they join or precede.
 
         Args:
-            owners: Nodes in whose rows, by their new numbers, never falling.
-            types: Of the entries.
-            limits: They come before the first entry whose neighbour, by its old number, is not
-                below.
+            owners: Node that owns the row of each entry, by new number, non-decreasing.
+            types: Type of each entry.
+            limits: An entry comes before the first one whose neighbour, by old number, is at least
+                this.
         """
         old, known = self.old, self.nodes.olds(owners)
         there = known >= 0
-        before = self.nodes.limits(owners)  # of a new node: the row that follows
+        before = self.nodes.limits(owners)  # for a new node: the row that follows
         runs = old.run_offsets[before].astype(np.int64)
         entries = old.run_starts[runs].astype(np.int64)
         found, low, high = run_bounds(old, known[there], types[there])
@@ -160,14 +160,14 @@ class _Rows:
         neighbours: Array,
         indexes: Array | None,
     ) -> CsrParts:
-        """The rows afterwards.
+        """The rows after the changes.
 
         Args:
-            splice: Of the entries.
-            runs: The run of each new entry, or before which its run comes.
-            new: The new entries; each starts at the node in whose row it lies.
-            neighbours: All of them.
-            indexes: Relationship indexes, all of them.
+            splice: Splice of the entries.
+            runs: Per new entry, the run that it joins or before which its run is inserted.
+            new: The new entries; ``starts`` are the nodes that own their rows.
+            neighbours: All neighbours after the changes.
+            indexes: All relationship indexes after the changes.
         """
         old, owners, types = self.old, new.starts, new.types
         lost_runs = rows_of(old.run_starts, splice.removed)
@@ -177,7 +177,7 @@ class _Rows:
         counts = np.bincount(group, minlength=int(is_first.sum())).astype(np.int64)
         runs, owners, types = runs[is_first], owners[is_first], types[is_first]
         joins = self._joins(runs, owners, types)
-        # A run goes where it loses all and nothing joins it.
+        # A run is removed if it loses all entries and gains none.
         lengths = (old.run_starts[losing + 1] - old.run_starts[losing]).astype(np.int64)
         empty = losing[(lengths == losses) & ~is_among(losing, runs[joins])]
         of_runs = Splice(len(old.run_types), empty, runs[~joins])
@@ -202,7 +202,7 @@ class _Rows:
     def _joins(
         self, runs: NDArray[np.int64], owners: NDArray[np.int64], types: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Whether the run that was found is of this node and type."""
+        """``bool`` per group: True if the run that was found has this node and type."""
         known = self.nodes.olds(owners)
         there = known >= 0
         there[there] = runs[there] < self.old.run_offsets[known[there] + 1]
@@ -212,7 +212,7 @@ class _Rows:
     def _offsets(
         self, offsets: Array, losing: NDArray[np.int64], owners: NDArray[np.int64]
     ) -> Array:
-        """With the nodes' own changes, where something went (by old node) and came (by new one)."""
+        """Offsets after changes; losses are given by old node, gains (``owners``) by new node."""
         splice = self.nodes.splice
         losing, losses = counted(losing)
         gaining, gains = counted(owners)
@@ -230,7 +230,7 @@ class _Rows:
 
 
 def _differs(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Per sorted pair: is it another one than the one before?"""
+    """``bool`` per sorted pair: True if it differs from the pair before."""
     differs = np.ones(len(first), dtype=np.bool_)
     differs[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
     return differs

@@ -1,4 +1,4 @@
-"""Finding entries of rows, many at once."""
+"""Vectorised binary searches in CSR rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["first_not_below", "rows_of", "run_bounds"]
 
 _FEW = 1 << 11
-"""So many entries are all looked at: that takes less than to look at some again and again."""
+"""Up to this many entries a scan of all is faster than a binary search."""
 
 
 def first_not_below(
@@ -27,9 +27,9 @@ def first_not_below(
     high: NDArray[np.int64],
     wanted: NDArray[Any],
 ) -> NDArray[np.int64]:
-    """The first entry of each rising stretch ``low … high-1`` whose value is not below the wanted.
+    """Lower bound in each sorted range ``low … high-1``: first entry that is >= the wanted value.
 
-    ``high`` where all are below.
+    Returns ``high`` where all entries are smaller.
     """
     low, high = low.astype(np.int64), high.astype(np.int64)
     lengths = high - low
@@ -47,19 +47,20 @@ def first_not_below(
 
 
 def rows_of(offsets: Array, entries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows in which entries lie, by the offsets of all rows, where they are below the last."""
+    """The row of each entry, from the offsets of all rows; entries are below the last offset."""
     if isinstance(offsets, Patched):
         return offsets.first_not_below(entries + 1) - 1
-    # Of the same type, or all of the offsets would be copied.
+    # In the dtype of the offsets: otherwise searchsorted would copy all of them.
     return np.searchsorted(offsets, (entries + 1).astype(offsets.dtype)) - 1
 
 
 def run_bounds(
     csr: CsrParts, nodes: NDArray[np.int64], types: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The run of each node and type, and its first entry and the one after the last.
+    """The run of each node and type, its first entry and its end (exclusive).
 
-    Where there is none: the run before which it would come, and its first entry, twice.
+    If the run is absent: the run before which it would be inserted, and that run's first entry
+    as both bounds.
     """
     first = csr.run_offsets[nodes].astype(np.int64)
     last = csr.run_offsets[nodes + 1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Statistics afterwards: counted where something changed."""
+"""Statistics after changes, recounted only where something changed."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ __all__ = ["Side", "changed_statistics", "either_way", "one_way"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """A graph before or after, and what of it is not on the other side.
+    """A graph before or after the changes, and its part that the other side does not have.
 
     Args:
-        label_offsets: Of all nodes.
-        label_ids: Likewise.
-        outgoing: By start node.
-        incoming: By end node.
-        relationships: Those that are on this side only; ``ids`` are indexes.
-        touched: These, and those that are on the other side only, without ids; -1 for nodes that
-            are not on this side.
-        nodes: ``int64``: nodes that are on this side only, or have other labels there.
-        label_count: Labels afterwards.
-        type_count: Types afterwards.
+        label_offsets: Label offsets of all nodes.
+        label_ids: Label ids of all nodes.
+        outgoing: Rows by start node.
+        incoming: Rows by end node.
+        relationships: Relationships that only this side has; ``ids`` are indexes.
+        touched: These, and those that only the other side has, without ids; -1 for nodes that this
+            side does not have.
+        nodes: ``int64``: nodes that only this side has, or whose labels differ on the other.
+        label_count: The number of labels after the changes.
+        type_count: The number of types after the changes.
     """
 
     label_offsets: NDArray[np.uint32]
@@ -54,21 +54,21 @@ class Side:
     type_count: int
 
     def labels(self) -> NDArray[np.int64]:
-        """How many of the nodes have each label."""
+        """``int64[label_count]``: how many of ``nodes`` have each label."""
         _, found = label_ids_of(self.label_offsets, self.label_ids, self.nodes)
         return np.bincount(found, minlength=self.label_count)
 
     def types(self) -> NDArray[np.int64]:
-        """How many of the relationships have each type."""
+        """``int64[type_count]``: how many of ``relationships`` have each type."""
         return np.bincount(self.relationships.types, minlength=self.type_count)
 
     def loops(self) -> NDArray[np.int64]:
-        """How many of them are loops."""
+        """``int64[type_count]``: how many of ``relationships`` are loops, by type."""
         some = self.relationships
         return np.bincount(some.types[some.starts == some.ends], minlength=self.type_count)
 
     def patterns(self, complete: bool) -> dict[tuple[int, int, int], int]:
-        """Counts by labels, of the relationships, and of all others of the nodes."""
+        """Pattern counts over the changed relationships and all relationships of ``nodes``."""
         starts, types, ends = self._touched()
         if not len(starts):
             return {}
@@ -83,7 +83,7 @@ class Side:
         return pattern_counts(triples, sets, complete)[0]
 
     def _touched(self) -> tuple[NDArray[np.int64], ...]:
-        """Start, type and end: each of the relationships, and of the nodes, once."""
+        """Start, type and end of each changed relationship and each one of ``nodes``, distinct."""
         some = self.relationships
         if not len(self.nodes):
             return some.starts, some.types, some.ends
@@ -104,7 +104,7 @@ class Side:
 
 
 def _entries(csr: CsrParts, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Owner, type, neighbour and relationship index of each entry in the rows of some nodes."""
+    """Owner, type, neighbour and relationship index of each entry in the rows of the nodes."""
     first, last = csr.run_offsets[nodes].astype(np.int64), csr.run_offsets[nodes + 1]
     counts = last - first
     runs = np.repeat(first, counts) + places_in_runs(counts)
@@ -125,17 +125,17 @@ def _entries(csr: CsrParts, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 def changed_statistics(
     statistics: GraphStatistics, old: Side, new: Side, node_count: int
 ) -> GraphStatistics:
-    """The statistics afterwards, but for the counts of property values.
+    """The statistics after the changes, except for the counts of property values.
 
-    Equal to those of a graph built anew, but for what would take looking at all of it: the largest
-    degree does not fall, types that had parallel relationships count as having some, and cycles
-    are not sampled again.
+    Equal to those of a rebuilt graph, except where equality would need a scan of the whole graph:
+    the largest degree never decreases, types that had parallel relationships keep that flag, and
+    closing rates are not sampled again.
 
     Args:
-        statistics: As before.
-        old: What was before.
-        new: What is afterwards.
-        node_count: Afterwards.
+        statistics: The statistics before.
+        old: The graph before.
+        new: The graph after.
+        node_count: The number of nodes after.
     """
     type_counts = _padded(statistics.type_counts, new.type_count) + new.types() - old.types()
     total = int(type_counts.sum())
@@ -198,12 +198,12 @@ def _parallel(statistics: GraphStatistics, new: Side) -> tuple[tuple[bool, ...],
 
 
 def one_way(new: Side) -> NDArray[np.int64]:
-    """Per type, the most relationships with the start and end of one of those that came; or 0."""
+    """Per type, the most relationships parallel to a created one, itself included; 0 if none."""
     return _most(new, _parallel_with(new.outgoing, new.relationships))
 
 
 def either_way(new: Side) -> NDArray[np.int64]:
-    """The same with start and end in either order. A loop counts once."""
+    """Like `one_way`, with start and end in either order. A loop counts once."""
     some = new.relationships
     turned = Ends(some.ends, some.types, some.starts, some.ids)
     back = np.where(some.starts == some.ends, 0, _parallel_with(new.outgoing, turned))
@@ -217,14 +217,14 @@ def _most(new: Side, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _parallel_with(csr: CsrParts, some: Ends) -> NDArray[np.int64]:
-    """How many relationships there are with the same start, type and end."""
+    """Number of relationships with the same start, type and end as each of ``some``."""
     _, low, high = run_bounds(csr, some.starts, some.types)
     first = first_not_below(csr.neighbours, low, high, some.ends)
     return first_not_below(csr.neighbours, low, high, some.ends + 1) - first
 
 
 def _beside_others(csr: CsrParts, some: Ends) -> bool:
-    """Whether between the nodes of one of them there is another one, of any type."""
+    """True if one of them has a parallel relationship, of any type."""
     first = csr.run_offsets[some.starts].astype(np.int64)
     counts = csr.run_offsets[some.starts + 1] - first
     owner = np.repeat(np.arange(len(some)), counts)
@@ -239,7 +239,7 @@ def _beside_others(csr: CsrParts, some: Ends) -> bool:
 # ------------------------------------------------------------------ degrees
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lengths:
-    """Lengths of the runs, or rows, that something changed in."""
+    """Lengths of the runs, or rows, whose relationships changed."""
 
     kinds: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -269,7 +269,7 @@ def _degrees(
 
 
 def _changed_runs(side: Side, outgoing: bool) -> _Lengths:
-    """Runs, and rows as those of any type, in which there are other relationships now."""
+    """Lengths of changed runs by type, and of changed rows as type ``ANY``."""
     csr = side.outgoing if outgoing else side.incoming
     owners = side.touched.starts if outgoing else side.touched.ends
     here = owners >= 0
@@ -286,7 +286,7 @@ def _changed_runs(side: Side, outgoing: bool) -> _Lengths:
 def _summary(
     before: DegreeSummary, less: NDArray[np.int64], more: NDArray[np.int64], total: int
 ) -> DegreeSummary | None:
-    """None where nothing is left. The largest does not fall: looking for the next takes long."""
+    """None if no node is left. The largest degree never decreases: that would need a scan."""
     count = before.node_count - len(less) + len(more)
     if not count:
         return None

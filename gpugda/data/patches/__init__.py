@@ -1,1 +1,1 @@
-"""Arrays with changes: spliced at once, or kept beside what they change; see ADR 0013."""
+"""Arrays with changes: spliced at once, or stored as patches over a base; see ADR 0013."""

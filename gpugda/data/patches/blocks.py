@@ -1,4 +1,4 @@
-"""Many numbers move by blocks: one look-up each, except where not all of a block moves alike."""
+"""Renumbers many numbers by blocks: one table look-up each, unless a block moves unevenly."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_BITS", "MIXED", "moved_by_blocks"]
 
 BLOCK_BITS: Final = 5
-"""The numbers of a block differ in so many low bits only."""
+"""A block is 2^5 consecutive numbers."""
 MIXED: Final = int(np.iinfo(np.int32).min)
-"""The shift of a block whose numbers do not all move alike."""
+"""Table entry of a block whose numbers do not all move by the same amount."""
 _PIECE = 1 << 16
-"""Numbers that are moved together: as many as stay near the processor."""
+"""Numbers per piece, so that a piece stays in the processor's cache."""
 _SHARED = 1 << 20
-"""From so many numbers on, the threads share them."""
+"""From this many numbers on, several threads work."""
 
 
 def moved_by_blocks(
@@ -31,12 +31,12 @@ def moved_by_blocks(
     shifts: NDArray[np.int32],
     exactly: Callable[[NDArray[np.uint32]], NDArray[Any]],
 ) -> NDArray[np.uint32]:
-    """Where the numbers are afterwards.
+    """The numbers after renumbering.
 
     Args:
-        numbers: Those beyond the last block move as it does.
-        shifts: How far each block moves, or `MIXED`.
-        exactly: Moves the numbers of the mixed blocks.
+        numbers: The numbers; those beyond the last block move as that block does.
+        shifts: By how much each block moves, or `MIXED`.
+        exactly: Renumbers the numbers of mixed blocks.
     """
     found = np.empty_like(numbers)
     move = partial(_move, numbers, found, shifts, exactly)
@@ -59,7 +59,7 @@ def _move(
     some, target = numbers[piece], found[piece]
     blocks = (some >> np.uint32(BLOCK_BITS)).astype(np.intp)
     shift = shifts.take(blocks, mode="clip")
-    np.add(some, shift.view(np.uint32), out=target)  # below 0 by going around
+    np.add(some, shift.view(np.uint32), out=target)  # negative shifts by wrap-around
     mixed = np.flatnonzero(shift == MIXED)
     if len(mixed):
         target[mixed] = exactly(some[mixed])

@@ -1,4 +1,4 @@
-"""Changing an array: a short one is copied, a long one patched."""
+"""Changes to an array: short arrays are copied, long ones patched."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["renumbered", "spliced", "stepped"]
 
 PATCHED_FROM = 1 << 17
-"""Entries of an array that is not copied as a whole at each change."""
+"""From this length on an array is patched instead of copied."""
 MANY_STEPS = 32
-"""With more, the amounts of all entries are written down: that takes less than a call a step."""
+"""With more steps, one vectorised addition is faster than one call per step."""
 
 
 def spliced(array: Array, splice: Splice, added: Any) -> Array:
-    """An array without entries that went, with others; itself where nothing changes.
+    """An array with some entries removed and others inserted; itself if nothing changes.
 
     Args:
-        array: Of the entries before.
-        splice: Which go, and where others come in.
+        array: The entries before.
+        splice: Removed entries and insertion points.
         added: The new entries, or one value for all of them.
     """
     if not splice:
@@ -39,10 +39,10 @@ def spliced(array: Array, splice: Splice, added: Any) -> Array:
 
 
 def renumbered(array: Array, splice: Splice) -> Array:
-    """Where entries of another array are afterwards whose numbers these are; as `spliced`."""
+    """An array whose values number entries of another, after that was spliced; cf. `spliced`."""
     if not splice:
         return array
-    # One that counts where numbers went has to know of all that come, wherever that is.
+    # A patched array that already tracks its values' numbering must see every later splice.
     counts = isinstance(array, Patched) and array.form.values is not None
     if splice.moves_none and not counts:
         return array
@@ -51,11 +51,11 @@ def renumbered(array: Array, splice: Splice) -> Array:
 
 
 def stepped(array: Array, places: NDArray[np.int64], amounts: NDArray[np.int64]) -> Array:
-    """An array to which an amount was added at a place and all after it, for each place.
+    """An array after adding, for each step, an amount to all entries from a place on.
 
     Args:
-        array: As before; it is given back where nothing is added.
-        places: Never falling, at most the array's length.
+        array: The entries before; returned itself if all sums are 0.
+        places: First entry of each step, non-decreasing, at most the array's length.
         amounts: One per place.
     """
     starts, sums = _steps(places, amounts)
@@ -69,7 +69,7 @@ def stepped(array: Array, places: NDArray[np.int64], amounts: NDArray[np.int64])
     found[:first] = array[:first]
     ends = np.append(starts[1:], len(array))
     if len(starts) > MANY_STEPS:
-        # Below 0 by going around.
+        # Negative amounts by wrap-around.
         np.add(array[first:], np.repeat(sums.astype(np.uint32), ends - starts), out=found[first:])
         return found
     for start, end, amount in zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True):
@@ -80,14 +80,14 @@ def stepped(array: Array, places: NDArray[np.int64], amounts: NDArray[np.int64])
 def _steps(
     places: NDArray[np.int64], amounts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each place once, and all that was added up to it."""
+    """Distinct places, and the inclusive prefix sum of the amounts at each."""
     sums = np.cumsum(amounts)
     last = np.flatnonzero(np.append(places[1:] != places[:-1], True)[: len(places)])
     return places[last], sums[last]
 
 
 def _patchable(array: Array) -> Array:
-    """What the next change is made of: long arrays are patched, worn ones made whole before."""
+    """The base of the next change: long arrays are patched, worn-out patches made whole first."""
     if isinstance(array, Patched):
         return _base(array) if array.is_worn_out else array
     if len(array) < PATCHED_FROM:

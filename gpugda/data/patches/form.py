@@ -1,4 +1,4 @@
-"""What a patched array is made of."""
+"""Representation of a patched array."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Form"]
 
 _CHECKED_EACH = 256
-"""Stretches that are copied before somebody may end it."""
+"""Stretches copied between two calls of ``check``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,11 +32,11 @@ class Form:
     """An array of unsigned or signed integers as changes to a base.
 
     Args:
-        base: The array that it is made of.
-        added: What was added since, by source.
-        stretches: Where its entries come from.
-        amounts: ``int64`` per stretch: what is added to its values; None for nothing.
-        values: Where the numbers that are the base's values have come to; None where they stay.
+        base: The base array.
+        added: Values inserted since; sources beyond the base refer to them.
+        stretches: Source of each stretch of entries.
+        amounts: ``int64`` per stretch: amount added to its values; None: 0.
+        values: Renumbering of the base's values; None: unchanged.
     """
 
     base: NDArray[Any]
@@ -50,11 +50,11 @@ class Form:
 
     @property
     def size(self) -> int:
-        """How much has to be looked through to find an entry."""
+        """Number of stretches to search for an entry."""
         return len(self.stretches) + (0 if self.values is None else len(self.values))
 
     def at(self, entries: NDArray[Any]) -> NDArray[Any]:
-        """The values of some entries."""
+        """The values at the given positions."""
         stretches, sources = self.stretches.find(entries.astype(np.int64, copy=False))
         in_base = sources < len(self.base)
         if in_base.all():
@@ -66,10 +66,10 @@ class Form:
         return found if self.amounts is None else _plus(found, self.amounts[stretches])
 
     def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first entry of this rising array that is not below each number, or its length."""
+        """Lower bound of each number in this sorted array: first entry >= it, or the length."""
         assert self.values is None
         starts = self.stretches.starts
-        # In or right after the last stretch that begins below the number.
+        # In, or right after, the last stretch whose first value is less than the number.
         rows = np.searchsorted(self.at(starts).astype(np.int64), wanted) - 1
         found = np.zeros(len(wanted), dtype=np.int64)
         inside = np.flatnonzero(rows >= 0)
@@ -82,9 +82,9 @@ class Form:
     def _places_within(
         self, stretches: NDArray[np.intp], keys: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """In each rising stretch the first entry not below the key, from its start, or its length.
+        """Lower bound of each key in its sorted stretch, relative to the stretch's start.
 
-        ``keys``: without the stretches' amounts.
+        ``keys``: after subtracting the stretches' amounts.
         """
         sources, lengths = self.stretches.sources[stretches], self.stretches.lengths()[stretches]
         base = len(self.base)
@@ -101,7 +101,7 @@ class Form:
         return Shifts.of(self.values.since_base()).moved(values)
 
     def places(self, sources: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where entries of the base lie now; -1 for those that went."""
+        """Positions of entries of the base; -1 for removed ones."""
         stretches = self.stretches
         order = np.argsort(stretches.sources)
         found = np.searchsorted(stretches.sources[order], sources, side="right") - 1
@@ -116,13 +116,13 @@ class Form:
         return places
 
     def added_places(self) -> NDArray[np.int64]:
-        """Where the entries lie that were added and are still there."""
+        """Positions of entries that were inserted and not removed since."""
         rows = np.flatnonzero(self.stretches.sources >= len(self.base))
         lengths = self.stretches.lengths()[rows]
         return np.repeat(self.stretches.starts[rows], lengths) + places_in_runs(lengths)
 
     def made(self, check: Callable[[], None]) -> NDArray[Any]:
-        """All of it. ``check`` is called now and then, and may raise to end it."""
+        """Materialises the array. ``check`` is called at intervals and may raise to cancel."""
         found = np.empty(len(self), dtype=self.base.dtype)
         size, pieces = len(self.base), self._pieces()
         for number, (start, end, source) in enumerate(pieces):
@@ -148,7 +148,7 @@ class Form:
         columns = (stretches.starts.tolist(), ends.tolist(), stretches.sources.tolist())
         return list(zip(*columns, strict=True))
 
-    # ------------------------------------------------------------------ the next one
+    # ------------------------------------------------------------------ next states
     def spliced(self, splice: Splice, added: Any) -> Form:
         """See `Patched.spliced`."""
         stretches, origins = self.stretches.spliced(splice)
@@ -179,9 +179,9 @@ class Form:
         added = splice.moved(self.added).astype(self.base.dtype)
         return Form(self.base, added, self.stretches, None, values)
 
-    # ------------------------------------------------------------------ from an older one
+    # ------------------------------------------------------------------ differences to older forms
     def since(self, older: Form | None) -> Patch | None:
-        """What makes it of an older one with the same base, None for the base; None if unknown."""
+        """The patch from an older form on the same base (None: the base itself); None: unknown."""
         way = self._way(older)
         if way is None:
             return None
@@ -191,7 +191,7 @@ class Form:
         return Patch(way.origins, way.added, way.amounts, shifts, bound)
 
     def rebased(self, older: Form, base: NDArray[Any]) -> Form | None:
-        """The same array, made of all of an older one with the same base; None if unknown."""
+        """The same array with the materialised older form as base; None if not possible."""
         way = self._way(older)
         if way is None:
             return None
@@ -238,12 +238,12 @@ class Form:
 
 
 class _Way(NamedTuple):
-    """From an older array to a newer one.
+    """Difference between an older and a newer array.
 
-    origins: Where entries lie in the older one.
-    added: What is new.
-    amounts: Per stretch: what is added.
-    values: Where numbers came from that the values are; None where they stay.
+    origins: Positions in the older array.
+    added: New values.
+    amounts: Amount added, per stretch.
+    values: Renumbering of the values; None: unchanged.
     """
 
     origins: Origins

@@ -1,4 +1,4 @@
-"""What makes one array of an older one."""
+"""Difference between two states of a patched array."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Patch", "joined"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """What makes one array of an older one.
+    """The difference between an older array and a newer one.
 
     Args:
-        origins: Where the entries lie there.
-        added: Values of those that are new.
-        amounts: ``int64`` per stretch: what is added to its values; None for nothing.
-        shifts: Before that, what becomes of values; None where they stay.
-        bound: No value that moves is larger.
+        origins: Positions of the entries in the older array.
+        added: Values of the new entries.
+        amounts: ``int64`` per stretch: amount added to its values, after the shifts; None: 0.
+        shifts: Renumbering of the values; None: unchanged.
+        bound: Upper bound of the values that move.
     """
 
     origins: Origins
@@ -38,7 +38,7 @@ class Patch:
 def joined(
     origins: Origins, amounts: NDArray[np.int64] | None
 ) -> tuple[Origins, NDArray[np.int64] | None]:
-    """With stretches that go on where the one before ended joined to it."""
+    """Merges stretches that continue the stretch before them."""
     lengths = np.diff(origins.starts, append=origins.count)
     is_new = origins.places >= origins.older_count
     first = np.ones(len(lengths), dtype=np.bool_)

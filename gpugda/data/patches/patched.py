@@ -1,6 +1,6 @@
-"""An array with changes that are not applied until somebody needs all of it.
+"""Patched arrays: changes to a base that are materialised only when the whole array is needed.
 
-Changing one takes as long as there are changes, not entries; so does looking at some entries.
+A change, and reading a few entries, takes time by the number of changes, not of entries.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 __all__ = ["Array", "Patched", "whole"]
 
 FEW_STRETCHES = 1 << 8
-"""With more than these, the whole array becomes the base once it is there."""
+"""With more stretches, an array that is materialised becomes the base of the next change."""
 MANY_STRETCHES = 1 << 11
-"""With more, it is worth making it whole while nobody waits for that."""
+"""With more stretches, materialising in the background pays."""
 MOST_STRETCHES = 1 << 13
-"""With more, it is made."""
+"""With more stretches, the array is materialised at the next change."""
 
 
 class Patched:
-    """An array of unsigned or signed integers, unchangeable, usable from several threads.
+    """An immutable array of unsigned or signed integers; thread-safe.
 
-    What it is made of may be exchanged for what makes the same; whoever looks takes one form.
+    Its form may be replaced by an equivalent one; a reader uses one form throughout.
 
     Args:
-        form: What it is made of.
+        form: The array's representation.
     """
 
     __slots__ = ("_forms", "_lock", "_whole")
 
     def __init__(self, form: Form) -> None:
-        self._forms: tuple[Form, ...] = (form,)  # the newest first
+        self._forms: tuple[Form, ...] = (form,)  # newest first
         self._lock = threading.Lock()
         self._whole: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, array: NDArray[Any]) -> Patched:
-        """An array that has not changed yet."""
+        """An array without changes."""
         return cls(Form(array, array[:0], Stretches.whole(len(array))))
 
     def __len__(self) -> int:
@@ -56,60 +56,60 @@ class Patched:
 
     @property
     def form(self) -> Form:
-        """What it is made of now."""
+        """The current representation."""
         return self._forms[0]
 
     @property
     def base(self) -> NDArray[Any]:
-        """Of its form."""
+        """The base of the current form."""
         return self.form.base
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
+        """Dtype of the values."""
         return self.form.base.dtype
 
     @property
     def whole_bytes(self) -> int:
-        """Bytes that all of it takes."""
+        """Size of the materialised array in bytes."""
         return len(self) * self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes beside its base."""
+        """Size in bytes without the base."""
         made, form = 0 if self._whole is None else self._whole.nbytes, self.form
         return made + form.added.nbytes + 16 * len(form.stretches)
 
     @property
     def is_worn(self) -> bool:
-        """Whether it has so many stretches that making it whole pays, where nobody waits."""
+        """True if it has so many stretches that materialising it in the background pays."""
         return self._whole is None and self.form.size > MANY_STRETCHES
 
     @property
     def is_worn_out(self) -> bool:
-        """Whether changes are to be applied to the whole."""
+        """True if the next change must start from the materialised array."""
         return self.form.size > (MOST_STRETCHES if self._whole is None else FEW_STRETCHES)
 
     def __getitem__(self, entries: NDArray[Any]) -> NDArray[Any]:
-        """The values of some entries."""
+        """The values at the given positions."""
         if self._whole is not None:
             found: NDArray[Any] = self._whole[entries]
             return found
         return self.form.at(entries)
 
     def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the array is rising: the first entry not below each number, or its length."""
+        """Lower bound of each number, for a sorted array: first entry >= it, or the length."""
         return self.form.first_not_below(wanted)
 
     def whole(self, check: Callable[[], None] = lambda: None) -> NDArray[Any]:
-        """All of it, made once. ``check`` is called now and then, and may raise to end it."""
+        """The materialised array, built once. ``check`` is called now and then and may raise."""
         with self._lock:
             if self._whole is None:
                 self._whole = self.form.made(check)
             return self._whole
 
     def rebase(self, older: Patched) -> bool:
-        """From now on it is made of an older state of it that is whole; False if it cannot be."""
+        """Replaces the base by a materialised older state; False if that is not possible."""
         form = self.form
         for each in older._forms:
             if older._whole is not None and each.base is form.base:
@@ -119,26 +119,26 @@ class Patched:
                     return True
         return False
 
-    # ------------------------------------------------------------------ the next one
+    # ------------------------------------------------------------------ next states
     def spliced(self, splice: Splice, added: Any) -> Patched:
-        """Without entries that went, with others.
+        """The array with some entries removed and others inserted.
 
         Args:
-            splice: Which and where.
+            splice: Removed entries and insertion points.
             added: The new values, or one for all.
         """
         return Patched(self.form.spliced(splice, added))
 
     def stepped(self, places: NDArray[np.int64], sums: NDArray[np.int64]) -> Patched:
-        """With more from each place on: the sum that stands with it, up to the next place."""
+        """The array with ``sums[i]`` added to the entries from ``places[i]`` to the next place."""
         return Patched(self.form.stepped(places, sums))
 
     def renumbered(self, splice: Splice) -> Patched:
-        """With the values that entries of another array have afterwards that these numbered."""
+        """The array, whose values number entries of another one, after that was spliced."""
         return Patched(self.form.renumbered(splice))
 
     def since(self, older: NDArray[Any] | Patched) -> Patch | None:
-        """What makes this array of an older one; None where that is not known."""
+        """The difference to an older array; None if it is unknown."""
         for form in self._forms:
             if older is form.base or (isinstance(older, Patched) and older._whole is form.base):
                 return form.since(None)
@@ -153,5 +153,5 @@ Array: TypeAlias = "NDArray[Any] | Patched"
 
 
 def whole(array: Array) -> NDArray[Any]:
-    """All of an array."""
+    """The materialised array."""
     return array.whole() if isinstance(array, Patched) else array

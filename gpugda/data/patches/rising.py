@@ -1,4 +1,4 @@
-"""Few numbers, sorted: NumPy's own functions for sets take several times as long for these."""
+"""Set operations on few sorted numbers, several times as fast as NumPy's own for these."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 __all__ = ["counted", "first_of_stretches", "is_among", "rising"]
 
 _ONE_BY_ONE = 1 << 7
-"""So many stretches are looked through one after the other: more, all at once."""
+"""Up to this many stretches are searched one by one; more are searched vectorised."""
 
 
 def rising(*values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All of them, each once; quick where they come in rising runs."""
+    """The distinct values, sorted; fast where they come in increasing runs."""
     found = values[0] if len(values) == 1 else np.concatenate(values)
     found = np.sort(found, kind="stable")
     return found[_differs(found)]
 
 
 def counted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """As `rising`, and how often each comes."""
+    """The distinct values, sorted, and the count of each."""
     found = np.sort(values, kind="stable")
     firsts = _differs(found).nonzero()[0]
     counts = np.empty(len(firsts), dtype=np.int64)
@@ -33,7 +33,7 @@ def counted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def is_among(values: NDArray[Any], rising: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each is one of those, which never fall."""
+    """``bool`` per value: True if it is in ``rising``, which must be sorted."""
     if not len(rising):
         return np.zeros(len(values), dtype=np.bool_)
     places = rising.searchsorted(values)
@@ -45,9 +45,9 @@ def is_among(values: NDArray[Any], rising: NDArray[np.int64]) -> NDArray[np.bool
 def first_of_stretches(
     values: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """In each rising stretch ``low … high-1`` the first entry that is not below a key, or its end.
+    """Lower bound of each key in its sorted range ``low … high-1``; ``high`` if all are smaller.
 
-    The keys are no more than values can be.
+    The keys are within the range of the values' dtype.
     """
     if len(low) <= _ONE_BY_ONE:
         kind = values.dtype.type

@@ -1,8 +1,8 @@
-"""Arrays with room behind them, in which the next ones are their own beginning and what came.
+"""Arrays with spare capacity behind them, so that appending copies nothing.
 
-Nodes that are created come last nearly always. Copying all entries for them takes as long as there
-are nodes, most of it for memory that is new. What an array shows is never written again: only who
-is the first to go on from its end writes behind it, all others copy it.
+Created nodes nearly always come last. Copying all entries for them takes time linear in the number
+of nodes, most of it for fresh memory. Visible entries are never written again: only the first
+caller that appends at an array's end writes behind it, all others copy.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _Number = TypeVar(
 )
 
 _SPARE_SHARE = 16
-"""One entry in so many is left free."""
+"""The spare capacity is the length divided by this."""
 _ROOM_FROM = 1 << 14
-"""Entries of an array that is not copied as a whole each time."""
+"""From this length on an array gets spare capacity."""
 
 
 def appended(array: NDArray[_Number], added: Any, count: int) -> NDArray[_Number]:
-    """The array with more entries behind it; the one given stays as it is.
+    """The array with entries appended; the given array does not change.
 
     Args:
-        array: Of the entries before.
+        array: The entries before.
         added: The new entries, or one value for all of them.
-        count: How many they are.
+        count: The number of new entries.
     """
     size = len(array)
     room = _room_of(array)
@@ -50,11 +50,11 @@ def appended(array: NDArray[_Number], added: Any, count: int) -> NDArray[_Number
 
 
 class _Room:
-    """Memory of which a beginning is shown.
+    """A memory block whose first entries are in use by arrays.
 
     Args:
-        memory: All of it.
-        used: So many entries are somebody's.
+        memory: The whole block.
+        used: The number of entries in use.
     """
 
     __slots__ = ("_lock", "_memory", "_used")
@@ -65,23 +65,23 @@ class _Room:
 
     @classmethod
     def of(cls, size: int, kind: np.dtype[Any]) -> NDArray[Any]:
-        """An array of so many entries with room behind it."""
+        """A new array of that size with spare capacity behind it."""
         room = cls(np.empty(size + size // _SPARE_SHARE, dtype=kind), size)
         return np.asarray(room)[:size]
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """What NumPy makes an array of that holds this object."""
+        """NumPy's array interface: makes arrays that keep this object alive."""
         return self._memory.__array_interface__
 
     def is_shown_by(self, array: NDArray[Any]) -> bool:
-        """Whether the array is of the first entries, in their order."""
+        """True if the array is a prefix of this block."""
         whole, some = self._memory.__array_interface__, array.__array_interface__
         same = all(whole[key] == some[key] for key in ("data", "typestr", "strides"))
         return same and array.ndim == 1
 
     def claim(self, since: int, until: int) -> bool:
-        """Takes the entries from the end on, if nobody has them and there are so many."""
+        """Claims the entries ``since … until-1``; False if claimed already or beyond capacity."""
         with self._lock:
             if self._used != since or until > len(self._memory):
                 return False
@@ -90,7 +90,7 @@ class _Room:
 
 
 def _room_of(array: NDArray[Any]) -> _Room | None:
-    """The room that an array lies in the beginning of, if any."""
+    """The block of which the array is a prefix, if any."""
     base = array.base
     owner: object = base.base if isinstance(base, np.ndarray) else None
     return owner if isinstance(owner, _Room) and owner.is_shown_by(array) else None

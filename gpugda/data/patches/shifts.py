@@ -1,4 +1,4 @@
-"""Numbers after those that they count went and came: each moves as far as its stretch."""
+"""Renumbering after entries were removed and inserted: each stretch moves by one amount."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Shifts"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """How far numbers move.
+    """Piecewise constant shifts of numbers.
 
     Args:
-        starts: ``int64``, rising: the first number of each stretch.
-        amounts: ``int64``: how far it moves.
+        starts: ``int64``, increasing: first number of each stretch.
+        amounts: ``int64``: shift of each stretch.
     """
 
     starts: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Shifts:
 
     @classmethod
     def of(cls, origins: Origins) -> Shifts:
-        """Of numbers that count the entries of the older array; those that went move anywhere."""
+        """Shifts of positions in the older array; the result for removed ones is undefined."""
         stays = origins.before >= 0
         starts = origins.places[stays]
         amounts = origins.starts[stays] - starts
@@ -40,7 +40,7 @@ class Shifts:
         return cls(starts[differs], amounts[differs])
 
     def moved(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Where they are afterwards, of the same kind."""
+        """The numbers after the shift, in the same dtype."""
         if not len(self.starts):
             return numbers
         found = numbers.astype(np.int64)
@@ -48,11 +48,11 @@ class Shifts:
         return found.astype(numbers.dtype)
 
     def moved_all(self, numbers: NDArray[np.uint32], count: int) -> NDArray[np.uint32]:
-        """The same for many ``uint32`` numbers below the count."""
+        """Like `moved`, for many ``uint32`` numbers below ``count``."""
         return moved_by_blocks(numbers, self._of_blocks(count), self.moved)
 
     def _of_blocks(self, count: int) -> NDArray[np.int32]:
-        """How far each block moves, `MIXED` where not all of it does alike."""
+        """Shift of each block, `MIXED` where a block's numbers move by different amounts."""
         blocks = (count >> BLOCK_BITS) + 1
         if not len(self.starts):
             return np.zeros(blocks, dtype=np.int32)

@@ -1,7 +1,7 @@
-"""Taking entries out of arrays and putting others in, at the cost of copying them.
+"""Removal of entries from arrays and insertion of others, at the cost of copying the arrays.
 
-What lies between two changes is copied in one piece, so that arrays with few changes are copied as
-fast as memory allows.
+Entries between two changes are copied in one piece, so that arrays with few changes are copied at
+memory speed.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _Number = TypeVar(
 )
 
 _FEW = 4
-"""With so many entries that come or go, numbers are compared with each of them."""
+"""Up to this many inserted or removed entries, numbers are compared with each of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splice:
-    """Which entries of arrays of one length go, and where others come in.
+    """Removed entries and insertion points, for arrays of one length.
 
     Args:
-        count: Entries before.
-        removed: ``int64``, rising: entries that go.
-        places: ``int64``, never falling: the entry (or the end) before which each new one comes.
+        count: The number of entries before.
+        removed: ``int64``, increasing: the entries that are removed.
+        places: ``int64``, non-decreasing: the entry (or the end) before which each new one goes.
     """
 
     count: int
@@ -49,35 +49,35 @@ class Splice:
 
     @property
     def new_count(self) -> int:
-        """Entries afterwards."""
+        """Number of entries after the splice."""
         return self.count - len(self.removed) + len(self.places)
 
     @property
     def keeps_places(self) -> bool:
-        """Whether nothing goes, and what is new comes at the end."""
+        """True if nothing is removed, and new entries are appended at the end."""
         return not len(self.removed) and bool((self.places >= self.count).all())
 
     def new_places(self) -> NDArray[np.int64]:
-        """``int64`` per new entry: where it lies afterwards; found once."""
+        """``int64`` per new entry: its position after the splice; cached."""
         if not self._new_places:
             gone = self.removed.searchsorted(self.places)
             self._new_places.append(self.places - gone + np.arange(len(self.places)))
         return self._new_places[0]
 
     def moved(self, entries: NDArray[Any]) -> NDArray[np.int64]:
-        """Where entries lie afterwards; of one that goes, where the next one lies."""
+        """Positions of entries after the splice; for a removed one, that of the next entry."""
         entries = entries.astype(np.int64)
         entries -= self.removed.searchsorted(was := entries.copy())
         entries += self.places.searchsorted(was, side="right")
         return entries
 
     def applied(self, array: NDArray[_Number], added: Any) -> NDArray[_Number]:
-        """The array afterwards; itself where nothing changes.
+        """The array after the splice; itself if nothing changes.
 
-        The new entries of it may be written; the others may be the old array's own.
+        Its new entries may be written; the others may be shared with the old array.
 
         Args:
-            array: Of the entries before.
+            array: The entries before.
             added: The new entries, or one value for all of them.
         """
         if not self:
@@ -91,7 +91,7 @@ class Splice:
         return found
 
     def renumbered(self, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """As `moved`, for many entries that stay, as ``uint32``; themselves where none moves."""
+        """Like `moved`, for many ``uint32`` entries that stay; the input itself if none moves."""
         if not self or self.moves_none:
             return entries
         if len(self.removed) + len(self.places) <= _FEW:
@@ -99,7 +99,7 @@ class Splice:
         return moved_by_blocks(entries, self._shifts(), self.moved)
 
     def _moved_by_comparing(self, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """As `renumbered`: with each place in turn, which takes less than a look-up an entry."""
+        """Like `renumbered`: one comparison per place, which is faster than a look-up per entry."""
         found = entries
         for place in self.places.tolist():
             found = found + (entries >= np.uint32(place))
@@ -109,13 +109,13 @@ class Splice:
 
     @property
     def moves_none(self) -> bool:
-        """Whether all that stays, stays where it is."""
+        """True if all entries that stay keep their positions."""
         first = self.places[0] if len(self.places) else self.count
         last = self.removed[0] if len(self.removed) else self.count
         return int(first) >= self.count and int(last) + len(self.removed) == self.count
 
     def _shifts(self) -> NDArray[np.int32]:
-        """How far each block moves, `MIXED` where not all of it does alike."""
+        """Shift of each block, `MIXED` where a block's entries move by different amounts."""
         firsts = np.arange(0, self.count + 1, 1 << BLOCK_BITS)
         shifts = (self.moved(firsts) - firsts).astype(np.int32)
         shifts[self.removed >> BLOCK_BITS] = MIXED
@@ -123,7 +123,7 @@ class Splice:
         return shifts
 
     def _copied(self) -> list[tuple[int, int, int]]:
-        """Start, end and new place of each piece that stays together; found once."""
+        """Start, end and new position of each piece copied as a whole; cached."""
         if not self._pieces:
             begin = np.zeros(1, dtype=np.int64)
             cuts = rising(begin, self.removed, self.removed + 1, self.places)

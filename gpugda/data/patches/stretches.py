@@ -1,4 +1,4 @@
-"""Which stretch of an array comes from where, after entries went out of it and others came in."""
+"""Mapping of an array's stretches to their sources, after removals and insertions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Origins", "Stretches"]
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """Stretches of which each was made from the one before: who descends from whom.
+    """A lineage of stretches, each derived from the one before.
 
     Args:
-        last: Number of the newest.
+        last: Number of the newest member.
     """
 
     last: int = 0
@@ -33,18 +33,18 @@ class _Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stretches:
-    """An array in stretches, each of which lies in its base or in what was added since.
+    """An array as stretches, each of which lies in the base or in the values added since.
 
-    Sources count through the base and on through what was added, in the order of adding.
+    Sources number the base's entries first, then the added values in order of insertion.
 
     Args:
-        starts: ``int64``, rising: where each begins; the first at 0.
-        sources: ``int64``: the source of its first entry.
-        count: Entries of the array.
-        base_count: Of the base.
-        added_count: Added since, also if they are gone again.
-        line: Whom it descends from.
-        number: Place in that line.
+        starts: ``int64``, increasing: first entry of each stretch; the first is 0.
+        sources: ``int64``: source of that entry.
+        count: The number of entries of the array.
+        base_count: The number of entries of the base.
+        added_count: The number of values added since, including those removed again.
+        line: The lineage.
+        number: Position in the lineage.
     """
 
     starts: NDArray[np.int64]
@@ -57,46 +57,46 @@ class Stretches:
 
     @classmethod
     def whole(cls, count: int) -> Stretches:
-        """Of an array that is its base."""
+        """The stretches of an array equal to its base."""
         start = np.zeros(1 if count else 0, dtype=np.int64)
         return cls(start, start, count, count)
 
     @classmethod
     def since_older(cls, origins: Origins, added_count: int) -> Stretches:
-        """Of an array whose base is an older one; so many were added since, also if gone again."""
+        """Stretches over an older array as base; ``added_count`` includes values removed again."""
         return cls(origins.starts, origins.places, origins.count, origins.older_count, added_count)
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def lengths(self) -> NDArray[np.int64]:
-        """Entries of each."""
+        """Number of entries of each stretch."""
         found = np.empty(len(self.starts), dtype=np.int64)
         np.subtract(self.starts[1:], self.starts[:-1], out=found[:-1])
         found[-1:] = self.count - self.starts[-1:]
         return found
 
     def find(self, entries: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """In which stretch entries lie, and their sources."""
+        """The stretch of each entry, and its source."""
         stretches = self.starts.searchsorted(entries, side="right") - 1
         return stretches, self.sources[stretches] + (entries - self.starts[stretches])
 
     def cut(self, places: NDArray[np.int64]) -> tuple[Stretches, NDArray[np.intp]]:
-        """The same with stretches that begin at these places; and in which each lay before."""
+        """The same array, also cut at these places; and the old stretch of each new one."""
         starts = rising(self.starts, places[places < self.count])
         origins, sources = self.find(starts)
         return self._next(starts, sources, self.count, 0), origins
 
     def spliced(self, splice: Splice) -> tuple[Stretches, NDArray[np.intp]]:
-        """Afterwards; and in which stretch each lay before, -1 for what was added."""
+        """The array after a splice; and the old stretch of each new one, -1 for added values."""
         removed, places = splice.removed, splice.places
         cuts = rising(self.starts, removed, removed + 1, places)
         cuts = cuts[cuts < self.count]
         stays = np.ones(len(cuts), dtype=np.bool_)
-        stays[cuts.searchsorted(removed)] = False  # all of them are cuts
+        stays[cuts.searchsorted(removed)] = False  # all removed entries are cuts
         cuts = cuts[stays]
         origins, sources = self.find(cuts)
-        # What comes in at one place lies together.
+        # Values inserted at one place form one stretch.
         is_first = np.ones(len(places), dtype=np.bool_)
         is_first[1:] = places[1:] != places[:-1]
         firsts = np.flatnonzero(is_first)
@@ -108,7 +108,7 @@ class Stretches:
         return found, origins[order]
 
     def since(self, older: Stretches) -> Origins | None:
-        """Where entries lay in an array that this one descends from; None if it does not."""
+        """Positions of entries in an array of the same lineage; None if it is not an ancestor."""
         if older.line is not self.line or older.number > self.number:
             return None
         limit = older.base_count + older.added_count
@@ -135,7 +135,7 @@ class Stretches:
         )
 
     def since_base(self) -> Origins:
-        """The same for the base."""
+        """Positions of entries in the base."""
         before = np.where(self.sources < self.base_count, 0, -1)
         numbers = np.arange(len(self))
         return Origins(self.starts, self.sources, numbers, before, self.base_count, self.count)
@@ -147,7 +147,7 @@ class Stretches:
         with line.lock:
             if line.last == self.number:
                 line.last = number
-            else:  # another one was made of this already: they are not of one line
+            else:  # another successor exists, so this one starts a lineage of its own
                 line, number = _Line(), 0
         return Stretches(
             starts, sources, count, self.base_count, self.added_count + added, line, number
@@ -156,16 +156,16 @@ class Stretches:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origins:
-    """Where entries of one array lie in an older one, in stretches.
+    """Positions of an array's entries in an older array, as stretches.
 
     Args:
-        starts: ``int64``, rising: where each begins.
-        places: ``int64``: where it begins in the older array, or, after its end, among those that
-            were added since.
-        stretches: In which stretch of the newer array it lies.
-        before: In which of the older one; -1 for what was added.
-        older_count: Entries of the older array.
-        count: Of the newer one.
+        starts: ``int64``, increasing: first entry of each stretch.
+        places: ``int64``: its position in the older array, or, beyond that array's end, its number
+            among the values added since.
+        stretches: The stretch of the newer array that contains it.
+        before: The stretch of the older array that contains it; -1 for added values.
+        older_count: The number of entries of the older array.
+        count: The number of entries of the newer array.
     """
 
     starts: NDArray[np.int64]
@@ -179,7 +179,7 @@ class Origins:
 def _overlaps(
     sources: NDArray[np.int64], lengths: NDArray[np.int64], older: Stretches
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which range of sources shares entries with which of the older stretches."""
+    """Pairs (range of sources, older stretch) that share entries."""
     order = np.argsort(older.sources)
     begins = older.sources[order]
     first = np.searchsorted(begins, sources, side="right") - 1
