@@ -38,8 +38,8 @@ def like_gpu(monkeypatch):
     """The device takes its work as a GPU does, and few relationships are many."""
     opened = device_context.DeviceContext.__init__
 
-    def init(self, info, *, like_cpu=None):
-        opened(self, info, like_cpu=False if like_cpu is None else like_cpu)
+    def init(self, info, *, like_cpu=None, made=None):
+        opened(self, info, like_cpu=False if like_cpu is None else like_cpu, made=made)
 
     monkeypatch.setattr(device_context.DeviceContext, "__init__", init)
     monkeypatch.setattr(session, "_SORTED_FROM", 1)

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from gpugda.errors import DeviceError, QueryTimeoutError
 from gpugda.match.gsi.entries import Partition
 from gpugda.match.pbe.host_rows import make_host_rows, partition_lists
+from gpugda.match.pbe.metis import can_run_metis
 from gpugda.match.pbe.partitions import make_partitions
 
+needs_metis = pytest.mark.skipif(not can_run_metis(), reason="pymetis is not installed")
 ANY = Partition(None, True, True)
 
 
@@ -66,6 +68,7 @@ def test_every_shape_is_divided(shape, count, metis, monkeypatch):
     checked(SHAPES[shape], count)
 
 
+@needs_metis
 def test_metis_cuts_between_cliques():
     plan = checked(two_cliques(12), 2)
     assert plan.by == "METIS"
@@ -81,6 +84,7 @@ def test_without_metis_shares_are_equal(monkeypatch):
     assert sizes.max() <= 11
 
 
+@needs_metis
 def test_a_large_graph_is_divided_by_a_process_of_its_own(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
     plan = checked(two_cliques(12), 2)
@@ -88,6 +92,7 @@ def test_a_large_graph_is_divided_by_a_process_of_its_own(monkeypatch):
     assert len(plan.crossing) == 1
 
 
+@needs_metis
 def test_its_time_limit_is_kept(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
     with pytest.raises(QueryTimeoutError):
@@ -101,6 +106,7 @@ def test_its_time_limit_is_kept(monkeypatch):
         make_partitions(two_cliques(12), 2, time.monotonic() + 100)
 
 
+@needs_metis
 def test_its_failure_is_told(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
     failed = subprocess.CompletedProcess([], 1, "", "Traceback\nMemoryError: too large\n")
