@@ -7,8 +7,7 @@
     ...     accelerator.run("MATCH (a:Person)-[:KNOWS]->(b) RETURN a.name, b.name").values()
     [['Ann', 'Bo']]
 
-Everything is loaded on first use, so that importing this package needs neither OpenCL nor the
-driver.
+Modules are loaded on first use, so importing this package requires neither OpenCL nor the driver.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ _HOMES = {
     "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
-    # What ``%load_ext gpugda`` looks for; not for users to call.
+    # IPython looks these up for ``%load_ext gpugda``; they are not part of the API.
     "load_ipython_extension": "gpugda.accelerate.notebook",
     "unload_ipython_extension": "gpugda.accelerate.notebook",
 }
@@ -102,7 +101,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'gpugda' has no attribute {name!r}")
-    with collection_paused():  # half a million objects that stay would be looked through many times
+    with collection_paused():  # or each collection would scan half a million new, lasting objects
         value = getattr(import_module(home), name)
     globals()[name] = value
     return value

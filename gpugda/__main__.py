@@ -1,4 +1,4 @@
-"""``python -m gpugda`` is the command ``gpugda``."""
+"""Runs the ``gpugda`` command as ``python -m gpugda``."""
 
 from __future__ import annotations
 

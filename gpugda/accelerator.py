@@ -1,6 +1,6 @@
-"""The accelerator: one source, its data graph, and one device, behind the public methods.
+"""The accelerator: public methods over one source, its data graph and one device.
 
-More than 300 lines: public methods with their descriptions.
+More than 300 lines: public methods with their docstrings.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ REFINEMENTS = ("off", "once", "fixpoint")
 
 
 class _Answers(Protocol):
-    """Where answers come from: an embedded graph, or a live database and its snapshot."""
+    """The engine behind an accelerator: an embedded graph, or a live database with a snapshot."""
 
     @property
     def loaded(self) -> LoadedGraph | None: ...
@@ -70,9 +70,9 @@ class _Answers(Protocol):
 
 
 class Accelerator(GraphExports):
-    """Answers Cypher queries on one source; made by `gpugda.connect`.
+    """Answers Cypher queries on one source; created by `gpugda.connect`.
 
-    Usable from several threads. Not after a fork: an OpenCL context does not survive one.
+    Thread-safe. It cannot be used after a fork, which an OpenCL context does not survive.
 
     Example:
         >>> import gpugda
@@ -120,7 +120,7 @@ class Accelerator(GraphExports):
                 progress=watched,
             )
         else:
-            self._session.start_ahead()  # no other engine answers its queries
+            self._session.start_ahead()  # every query of an embedded graph uses the device
             self._answers = EmbeddedAnswers(source, self._session, watched)
         if warm:
             self._warm_or_close()
@@ -136,35 +136,35 @@ class Accelerator(GraphExports):
         timeout: float | None = None,
         **kwparameters: Any,
     ) -> Result:
-        """Runs a query to its end and gives its rows.
+        """Runs a query to completion and returns its rows.
 
         Args:
-            query: Cypher text, a ``neo4j.Query``, or a query graph (then all its named variables
-                are returned). A ``neo4j.Query`` with metadata is for the query log, so engine
-                ``"auto"`` leaves it to the database.
-            parameters: Values of the query's parameters; those named like an argument here must
-                come this way.
+            query: Cypher text, a ``neo4j.Query``, or a query graph (which returns all its named
+                variables). Engine ``"auto"`` leaves a ``neo4j.Query`` with metadata to the
+                database, as its metadata is meant for the query log.
+            parameters: Values of the query's parameters; needed for parameters that have the name
+                of an argument of this method.
             engine: ``"auto"``, the faster of the device and the database; ``"gpu"``, the OpenCL
                 device, which may be a CPU; ``"native"``, the database itself; ``"reference"``,
-                plain Python, slow and obviously right. An engine asked for by name is used or
-                raises: nothing falls back.
-            strategy: How the device joins; default the fastest.
-            timeout: Seconds after which the query is given up.
-            kwparameters: More parameters. Each must be one of the query, as a misspelt argument
-                would else be taken for one and ignored.
+                plain Python, slow but simple. An explicit engine never falls back: it answers or
+                raises.
+            strategy: The join strategy of the device; by default the fastest.
+            timeout: Time limit in seconds.
+            kwparameters: Further parameters. Each must occur in the query, so that a misspelt
+                argument is not silently taken for a parameter.
 
         Raises:
-            ConfigurationError: An argument makes no sense, or the accelerator is closed.
-            CypherSyntaxError: The text is not Cypher; the error shows line, column and the place.
-            UnsupportedQueryError: A construct that no engine here answers; the error names it and
-                its place.
+            ConfigurationError: An argument is invalid, or the accelerator is closed.
+            CypherSyntaxError: The text is not Cypher; the error shows line and column.
+            UnsupportedQueryError: No engine here answers a construct; the error names it and its
+                place.
             ParameterMissingError: A parameter has no value.
-            CypherTypeError: A value had a type for which an operation is not defined.
+            CypherTypeError: A value has a type for which an operation is not defined.
             DeviceError: There is no OpenCL device, or it failed.
-            MemoryLimitError: Not possible within the memory limit.
+            MemoryLimitError: The query cannot run within the memory limit.
             QueryTimeoutError: The timeout passed.
-            StaleSnapshotError: The engine asked for could not get a fresh snapshot.
-            neo4j.exceptions.Neo4jError: As the database answers the query.
+            StaleSnapshotError: The requested engine could not get a fresh snapshot.
+            neo4j.exceptions.Neo4jError: The database raised it.
         """
         request = self._request(query, parameters, kwparameters, strategy, timeout)
         if engine not in ENGINES:
@@ -185,21 +185,21 @@ class Accelerator(GraphExports):
         result_transformer_: Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """As the driver's ``execute_query``, for code that is moved to an accelerator.
+        """Like the driver's ``execute_query``, to ease porting code to an accelerator.
 
         Args:
             query_: Cypher text, a ``neo4j.Query`` or a query graph.
             parameters_: Values of its parameters.
-            database_: None, or the accelerator's own.
+            database_: None, or the name of the accelerator's database.
             engine_: See `run`.
-            timeout_: Seconds after which the query is given up.
-            result_transformer_: Makes what is returned of the `Result`; by default a
+            timeout_: Time limit in seconds.
+            result_transformer_: Converts the `Result` to the return value; by default to a
                 ``neo4j.EagerResult`` of records, summary and keys.
-            kwargs: More parameters, which win.
+            kwargs: Further parameters, which override ``parameters_``.
 
         Raises:
-            ConfigurationError: An argument makes no sense, or the database is another.
-            GpugdaError: What `run` raises.
+            ConfigurationError: An argument is invalid, or names another database.
+            GpugdaError: See `run`.
 
         Example:
             records, summary, keys = accelerator.execute_query("MATCH (n) RETURN count(*) AS n")
@@ -221,13 +221,13 @@ class Accelerator(GraphExports):
         *,
         timeout: float | None = None,
     ) -> Result | Declined:
-        """The device's answer where that is right and worth it, else why not.
+        """The device's result if it is correct and expected to be faster, else the reason.
 
-        For callers that have a connection of their own to ask instead: nothing but a probe and
-        reads of properties was sent to the server.
+        For callers with a connection of their own for declined queries: only a probe and property
+        reads are sent to the server.
 
         Raises:
-            ConfigurationError: An argument makes no sense, or the accelerator is closed.
+            ConfigurationError: An argument is invalid, or the accelerator is closed.
             QueryTimeoutError: The timeout passed.
         """
         request = self._request(query, parameters, {}, None, timeout)
@@ -235,20 +235,20 @@ class Accelerator(GraphExports):
             return self._answers.try_device(request)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
-        """Whether the snapshot is of the state of all these bookmarks, or of a later one.
+        """True if the snapshot includes the state of all these bookmarks.
 
-        For callers of `try_device` whose freshness is not ``"strict"``; sends nothing. Where the
-        snapshot is older it is read anew in the background, unless its freshness is ``"manual"``.
+        For callers of `try_device` whose freshness is not ``"strict"``; sends nothing. If the
+        snapshot is older, it is refreshed in the background, unless its freshness is ``"manual"``.
         """
         self._check_usable()
         return self._answers.covers(bookmarks)
 
     def observe_native(self, text: str, seconds: float | None = None) -> None:
-        """The database answered a query that `try_device` declined: the planner learns from it.
+        """Tells the planner that the database answered a query that `try_device` declined.
 
         Args:
             text: The query.
-            seconds: How long it took to the last row, None if that is not known.
+            seconds: Time until the last row; None if unknown.
         """
         self._check_usable()
         self._answers.observe_native(text, seconds)
@@ -256,11 +256,11 @@ class Accelerator(GraphExports):
     def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
         """How a query would be answered, by which engine and why; runs nothing. Print it.
 
-        A database is asked for its own plan of what the device cannot answer.
+        For a query that the device cannot answer, the database is asked for its plan.
 
         Raises:
-            QueryError: As `run` does for the text, on an embedded graph.
-            neo4j.exceptions.Neo4jError: As the database does for the text.
+            QueryError: As in `run`, on an embedded graph.
+            neo4j.exceptions.Neo4jError: The database rejected the text.
         """
         request = self._request(query, None, {}, strategy, None)
         with foreseen():
@@ -275,7 +275,7 @@ class Accelerator(GraphExports):
         timeout: float | None = None,
         **kwparameters: Any,
     ) -> OperatorNode:
-        """Runs a query on the device and tells what each operator did. Print it.
+        """Runs a query on the device and returns measured figures per operator. Print it.
 
         Raises:
             As `run` with ``engine="gpu"``.
@@ -286,14 +286,14 @@ class Accelerator(GraphExports):
         return profile_of(self.run(query, parameters, engine="gpu", **how))
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
-        """Rows, bytes on the device and seconds; runs nothing.
+        """Estimated rows, device bytes and seconds of a query; runs nothing.
 
-        Rows and bytes come from statistics of the graph. The seconds are of the engine that would
-        answer, by rates that `calibrate` measured, else by those of a usual device and server, and
-        by what the same text took before.
+        Rows and bytes come from graph statistics. The seconds are those of the engine that would
+        answer, from the rates that `calibrate` measured (else of a typical device and server), and
+        from earlier runs of the same text.
 
         Raises:
-            QueryError: As `run` does for the text.
+            QueryError: As in `run`.
         """
         return self.explain(query).estimate
 
@@ -308,8 +308,8 @@ class Accelerator(GraphExports):
     ) -> Watch:
         """Runs a query again whenever something that it reads has changed in the database.
 
-        With gpugda's plugin, or change data capture, it is known which labels, types and keys
-        changed; else any commit may have changed the answer.
+        With gpugda's plugin, or change data capture, the changed labels, types and keys are known;
+        otherwise any commit may have changed the result.
 
         Example:
             with accelerator.watch("MATCH (a:Alert) RETURN a.text") as watch:
@@ -318,15 +318,15 @@ class Accelerator(GraphExports):
 
         Args:
             query: A reading query.
-            callback: Called in a thread for each change of the answer, first with all its rows; if
+            callback: Called in a thread for each change of the result, first with all its rows; if
                 it raises, the watch ends. None: iterate over the watch, also with ``async for``.
-            parameters: Of the query.
-            every: Seconds between two runs, at least; as often the server is asked for its state.
+            parameters: Parameters of the query.
+            every: Minimum seconds between two runs, and the polling interval of the server's state.
             engine: As in `run`.
 
         Raises:
-            QueryError: It is no query.
-            ConfigurationError: The source is no live database, or an argument makes no sense.
+            QueryError: The query is invalid.
+            ConfigurationError: The source is not a live database, or an argument is invalid.
         """
         from gpugda.answer.watching import Watch  # not for those who only ask
 
@@ -334,7 +334,7 @@ class Accelerator(GraphExports):
         if not every > 0:
             raise ConfigurationError(f"every is a number of seconds above 0, not {every!r}.")
         reads = reads_of(self._request(query, parameters, {}, None, None).text)
-        self._answers.state_since(reads, None)  # refuses here, not in the thread
+        self._answers.state_since(reads, None)  # raises errors here rather than in the thread
         watch = Watch(
             lambda: self.run(query, parameters, engine=engine),
             lambda since: self._answers.state_since(reads, since),
@@ -346,19 +346,19 @@ class Accelerator(GraphExports):
 
     # ------------------------------------------------------------------ the snapshot
     def refresh(self) -> None:
-        """Reads the source again. Results already given keep the graph they came from.
+        """Reads the source again. Earlier results keep the graph that they came from.
 
         A database that has not changed since the snapshot is not read again.
 
         Raises:
-            SourceError: It cannot be read; the accelerator keeps what it had.
-            StaleSnapshotError: It changed during each of several attempts.
+            SourceError: The source cannot be read; the accelerator keeps its graph.
+            StaleSnapshotError: The source changed during each of several attempts.
         """
         self._check_usable()
         self._answers.refresh()
 
     def status(self) -> dict[str, Any]:
-        """What is loaded, since when, how large, on which device, and how fresh it is."""
+        """The loaded graph, its size, load time and freshness, and the device."""
         self._check_usable()
         device = {
             "device": self._session.device_name,
@@ -368,12 +368,12 @@ class Accelerator(GraphExports):
         return {**graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
-        """Measures how fast the device and the server are, which the planner goes by.
+        """Measures the speed of the device and of the server, for the planner.
 
-        Takes some seconds, once: rates are kept on disk, by device and by server.
+        Takes some seconds. The rates are cached on disk, by device and by server.
 
         Args:
-            again: Measure although there are rates from an earlier time.
+            again: True to measure even if there are cached rates.
 
         Returns:
             ``{"device": {…}, "server": {…}}``, the latter for a database only; see
@@ -381,22 +381,22 @@ class Accelerator(GraphExports):
 
         Raises:
             DeviceError: There is no device, or it failed.
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         self._check_usable()
         return self._answers.calibrate(again=again)
 
     def warm(self, timeout: float | None = None) -> None:
-        """Opens the device and waits until its kernels are compiled, once for a machine.
+        """Opens the device and waits for its kernels to be compiled, needed once per machine.
 
-        Without it ``engine="auto"`` leaves queries to the database until they are, and an embedded
-        graph compiles what a query needs when it needs it.
+        Until they are compiled, ``engine="auto"`` leaves queries to the database, and an embedded
+        graph compiles kernels on first use.
 
         Args:
-            timeout: Seconds to wait at most; it goes on all the same.
+            timeout: Maximum seconds to wait; compilation continues after it.
 
         Raises:
-            DeviceError: There is no device, or a kernel does not build.
+            DeviceError: There is no device, or a kernel does not compile.
             QueryTimeoutError: The timeout passed.
         """
         self._check_usable()
@@ -405,11 +405,11 @@ class Accelerator(GraphExports):
     # ------------------------------------------------------------------ life
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """True if `close` was called."""
         return self._closed
 
     def close(self) -> None:
-        """Frees the device. Results stay readable. Closing twice does nothing."""
+        """Releases the device. Results stay readable. Closing twice has no effect."""
         was_closed, self._closed = self._closed, True
         if not was_closed and self._pid == process_id():
             for watch in list(self._watches):
@@ -478,7 +478,7 @@ class Accelerator(GraphExports):
 
     @contextmanager
     def _said_if_closed(self) -> Iterator[None]:
-        """What fails because `close` was called meanwhile says so."""
+        """Replaces errors caused by a concurrent `close` with one that says so."""
         try:
             yield
         except (DeviceError, InternalError) as error:

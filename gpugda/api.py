@@ -1,6 +1,6 @@
-"""The front door: `connect`, `run`, `explain`, and the ways to make a graph of your own.
+"""The public functions: `connect`, `run`, `explain`, and constructors of graph sources.
 
-More than 300 lines: public functions with their descriptions.
+More than 300 lines: public functions with their docstrings.
 """
 
 from __future__ import annotations
@@ -49,41 +49,41 @@ def connect(
     trust: bool = False,
     progress: Progress | None = None,
 ) -> Accelerator:
-    """Opens a source and gives an `Accelerator` for it.
+    """Opens a source and returns an `Accelerator` for it.
 
     Args:
         source: A ``bolt://`` or ``neo4j://`` address (also ``+s`` and ``+ssc``) or a
             ``neo4j.Driver``; or a saved snapshot, a GraphML file, a folder or zip of import
             CSV, a folder of Parquet, ``"sample:wordnet"``, a NetworkX graph, a Ladybug connection
-            or ``"ladybug:path"``, or what `graph`, `read_edges` and `read_import` return.
-        auth: ``(user, password)`` or what the driver takes; default ``NEO4J_USERNAME`` and
+            or ``"ladybug:path"``, or a result of `graph`, `read_edges` or `read_import`.
+        auth: ``(user, password)`` or any form the driver accepts; default ``NEO4J_USERNAME`` and
             ``NEO4J_PASSWORD``.
-        database: Name; default ``NEO4J_DATABASE``, else the user's home database.
-        impersonated_user: As whom to read and ask.
-        labels: Read only nodes with one of these labels; queries that this could change go to the
-            database.
-        types: Read only relationships of these types, likewise.
+        database: Database name; default ``NEO4J_DATABASE``, else the user's home database.
+        impersonated_user: The user to impersonate.
+        labels: Read only nodes with one of these labels; queries whose result could depend on
+            other nodes go to the database.
+        types: The same for relationship types.
         device: ``"gpu"``, ``"cpu"``, a part of the platform's or device's name, or a number as
-            ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with most memory,
-            else any.
+            ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with the most
+            memory, else any device.
         memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its
             memory.
         refinement: How often candidates are refined: ``"off"``, ``"once"`` or ``"fixpoint"``.
-        freshness: How old an accelerated answer may be: ``"strict"``, not at all; ``"max_age=5s"``;
+        freshness: Allowed age of an accelerated result: ``"strict"``, none; ``"max_age=5s"``;
             ``"manual"``, as of the last `Accelerator.refresh`.
-        planner: Who judges which engine is faster: ``"cost"`` or ``"density"``.
-        load: When a database is read first: ``"now"``, or in the ``"background"`` while queries go
+        planner: The rule that chooses the engine: ``"cost"`` or ``"density"``.
+        load: When a database is first read: ``"now"``, or in the ``"background"`` while queries go
             to it.
-        cache: Keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
-        warm: Wait until the device's kernels are compiled, which takes some seconds once for a
-            machine; else queries go to the database meanwhile.
-        trust: Open a saved snapshot without checking that it makes sense, only its checksums: for
-            large ones that nobody else may have written.
-        progress: Told how far loading, and a query of more than a second, has come.
+        cache: True to keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
+        warm: True to wait for the compilation of the device's kernels, some seconds once per
+            machine; otherwise queries go to the database meanwhile.
+        trust: True to check only the checksums of a saved snapshot, not its consistency: for large
+            snapshots that no other user can write.
+        progress: Receives the progress of loading, and of queries longer than a second.
 
     Raises:
-        ConfigurationError: An argument makes no sense.
-        SourceError: The source cannot be read, or contradicts itself.
+        ConfigurationError: An argument is invalid.
+        SourceError: The source cannot be read, or is inconsistent.
     """
     server: dict[str, Any] = {
         "auth": auth,
@@ -120,26 +120,26 @@ def graph(
     target: str = "target",
     type: str = "type",
 ) -> GraphSource:
-    """A source made of tables, in memory or in files, or of a NetworkX graph.
+    """A source from tables, in memory or in files, or from a NetworkX graph.
 
     Args:
-        nodes: A table (pandas, Polars, Arrow, or a dict of columns), the path of one (``.csv``,
-            ``.tsv``, ``.parquet``, ``.arrow``), a list of these, or these by label: ``{"Person":
-            "people.csv"}``. A column has ids, one may have labels (text or lists of text); every
-            other column, and the ids, are properties. Without nodes, they are those that the
-            relationships name. A NetworkX graph alone is nodes and relationships.
-        relationships: The same with columns of both ends' ids, and types in a column or as keys:
-            ``{"KNOWS": "knows.csv"}``; or ``{("Person", "LIVES_IN", "City"): table}`` where ids
-            are distinct within a label only.
-        id: Name of the column of nodes' ids.
+        nodes: A table (pandas, Polars, Arrow, or a dict of columns), its path (``.csv``, ``.tsv``,
+            ``.parquet``, ``.arrow``), a list of these, or a dict of these by label: ``{"Person":
+            "people.csv"}``. One column has ids, one may have labels (text or lists of text); all
+            other columns, and the ids, are properties. Without nodes, the relationships define
+            them. A NetworkX graph alone supplies nodes and relationships.
+        relationships: The same, with columns of the ids of both ends, and types in a column or as
+            keys: ``{"KNOWS": "knows.csv"}``; or ``{("Person", "LIVES_IN", "City"): table}`` if ids
+            are unique within a label only.
+        id: Name of the column of node ids.
         labels: Name of the column of labels.
-        source: Name of the column of start nodes' ids.
-        target: Name of the column of end nodes' ids.
+        source: Name of the column of start node ids.
+        target: Name of the column of end node ids.
         type: Name of the column of types.
 
     Raises:
-        ConfigurationError: A key makes no sense.
-        SourceError: A table lacks a column or holds what no property can be.
+        ConfigurationError: A key is invalid.
+        SourceError: A table lacks a column or holds values that no property can have.
 
     Example:
         >>> import gpugda
@@ -165,19 +165,19 @@ def read_edges(
     delimiter: str | None = None,
     comments: str = "#",
 ) -> GraphSource:
-    """A source made of lists of edges: lines of two ids, without a header and without nodes.
+    """A source from edge lists: lines of two ids, without a header and without nodes.
 
     Args:
-        files: A path or several; ``.gz``, ``.xz`` and a ``.zip`` of one file are read, too.
-        type: Of all relationships.
-        columns: What is in a line, ``"source"`` and ``"target"`` among it; the others are
+        files: One or more paths; ``.gz``, ``.xz`` and a ``.zip`` of one file are supported.
+        type: The type of all relationships.
+        columns: The columns of a line, including ``"source"`` and ``"target"``; the others are
             properties of relationships.
-        delimiter: Between them; default blanks or tabs.
-        comments: What lines that say something else start with.
+        delimiter: Field separator; by default spaces or tabs.
+        comments: Prefix of lines to ignore.
 
     Raises:
-        ConfigurationError: The columns lack an end.
-        SourceError: A file is missing, or a line has more or fewer fields.
+        ConfigurationError: The columns lack ``"source"`` or ``"target"``.
+        SourceError: A file is missing, or a line has a wrong number of fields.
     """
     made: GraphSource = adapter("edges")(
         files, type=type, columns=columns, delimiter=delimiter, comments=comments
@@ -197,25 +197,24 @@ def read_import(
     trim_strings: bool = False,
     auto_skip_subsequent_headers: bool = False,
 ) -> GraphSource:
-    """A source made of CSV files, by the arguments of ``neo4j-admin database import``.
+    """A source from CSV files, with the arguments of ``neo4j-admin database import``.
 
     Args:
         nodes: Files by labels, as in ``{"Person": ["people-header.csv", "people.csv"],
-            "Message:Post": "posts.csv"}``; or pairs of the two, where several groups with
-            headers of their own have the same labels, as the command repeats its option.
+            "Message:Post": "posts.csv"}``; or (labels, files) pairs if several groups with their
+            own headers have the same labels, like repeated options of the command.
         relationships: Files by type, as in ``[("IS_PART_OF", "city_country.csv"), ("IS_PART_OF",
             "country_continent.csv")]``.
-        delimiter: Between fields.
-        array_delimiter: Between the items of an array, and between labels.
-        quote: Around fields that hold a delimiter or a newline.
-        id_type: ``"string"`` or ``"integer"``: what a named id column is stored as.
-        ignore_empty_strings: Is ``""`` null too? An empty field without quotes always is.
-        trim_strings: Are blanks around texts dropped?
-        auto_skip_subsequent_headers: May further files of a group repeat its header?
+        delimiter: Separator between fields.
+        array_delimiter: Separator between array items, and between labels.
+        quote: Quote around fields that hold a delimiter or a newline.
+        id_type: ``"string"`` or ``"integer"``: the stored type of a named id column.
+        ignore_empty_strings: True if ``""`` is null; an empty field without quotes always is.
+        trim_strings: True if spaces around texts are removed.
+        auto_skip_subsequent_headers: True if further files of a group may repeat its header.
 
     Raises:
-        SourceError: A file is missing, not UTF-8, or its header or values are not what they should
-            be.
+        SourceError: A file is missing or not UTF-8, or its header or values are invalid.
     """
     made: GraphSource = adapter("import")(
         nodes,
@@ -233,7 +232,7 @@ def read_import(
 
 # ------------------------------------------------------------------ the default accelerator
 class _Default:
-    """The accelerator that `run` and `explain` share, made from the environment on first use."""
+    """The accelerator shared by `run` and `explain`, created from the environment on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -258,7 +257,7 @@ class _Default:
             self._close()
 
     def _close(self) -> None:
-        # After a fork the parent's accelerator is not ours to close.
+        # After a fork, the accelerator belongs to the parent process.
         if self._accelerator is not None and self._pid == process_id():
             self._accelerator.close()
         self._accelerator = None
@@ -300,13 +299,13 @@ def explain(query: str | QueryGraph) -> Explanation:
 
 # ------------------------------------------------------------------ asyncio
 async def _in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-    import asyncio  # 25 ms, which only those wait for who await
+    import asyncio  # imported here, as it costs 25 ms that synchronous users need not pay
 
     return await asyncio.to_thread(function, *arguments, **options)
 
 
 class AsyncAccelerator:
-    """An `Accelerator` whose long work is awaited: it runs in a thread.
+    """An `Accelerator` whose long operations are awaited while they run in a thread.
 
     Example:
         async with await AsyncAccelerator.connect("sample:wordnet") as accelerator:
@@ -329,7 +328,7 @@ class AsyncAccelerator:
     ) -> Result:
         """Like `Accelerator.run`, awaited.
 
-        Cancelling leaves the query to end in its thread: give a timeout.
+        Cancelling does not stop the query in its thread; use a timeout.
         """
         return await _in_thread(self._accelerator.run, query, parameters, **options)
 
@@ -346,15 +345,15 @@ class AsyncAccelerator:
         *,
         timeout: float | None = None,
     ) -> Result | Declined:
-        """Like `Accelerator.try_device`, awaited; cancelling does as with `run`."""
+        """Like `Accelerator.try_device`, awaited; cancelling does not stop it, as in `run`."""
         return await _in_thread(self._accelerator.try_device, query, parameters, timeout=timeout)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
-        """Like `Accelerator.covers`, which waits for nothing."""
+        """Like `Accelerator.covers`, which does not block."""
         return self._accelerator.covers(bookmarks)
 
     def observe_native(self, text: str, seconds: float | None = None) -> None:
-        """Like `Accelerator.observe_native`, which waits for nothing."""
+        """Like `Accelerator.observe_native`, which does not block."""
         self._accelerator.observe_native(text, seconds)
 
     async def watch(
@@ -364,7 +363,7 @@ class AsyncAccelerator:
         parameters: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Watch:
-        """Like `Accelerator.watch`, awaited; what it gives is for ``async for``."""
+        """Like `Accelerator.watch`, awaited; iterate over the watch with ``async for``."""
         return await _in_thread(self._accelerator.watch, query, callback, parameters, **options)
 
     async def explain(self, query: str | QueryGraph) -> Explanation:

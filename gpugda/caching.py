@@ -1,4 +1,4 @@
-"""A small cache for several threads: the least recently used entry leaves first."""
+"""A small thread-safe cache with least recently used eviction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 
 
 class LruCache(Generic[K, V]):
-    """Keeps at most ``size`` values that are made on demand."""
+    """Caches at most ``size`` values, which are created on demand."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -28,12 +28,12 @@ class LruCache(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of ``key``, made now if it is not there. An error in making keeps nothing."""
+        """The value of ``key``, created if it is missing. Nothing is cached if creation fails."""
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
                 return self._entries[key]
-        value = make()  # outside the lock: two threads may both make it, and both are right
+        value = make()  # outside the lock: two threads may both create it, with equal results
         with self._lock:
             self._entries[key] = value
             while len(self._entries) > self._size:
@@ -42,13 +42,13 @@ class LruCache(Generic[K, V]):
 
 
 def cached_method(method: Callable[P, V], most: int | None = None) -> _lru_cache_wrapper[V]:
-    """A bound method that remembers what it gave; an object that has it is in no cycle with it.
+    """A memoised bound method that does not form a reference cycle with its object.
 
-    For objects that hold much: what is in a cycle lives until Python looks for such.
+    For large objects: a cycle would keep them alive until the next garbage collection.
 
     Args:
-        method: Of an object that lives as long as somebody calls this.
-        most: So many answers are kept; None: all.
+        method: A method of an object that outlives all calls of the result.
+        most: Maximum number of cached results; None for no limit.
     """
     known = WeakMethod(method)
 

@@ -1,4 +1,4 @@
-"""Settings from arguments and the environment, read when they are needed and never stored."""
+"""Settings from arguments and the environment, read on use and never stored."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 def parse_bytes(value: int | str | None, *, name: str = "memory_limit") -> int | None:
-    """A number of bytes from ``268435456``, ``"256MiB"``, ``"2 GB"``; None stays None.
+    """Parses a size in bytes, such as ``268435456``, ``"256MiB"`` or ``"2 GB"``; None stays None.
 
     Raises:
-        ConfigurationError: Not a positive size.
+        ConfigurationError: The value is not a positive size.
     """
     if value is None:
         return None
@@ -54,10 +54,10 @@ def parse_bytes(value: int | str | None, *, name: str = "memory_limit") -> int |
 
 
 def check_timeout(timeout: float | None) -> float | None:
-    """The timeout in seconds, None for no limit.
+    """Validates a timeout in seconds; None is no limit.
 
     Raises:
-        ConfigurationError: Not a positive number.
+        ConfigurationError: The value is not a positive number.
     """
     if timeout is None:
         return None
@@ -70,12 +70,12 @@ def check_timeout(timeout: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How old an accelerated answer may be.
+    """Allowed age of an accelerated result.
 
     Args:
-        policy: ``strict``: it shows the database as it was when `run` was called, or later;
-            ``max_age``: at most ``seconds`` before that; ``manual``: as of the last refresh.
-        seconds: For ``max_age``.
+        policy: ``strict``: the state of the database when `run` was called, or a later one;
+            ``max_age``: at most ``seconds`` older; ``manual``: as of the last refresh.
+        seconds: The limit for ``max_age``.
     """
 
     policy: str
@@ -86,10 +86,10 @@ class Freshness:
 
 
 def parse_freshness(text: str) -> Freshness:
-    """The policy of ``strict``, ``manual`` or ``max_age=5s`` (units ms, s, m, h).
+    """Parses ``strict``, ``manual`` or ``max_age=5s`` (units ms, s, m, h).
 
     Raises:
-        ConfigurationError: Anything else.
+        ConfigurationError: The text has another form.
     """
     if text in ("strict", "manual"):
         return Freshness(text)
@@ -105,7 +105,7 @@ def parse_freshness(text: str) -> Freshness:
 def device_wanted(
     device: str | int | None, environment: Mapping[str, str] | None = None
 ) -> str | int | None:
-    """The device asked for: the argument, else ``GPUGDA_DEVICE``, else None."""
+    """The requested device: the argument, else ``GPUGDA_DEVICE``, else None."""
     if device is not None:
         return device
     text = (os.environ if environment is None else environment).get("GPUGDA_DEVICE", "").strip()
@@ -113,23 +113,23 @@ def device_wanted(
 
 
 def host_limit(environment: Mapping[str, str] | None = None) -> int | None:
-    """``GPUGDA_HOST_LIMIT``: bytes of the host's memory for rows of a join; None if not set.
+    """``GPUGDA_HOST_LIMIT``: bytes of host memory for the rows of a join; None if not set.
 
-    Nor is an array that is larger compacted in the background.
+    Arrays above the limit are not compacted in the background either.
 
     Raises:
-        ConfigurationError: No size.
+        ConfigurationError: The value is not a size.
     """
     variables = os.environ if environment is None else environment
     return parse_bytes(variables.get("GPUGDA_HOST_LIMIT"), name="GPUGDA_HOST_LIMIT")
 
 
 def machine_bytes() -> int:
-    """Memory of the machine, or of the container."""
+    """Memory of the machine, or of the container, in bytes."""
     whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
         return min(whole, int(_GROUP_LIMIT.read_text()))
-    except (OSError, ValueError):  # "max" where there is no limit
+    except (OSError, ValueError):  # the file holds "max" if there is no limit
         return whole
 
 
@@ -137,7 +137,7 @@ def default_source(environment: Mapping[str, str] | None = None) -> str:
     """The address of the default source: ``GPUGDA_SOURCE``, else ``NEO4J_URI``.
 
     Raises:
-        ConfigurationError: Neither is set; says what to set.
+        ConfigurationError: Neither is set; the error lists the choices.
     """
     variables = os.environ if environment is None else environment
     for name in ("GPUGDA_SOURCE", "NEO4J_URI"):

@@ -1,7 +1,8 @@
-"""When a query is given up: a time of ``time.monotonic``, or None for never.
+"""Query deadlines: a time of ``time.monotonic``, or None for no limit.
 
-Who waits for the device is handed the deadline. Reading and planning are many small functions: what
-they call, `check_time`, goes by the deadline that the thread works under, see `working_until`.
+Functions that wait for the device take the deadline as an argument. Reading and planning consist of
+many small functions, which call `check_time`: it uses the deadline of the thread's context, see
+`working_until`.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _working_until: ContextVar[float | None] = ContextVar("gpugda.deadline", default
 
 
 def deadline_after(seconds: float | None) -> float | None:
-    """The deadline so many seconds from now."""
+    """The deadline in this many seconds from now; None for no limit."""
     return None if seconds is None else time.monotonic() + seconds
 
 
 def seconds_left(deadline: float | None) -> float | None:
-    """Until the deadline, None without one.
+    """Seconds until the deadline; None without one.
 
     Raises:
-        QueryTimeoutError: It has passed.
+        QueryTimeoutError: The deadline has passed.
     """
     if deadline is None:
         return None
@@ -45,7 +46,7 @@ def seconds_left(deadline: float | None) -> float | None:
 
 
 def check_deadline(deadline: float | None) -> None:
-    """Called where work can be left.
+    """Raises an error if the deadline has passed; called where work can be interrupted.
 
     Raises:
         QueryTimeoutError: The deadline has passed.
@@ -53,8 +54,8 @@ def check_deadline(deadline: float | None) -> None:
     seconds_left(deadline)
 
 
-class working_until:  # noqa: N801  # as contextlib names them; a generator takes thrice the time
-    """The deadline of what this thread does within."""
+class working_until:  # noqa: N801  # named like contextlib's; a generator takes three times as long
+    """Context manager that sets the deadline of this thread's work."""
 
     __slots__ = ("_deadline", "_token")
 
@@ -69,12 +70,12 @@ class working_until:  # noqa: N801  # as contextlib names them; a generator take
 
 
 def working_deadline() -> float | None:
-    """The deadline of this thread's work; None if it has none."""
+    """The deadline of this thread's work; None if there is none."""
     return _working_until.get()
 
 
 def check_time() -> None:
-    """Called in loops over what a query consists of; costs a tenth of a microsecond or two.
+    """Checks the deadline in loops over the parts of a query; costs 0.1 to 0.2 microseconds.
 
     Raises:
         QueryTimeoutError: The deadline of this thread's work has passed.

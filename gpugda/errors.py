@@ -1,19 +1,19 @@
-"""Every error gpugda raises on purpose, and what each one asks of the caller.
+"""The errors that gpugda raises deliberately.
 
     GpugdaError
     ├── QueryError                      the query text or its parameters
-    │   ├── CypherSyntaxError           not Cypher, or Cypher that Neo4j would refuse to compile
+    │   ├── CypherSyntaxError           not Cypher, or Cypher that Neo4j refuses to compile
     │   ├── UnsupportedQueryError       valid Cypher outside what this engine answers
-    │   ├── CypherTypeError             a value of the wrong type met at run time
-    │   ├── CypherArgumentError         a value that a function does not take, met at run time
+    │   ├── CypherTypeError             a value of the wrong type at run time
+    │   ├── CypherArgumentError         a value that a function does not accept, at run time
     │   │   └── CypherExecutionError    one of those for which Neo4j has no code of its own
     │   ├── CypherArithmeticError       an integer overflow or a division by zero
-    │   └── ParameterMissingError       the query names a parameter that was not given
+    │   └── ParameterMissingError       the query names a parameter that has no value
     ├── ConfigurationError              a setting, an option or the environment
     ├── SourceError                     the data source: unreadable, inconsistent, damaged
-    │   └── StaleSnapshotError          the snapshot is older than the freshness asked for
+    │   └── StaleSnapshotError          the snapshot is older than the requested freshness
     ├── DeviceError                     OpenCL: no device, a failed build, a lost device
-    │   └── MemoryLimitError            cannot be done within the memory limit
+    │   └── MemoryLimitError            impossible within the memory limit
     ├── QueryTimeoutError               the time limit was reached; nothing was returned
     └── InternalError                   a fault of gpugda: report it
 
@@ -52,15 +52,15 @@ class GpugdaError(Exception):
 
 
 class QueryError(GpugdaError):
-    """An error in a query; knows the place in the text when there is one.
+    """An error in a query, with its place in the text if known.
 
     Args:
         message: One sentence: what is wrong and what to do.
         text: The whole query text.
-        span: The offending piece of it; the error then shows its line with a caret.
+        span: The offending part of it; the error then shows its line with a caret.
 
     Attributes:
-        code: Neo4j's status code for such an error; empty where Neo4j has none.
+        code: Neo4j's status code for such an error; empty if Neo4j has none.
         line: 1-based line of the place, or None.
         column: 1-based column of the place, or None.
     """
@@ -80,11 +80,11 @@ class QueryError(GpugdaError):
 
 
 class CypherSyntaxError(QueryError):
-    """The text is not Cypher, or Neo4j would refuse to compile it.
+    """The text is not Cypher, or Neo4j refuses to compile it.
 
     Attributes:
-        gql_status: The GQLSTATUS of Neo4j's own error, such as ``42N07``, where it has one that
-            says more than that the query is invalid; else None.
+        gql_status: The GQLSTATUS of Neo4j's error, such as ``42N07``; None if it only says that
+            the query is invalid.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class CypherSyntaxError(QueryError):
 
 
 class UnsupportedQueryError(QueryError):
-    """The query is valid, but names a construct that the asked engine does not answer.
+    """The query is valid, but has a construct that the requested engine does not answer.
 
     Attributes:
         construct: The construct's name, such as ``OPTIONAL MATCH``.
@@ -127,19 +127,19 @@ class CypherTypeError(QueryError):
 
 
 class CypherArgumentError(QueryError):
-    """A value of the right type with which a function cannot work, such as ``date('x')``."""
+    """A value of the right type that a function does not accept, such as ``date('x')``."""
 
     code = "Neo.ClientError.Statement.ArgumentError"
 
 
 class CypherExecutionError(CypherArgumentError):
-    """Such a value where Neo4j reports a failure of its own, as for ``left('abc', -1)``."""
+    """Such a value for which Neo4j reports an internal failure, as for ``left('abc', -1)``."""
 
     code = "Neo.DatabaseError.Statement.ExecutionFailed"
 
 
 class CypherArithmeticError(QueryError):
-    """An integer left the 64 bits, or was divided by zero."""
+    """An integer exceeded 64 bits, or was divided by zero."""
 
     code = "Neo.ClientError.Statement.ArithmeticError"
 
@@ -151,22 +151,22 @@ class ParameterMissingError(QueryError):
 
 
 class ConfigurationError(GpugdaError):
-    """A setting, an option or an environment variable is missing or makes no sense."""
+    """A setting, an option or an environment variable is missing or invalid."""
 
 
 class SourceError(GpugdaError):
-    """The data source cannot be read, or contradicts itself."""
+    """The data source cannot be read, or is inconsistent."""
 
 
 class StaleSnapshotError(SourceError):
-    """The snapshot does not have the freshness that was asked for, and could not be refreshed."""
+    """The snapshot lacks the requested freshness, and could not be refreshed."""
 
 
 class DeviceError(GpugdaError):
     """OpenCL failed: no platform or device, a kernel that does not build, a device that was lost.
 
     Attributes:
-        build_log: The compiler's output where a kernel failed to build, else empty.
+        build_log: The compiler's output if a kernel failed to build, else empty.
     """
 
     def __init__(self, message: str, *, build_log: str = "") -> None:
@@ -175,7 +175,7 @@ class DeviceError(GpugdaError):
 
 
 class MemoryLimitError(DeviceError):
-    """The work cannot be done within the memory limit, not even in pieces."""
+    """The work cannot be done within the memory limit, not even in parts."""
 
 
 class QueryTimeoutError(GpugdaError):
@@ -183,4 +183,4 @@ class QueryTimeoutError(GpugdaError):
 
 
 class InternalError(GpugdaError):
-    """A fault of gpugda, which nobody foresaw. The message says what to report."""
+    """An unexpected fault of gpugda. The message says what to report."""

@@ -1,4 +1,4 @@
-"""Folders to keep things in: private ones, and a spare one where the user's cannot be written."""
+"""Private cache folders, and a temporary one if the user's folder is not writable."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _spares: Final[dict[Path, Path | None]] = {}
 
 
 def why_not_private(folder: Path) -> str:
-    """Why snapshots must not lie there, and what to do; empty if they may, or nothing is there.
+    """Why snapshots must not be stored in a folder, and what to do; empty if they may be.
 
     Raises:
-        OSError: The folder cannot be looked at.
+        OSError: The folder cannot be examined.
     """
     if (
         sys.platform == "win32"
-    ):  # elsewhere the bits say nothing, and a user's folders are the user's
+    ):  # on Windows the mode bits have no meaning, and user folders are private
         return ""
     try:
         facts = folder.lstat()
@@ -68,14 +68,14 @@ def why_not_private(folder: Path) -> str:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes the folder unless it is there; what is made on the way is private too.
+    """Creates the folder and missing parents, all private, unless it exists.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
     for path in (*reversed(folder.parents), folder):
         if not path.exists():
-            with contextlib.suppress(FileExistsError):  # another process was faster
+            with contextlib.suppress(FileExistsError):  # another process created it first
                 path.mkdir(mode=0o700)
 
 
@@ -87,8 +87,8 @@ def user_cache(name: str) -> Path:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether files can be made there; nothing is made: the nearest folder there is decides."""
-    if not folder.is_absolute():  # what a user without a home folder gets
+    """True if files can be created there; checks the nearest existing parent, creates nothing."""
+    if not folder.is_absolute():  # as for a user without a home folder
         return False
     try:
         while not folder.exists() and folder != folder.parent:
@@ -99,7 +99,7 @@ def can_write(folder: Path) -> bool:
 
 
 def can_run(folder: Path) -> bool:
-    """Whether code that lies there can be loaded: not from what is mounted with ``noexec``."""
+    """True if code in the folder can be loaded, so the file system is not mounted ``noexec``."""
     if sys.platform != "linux":
         return True
     try:
@@ -111,7 +111,7 @@ def can_run(folder: Path) -> bool:
 
 
 def writable_or_spare(folder: Path, name: str) -> Path | None:
-    """The folder, or one of that name in the spare folder, which is said once; None for nowhere."""
+    """The folder, or one of that name in the spare folder (logged once); None if neither works."""
     if can_write(folder):
         return folder
     spare = spare_folder()
@@ -120,25 +120,25 @@ def writable_or_spare(folder: Path, name: str) -> Path | None:
         f"the folder {folder} cannot be written: {instead}. Make it writable, or set "
         "GPUGDA_CACHE_DIR, or XDG_CACHE_HOME for OpenCL's caches too"
     )
-    if not _spares:  # once: where one cannot be written, the others cannot either
+    if not _spares:  # once: if one folder cannot be written, neither can the others
         logger.warning("%s", text)
     found = _spares[folder] = None if spare is None else spare / name
     return found
 
 
 def spares() -> dict[Path, Path | None]:
-    """Folders that could not be written, and what is used instead."""
+    """Folders that could not be written, and their replacements."""
     return dict(_spares)
 
 
 @lru_cache(maxsize=1)
 def spare_folder() -> Path | None:
-    """A private folder of this user below the temporary one, made now; None if there is none."""
+    """A private folder of this user in the temporary folder, created on use; None if impossible."""
     try:
         above = Path(tempfile.gettempdir())
         folder = above / f"gpugda-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
         make_private_folder(folder)
-        if why_not_private(folder) or not can_write(folder):  # somebody else was there first
+        if why_not_private(folder) or not can_write(folder):  # another user created it first
             folder = Path(tempfile.mkdtemp(prefix="gpugda-", dir=above))
     except OSError as error:
         logger.debug("there is no temporary folder: %s", error)
@@ -147,22 +147,22 @@ def spare_folder() -> Path | None:
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where this program keeps things; None if that is switched off, or nothing can be written.
+    """The cache folder of this program; None if it is switched off or nothing can be written.
 
-    Where ``GPUGDA_CACHE_DIR`` cannot be written it is a private folder below the temporary one.
+    If ``GPUGDA_CACHE_DIR`` cannot be written, a private temporary folder is used.
 
     Raises:
-        ConfigurationError: It is no absolute path.
+        ConfigurationError: The variable is not an absolute path.
     """
     folder = wanted_cache_folder(environment)
     return None if folder is None else writable_or_spare(folder, "gpugda")
 
 
 def wanted_cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where ``GPUGDA_CACHE_DIR`` lets this program keep things; None if switched off.
+    """The cache folder that ``GPUGDA_CACHE_DIR`` names; None if it is switched off.
 
     Raises:
-        ConfigurationError: It is no absolute path.
+        ConfigurationError: The variable is not an absolute path.
     """
     text = (os.environ if environment is None else environment).get("GPUGDA_CACHE_DIR")
     if text is None:
@@ -176,10 +176,10 @@ def wanted_cache_folder(environment: Mapping[str, str] | None = None) -> Path | 
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file as a whole, in a private folder: others see the old one or the new one.
+    """Replaces a file atomically, in a private folder: readers see the old or the new content.
 
     Raises:
-        OSError: It cannot be written; nothing is left of it.
+        OSError: It cannot be written; no partial file remains.
     """
     make_private_folder(path.parent)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:

@@ -1,4 +1,4 @@
-"""Making many objects that live."""
+"""Pauses garbage collection while many lasting objects are created."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ R = TypeVar("R")
 
 
 class _Paused:
-    """A block, or a function, during which Python does not look for garbage.
+    """Context manager and decorator that pauses Python's garbage collection.
 
-    A class, for each query enters several: a generator takes three times as long.
+    A class, as each query enters several: a generator takes three times as long.
     """
 
     __slots__ = ("_was_enabled",)
@@ -34,18 +34,18 @@ class _Paused:
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def paused(*args: P.args, **kwargs: P.kwargs) -> R:
-            with _Paused():  # others may call it meanwhile
+            with _Paused():  # a new one for each call, as calls may overlap
                 return function(*args, **kwargs)
 
         return paused
 
 
 def collection_paused() -> _Paused:
-    """No search for cyclic garbage while a block of rows, or what is known of a query, is made.
+    """Pauses the cyclic garbage collection while rows, or the objects of a query, are created.
 
-    Rows are made by the thousand and none of them is garbage yet, but Python would look through all
-    that there are again and again: three quarters of the time of ``Result.values``. A syntax tree
-    is given up as a whole, without cycles; looked through while it grows, it would be taken for
-    something that lives long, and with that everything in the process is looked through again.
+    Rows are created by the thousand and none of them is garbage yet, but each collection would scan
+    all of them: three quarters of the time of ``Result.values``. A syntax tree is freed as a whole
+    and has no cycles; if it was scanned while it grows, it would be promoted to the oldest
+    generation, whose collection scans all objects of the process.
     """
     return _Paused()

@@ -1,4 +1,4 @@
-"""Lines for people, most of which nobody looks at."""
+"""Lazily created lines of text for reports that are rarely read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Lines"]
 
 
 class Lines(Sequence[str]):
-    """A sequence of lines that are made when somebody looks at them."""
+    """A sequence of lines that are created on first access."""
 
     __slots__ = ("_known", "_later")
 
@@ -28,15 +28,15 @@ class Lines(Sequence[str]):
             self._known.append(line)
 
     def add_later(self, make: Callable[[], Iterable[str]]) -> None:
-        """Adds what this will give: it is called at most once."""
+        """Adds the lines that a function returns; it is called at most once."""
         self._later.append(make)
 
     def mark(self) -> tuple[int, int]:
-        """What is there now, for `back_to`; nobody may look at lines between the two."""
+        """The current length, for `back_to`; lines must not be read between the two calls."""
         return len(self._known), len(self._later)
 
     def back_to(self, mark: tuple[int, int]) -> None:
-        """Drops what came after."""
+        """Removes the lines added since a mark."""
         known, later = mark
         del self._known[known:], self._later[later:]
 

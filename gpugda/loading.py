@@ -1,4 +1,4 @@
-"""From a source to a loaded graph, and the plans that are kept beside it."""
+"""Loads a graph from a source, and keeps the plans made for it."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ PLANS_KEPT = 512
 
 @dataclass(slots=True, eq=False)
 class LoadedGraph:
-    """A data graph and the plans made for it.
+    """A data graph and its cached plans.
 
-    A refresh makes a new one; results keep the one they came from.
+    A refresh creates a new one; results keep the one that they came from.
 
     Args:
         graph: The data graph.
-        source_name: For people.
-        seconds: What reading and building took.
-        loaded_at: When.
-        version: The state of the database that it is, None for sources that do not change.
-        projection: The part of the database that it is: nothing outside of it may be asked.
-        transactions: How many were applied to it since it was read.
-        plans: By query text and strategy.
+        source_name: Name of the source, as shown to users.
+        seconds: Time to read and build the graph.
+        loaded_at: Time of loading.
+        version: The state of the database; None for sources that do not change.
+        projection: The part of the database that was read; queries must not depend on the rest.
+        transactions: Number of transactions applied since it was read.
+        plans: Plans by query text and strategy.
     """
 
     graph: DataGraph
@@ -60,13 +60,13 @@ class LoadedGraph:
     _described: str | None = field(default=None, repr=False)
 
     def plan(self, query: Query | Statement, strategy: str) -> Plan:
-        """The plan of a query, kept by its text."""
+        """The plan of a query, cached by its text."""
         return self.plans.get((query.text, strategy), lambda: plan_of(query, self.graph, strategy))
 
     def followed_by(
         self, graph: DataGraph, version: DatabaseVersion, transactions: int
     ) -> LoadedGraph:
-        """The same database in a later state, to which so many transactions led."""
+        """The same database in a later state, this many transactions later."""
         return LoadedGraph(
             graph,
             self.source_name,
@@ -80,7 +80,7 @@ class LoadedGraph:
 
     @property
     def followed(self) -> str:
-        """How it came to its state, if by changes."""
+        """How the graph reached its state, if by applied changes; otherwise empty."""
         if self.version is None:
             return ""
         return (
@@ -90,7 +90,7 @@ class LoadedGraph:
 
     @property
     def described(self) -> str:
-        """Name, state and time, for summaries."""
+        """Name, state and load time, for summaries."""
         if self._described is None:
             at = "" if self.version is None else f" at transaction {self.version.transaction}"
             when = self.loaded_at.isoformat(timespec="seconds")
@@ -106,17 +106,17 @@ def load(
     mend: Callable[[GraphBatches], GraphBatches] | None = None,
     sorter: RowSorter | None = None,
 ) -> LoadedGraph:
-    """Reads a source.
+    """Loads the graph of a source.
 
     Args:
         source: An embedded graph, or a database.
-        progress: Told how far it has come.
-        gentle: Leave most of a database server to others.
-        mend: Makes one state of what is read of a database server that changes meanwhile.
-        sorter: Sorts many relationships faster than the host, perhaps.
+        progress: Receives the progress.
+        gentle: True to leave most of a database server's capacity to others.
+        mend: Builds one consistent state from a server that changes while it is read.
+        sorter: Sorts many relationships, possibly faster than the host.
 
     Raises:
-        SourceError: It cannot be read, or contradicts itself.
+        SourceError: The source cannot be read, or is inconsistent.
     """
     started = time.perf_counter()
     version, projection = None, Projection()

@@ -1,8 +1,6 @@
-"""What the core asks of a data source. Adapters implement it; the core never imports them.
+"""The interfaces that data sources implement. Adapters implement them; the core imports no adapter.
 
-Longer than other modules, as the whole border is to be read on one page.
-
-More than 300 lines: protocols with their descriptions.
+More than 300 lines: protocols with their docstrings, so that the whole border is on one page.
 """
 
 from __future__ import annotations
@@ -44,33 +42,33 @@ __all__ = [
 
 
 class Progress(Protocol):
-    """Told how far long work has come. The command line draws it; the library stays silent."""
+    """Receives the progress of long work. The command line shows it; the library is silent."""
 
     def phase(self, name: str, total: int | None = None) -> None:
-        """A new phase begins; ``total`` units of work (rows, or bytes for files) if known."""
+        """A new phase begins; ``total``: units of work (rows, or bytes for files), if known."""
 
     def advance(self, amount: int) -> None:
-        """That many units more are done."""
+        """This many further units are done."""
 
 
 class SilentProgress:
-    """A progress that nobody watches."""
+    """A progress that shows nothing."""
 
     def phase(self, name: str, total: int | None = None) -> None:
-        """Nothing to show."""
+        """Does nothing."""
 
     def advance(self, amount: int) -> None:
-        """Nothing to show."""
+        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseVersion:
-    """A state of a database: its newest committed transaction.
+    """A state of a database, identified by its last committed transaction.
 
     Args:
         database_id: The database's uuid. A re-created or restored database has another one.
-        transaction: Number of the newest committed transaction; rises with every commit.
-        bookmark: What the driver is given to read at this state or a later one.
+        transaction: Id of the last committed transaction; grows with every commit.
+        bookmark: Bookmark with which the driver reads at this state or a later one.
     """
 
     database_id: str
@@ -80,7 +78,7 @@ class DatabaseVersion:
 
 @dataclass(frozen=True, slots=True)
 class IdentifierPrefixes:
-    """What stands before a node's or relationship's numeric id in its element id."""
+    """The prefixes of the numeric ids in element ids of nodes and relationships."""
 
     node: str
     relationship: str
@@ -91,8 +89,8 @@ class Projection:
     """The part of a database that is read.
 
     Args:
-        labels: Nodes with one of these labels, None for all nodes.
-        types: Relationships of these types between such nodes, None for all.
+        labels: Nodes with one of these labels; None for all nodes.
+        types: Relationships of these types between such nodes; None for all types.
     """
 
     labels: tuple[str, ...] | None = None
@@ -101,16 +99,16 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class GraphBatches:
-    """A graph in columns: all node batches are read before the first relationship batch.
+    """A graph in columns. All node batches must be read before the first relationship batch.
 
     Args:
-        nodes: Rising ids where the source is a server, so that index order is id order.
-        relationships: With ids where the source is a server.
-        version: The state that is read, if it still is the newest when all has been read; None
-            where the source does not change or cannot tell.
-        element_ids: Given by servers, whose ids the data graph then keeps.
-        properties_complete: Whether the batches hold all properties; else they are read when a
-            query asks for them.
+        nodes: Node batches; a server's ids ascend, so that index order is id order.
+        relationships: Relationship batches, with ids if the source is a server.
+        version: The state that is read, valid if it is still the newest state at the end; None if
+            the source does not change or cannot tell.
+        element_ids: Prefixes of element ids, given by servers; the data graph keeps their ids.
+        properties_complete: True if the batches hold all properties; otherwise properties are read
+            when a query needs them.
     """
 
     nodes: Iterable[NodeBatch]
@@ -125,8 +123,8 @@ class EntityRows:
     """All properties of some nodes or relationships.
 
     Args:
-        rows: In the order in which their ids were given.
-        version: The newest state after the last of them was read; None if the server did not tell.
+        rows: Property maps in the order of the given ids.
+        version: The newest state after the last one was read; None if the server does not tell.
     """
 
     rows: list[dict[str, Any]]
@@ -135,11 +133,11 @@ class EntityRows:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFolder:
-    """The answer of a source whose graph lies ready as a saved snapshot.
+    """The content of a source whose graph is already a saved snapshot.
 
     Args:
         path: The folder.
-        trust: Nobody else may have written it, so what its checksums confirm is believed.
+        trust: True if no other user can write it, so that only its checksums are checked.
     """
 
     path: Path
@@ -148,41 +146,41 @@ class SnapshotFolder:
 
 @runtime_checkable
 class GraphSource(Protocol):
-    """Where a data graph comes from."""
+    """A source of a data graph."""
 
     @property
     def name(self) -> str:
-        """Short text for people, without credentials: shown in summaries, errors and logs."""
+        """A short name without credentials, shown in summaries, errors and logs."""
 
     def read(self, progress: Progress) -> AbstractContextManager[GraphBatches | SnapshotFolder]:
-        """Opens the source and gives its graph; what is open is closed on exit.
+        """Opens the source and returns its graph; leaving the context closes everything.
 
         Raises:
-            SourceError: What was wrong, in which file or table, at which row.
+            SourceError: The data is invalid; the message names the file or table and the row.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a database server is, as found when connecting.
+    """Facts about a database server, collected when connecting.
 
     Args:
         address: Scheme, host and port, without credentials.
-        product: ``Neo4j``, or what another Bolt server calls itself.
+        product: ``Neo4j``, or the name that another Bolt server reports.
         version: Such as ``5.26.0`` or ``2026.08.1``.
-        edition: ``community``, ``enterprise`` or what the server says.
+        edition: ``community``, ``enterprise`` or what the server reports.
         database: The database's name.
-        database_id: Its uuid, empty if it cannot be told.
+        database_id: Its uuid; empty if unknown.
         default_cypher: Cypher version of texts without a prefix: 5 or 25.
-        user: Who is asked as, empty without authentication.
-        impersonated_user: As whom the user acts, or empty.
-        has_bookmarks: Whether `DatabaseServer.probe` can tell the version.
-        clustered: Whether several members may answer.
-        sees_everything: Whether the user may read all nodes, relationships and properties.
-        restriction: Where not: a sentence for people.
-        plugin: Version of gpugda's plugin in the server; empty if it is not there, or of no use.
-        plugin_advice: Where it is of no use: why, and what to do, as a sentence for people.
-        server_info: The driver's ``neo4j.ServerInfo`` of the connection that was asked.
+        user: The authenticated user; empty without authentication.
+        impersonated_user: The impersonated user, or empty.
+        has_bookmarks: True if `DatabaseServer.probe` can determine the version.
+        clustered: True if several members may answer.
+        sees_everything: True if the user may read all nodes, relationships and properties.
+        restriction: If not: a sentence for the user that says why.
+        plugin: Version of gpugda's plugin in the server; empty if it is missing or unusable.
+        plugin_advice: If it is unusable: a sentence that says why and what to do.
+        server_info: The driver's ``neo4j.ServerInfo`` of the connection.
     """
 
     address: str
@@ -205,13 +203,13 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NativeAnswer:
-    """The server's own answer to a query.
+    """The server's own result of a query.
 
     Args:
         keys: Column names.
-        records: ``neo4j.Record`` each, in order.
+        records: ``neo4j.Record`` objects in order.
         summary: The driver's ``neo4j.ResultSummary``.
-        version: State in which, or after which, it was answered, if the server tells.
+        version: The state at which, or after which, it was computed, if the server tells.
     """
 
     keys: tuple[str, ...]
@@ -222,13 +220,13 @@ class NativeAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelChanges:
-    """Labels that nodes got or lost, of nodes that were there before and still are.
+    """Labels added to or removed from nodes that existed before and still exist.
 
     Args:
-        node_ids: ``int64``, rising; a node stands here once per label that changed.
+        node_ids: ``int64``, ascending; one entry per node and changed label.
         label_codes: ``int32`` per row: position in ``labels``.
-        added: ``bool`` per row: the node got the label; else it lost it.
-        labels: Distinct names.
+        added: ``bool`` per row: True if the label was added, False if it was removed.
+        labels: Distinct label names.
     """
 
     node_ids: NDArray[np.int64]
@@ -239,12 +237,12 @@ class LabelChanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PropertyChanges:
-    """Where a property was set or removed, also on what was created; not on what was deleted.
+    """New values of one property, also on created elements, but not on deleted ones.
 
     Args:
-        ids: ``int64``, rising, none twice.
-        values: What it is now, null where it was removed; None if this key's values were not asked
-            for in time: then they are read with `DatabaseServer.read_properties`, and proven.
+        ids: ``int64``, ascending and distinct.
+        values: The new values, null for removed ones. None if recording of this key was requested
+            too late: then they are read with `DatabaseServer.read_properties`, and verified.
     """
 
     ids: NDArray[np.int64]
@@ -253,13 +251,12 @@ class PropertyChanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TouchedOnTheWay:
-    """What transactions touched, also where nothing of it lasts.
+    """Everything that transactions touched, even if it has no net effect.
 
     Args:
-        nodes: ``int64``, rising: ids of all nodes that were created or deleted.
-        relationships: Likewise.
-        labels: Of nodes that are in both states: each label that was got or lost, as it is in the
-            end.
+        nodes: ``int64``, ascending: ids of all nodes that were created or deleted.
+        relationships: The same for relationships.
+        labels: For nodes in both states: each label that was added or removed, in its final state.
     """
 
     nodes: NDArray[np.int64]
@@ -269,27 +266,27 @@ class TouchedOnTheWay:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeBatch:
-    """What leads from one state of a database to a later one: the net effect of its transactions.
+    """The change set between two states of a database: the net effect of its transactions.
 
-    To apply it: delete relationships, delete nodes, create nodes, change labels, create
-    relationships, take the properties. An id that was deleted and given again to something else is
-    in both the deleted and the created ones, also when a relationship got its old type and ends.
-    What came and went in between is nowhere. Deleted nodes' relationships are all listed.
+    Apply it in this order: delete relationships, delete nodes, create nodes, change labels, create
+    relationships, set properties. An id that was deleted and reused is in both the deleted and the
+    created ones, even if a relationship got its old type and ends again. Elements that were created
+    and deleted in between are not listed. All relationships of deleted nodes are listed.
 
     Args:
-        since: Number of the transaction whose state this applies to.
-        version: The state it leads to; with a bookmark for reading at it.
-        transaction_count: How many transactions changed data in between; 0 if nothing changed.
-        created_nodes: Ids rise; label sets as they are in the new state; without properties.
-        deleted_nodes: ``int64``, rising.
-        labels: Of nodes that are in both states.
-        created_relationships: By rising id, with their ids; without properties.
-        deleted_relationships: Likewise, with the ends and types that they had.
-        node_properties: By key.
-        relationship_properties: By key.
-        touched: What was touched on the way; None where the source does not tell.
-        is_newest: Whether the version was the newest state when the changes were asked for, or came
-            later. False where the source does not tell.
+        since: Transaction id of the state that this applies to.
+        version: The resulting state, with a bookmark for reading at it.
+        transaction_count: Number of transactions that changed data in between; 0 for no change.
+        created_nodes: Ids ascend; label sets of the new state; without properties.
+        deleted_nodes: ``int64``, ascending.
+        labels: Label changes of nodes in both states.
+        created_relationships: By ascending id, with ids; without properties.
+        deleted_relationships: The same, with their former ends and types.
+        node_properties: Property changes by key.
+        relationship_properties: Property changes by key.
+        touched: Everything touched in between; None if the source does not tell.
+        is_newest: True if the version was the newest state when the changes were requested, or is
+            later. False if the source does not tell.
     """
 
     since: int
@@ -308,39 +305,39 @@ class ChangeBatch:
 
 @dataclass(frozen=True, slots=True)
 class ChangeGap:
-    """The changes since a state are not known, or not all: the graph has to be read anew.
+    """The changes since a state are unknown or incomplete: the graph has to be read again.
 
     Args:
-        reason: For people: a sentence without a full stop.
+        reason: The reason, as a sentence without a full stop.
     """
 
     reason: str
 
 
 class ChangeSource(Protocol):
-    """Tells what the transactions of a database changed. May be called from several threads.
+    """Reports the changes of a database's transactions. Thread-safe.
 
-    Of the whole database: where a part is read (`Projection`), the reader picks what concerns it.
+    It covers the whole database: a reader of a part (`Projection`) selects its own changes.
     """
 
     @property
     def described(self) -> str:
-        """For people: what tells the changes, such as ``gpugda's plugin 0.1.0``."""
+        """Name of the mechanism for users, such as ``gpugda's plugin 0.1.0``."""
 
     def follow(
         self, node_keys: Collection[str] = (), relationship_keys: Collection[str] = ()
     ) -> DatabaseVersion | ChangeGap:
-        """Has changes recorded from now on; to be called before a graph is read that is to follow.
+        """Starts recording changes; call it before reading a graph that will be kept up to date.
 
-        Calling it again adds keys. Who does not ask for changes for a long time is forgotten.
+        Further calls add keys. A reader that does not ask for changes for a long time is dropped.
 
         Args:
-            node_keys: Properties of nodes whose values are to be recorded; of others it is only
-                recorded which nodes were touched.
-            relationship_keys: Likewise.
+            node_keys: Node properties whose values are recorded; for other properties only the
+                touched nodes are recorded.
+            relationship_keys: The same for relationships.
 
         Returns:
-            The state since which `changes_since` knows all changes; or why it will not.
+            The state from which `changes_since` knows all changes; or why there is none.
 
         Raises:
             SourceError: The server cannot be reached, or does not answer.
@@ -349,16 +346,16 @@ class ChangeSource(Protocol):
     def changes_since(
         self, version: DatabaseVersion, until: DatabaseVersion | None = None
     ) -> ChangeBatch | ChangeGap:
-        """What was committed since a state, up to the newest that is completely known.
+        """The changes committed since a state, up to the newest completely known state.
 
         Args:
-            version: The state that the caller has.
-            until: A state that the answer should reach, such as a probe's: it is waited for, for a
-                short time. What comes may reach further, or less far: see its ``version``.
+            version: The caller's state.
+            until: A state to reach, such as that of a probe; it is waited for briefly. The result
+                may reach further, or less far: see its ``version``.
 
         Returns:
-            The changes, of no transaction only a part, and none left out; or why they are not
-            known: nothing is ever guessed.
+            The changes of whole transactions without omissions; or why they are unknown. They are
+            never guessed.
 
         Raises:
             SourceError: The server cannot be reached, or does not answer.
@@ -369,32 +366,32 @@ class ChangeSource(Protocol):
 class DatabaseServer(GraphSource, Protocol):
     """A source that is a live database: it changes, and answers queries itself.
 
-    All methods may be called from several threads. Errors of the server (``neo4j.exceptions``) pass
-    unchanged from `run_native`; elsewhere they become `SourceError` with what to do.
+    All methods are thread-safe. `run_native` passes the server's errors (``neo4j.exceptions``)
+    unchanged; other methods raise a `SourceError` that says what to do.
     """
 
     @property
     def facts(self) -> ServerFacts:
-        """What was found when connecting."""
+        """Facts collected when connecting."""
 
     @property
     def projection(self) -> Projection:
-        """The part of the database that `read` gives."""
+        """The part of the database that `read` returns."""
 
     def read(
         self, progress: Progress, *, gentle: bool = False, moving: bool = False
     ) -> AbstractContextManager[GraphBatches]:
-        """As `GraphSource.read`, of the newest state.
+        """Like `GraphSource.read`, at the newest state.
 
         Args:
-            progress: Told how far it has come; what it raises ends the reading.
-            gentle: Leave most of the server to others, as nobody waits.
-            moving: The database may change meanwhile. What no transaction touches is read, each
-                once; of what one touches anything, in any state, also twice.
+            progress: Receives the progress; an error that it raises ends the reading.
+            gentle: True to leave most of the server's capacity to others, as no user waits.
+            moving: True if the database may change meanwhile. Data that no transaction touches is
+                read exactly once; data that one touches, in any state, may be read twice.
         """
 
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
-        """The newest committed state, one round trip; None if the server cannot tell.
+        """The newest committed state, in one round trip; None if the server cannot tell.
 
         Raises:
             SourceError: The server cannot be reached, or refuses.
@@ -403,21 +400,22 @@ class DatabaseServer(GraphSource, Protocol):
     def asking(
         self, timeout: float | None = None
     ) -> AbstractContextManager[Callable[[], DatabaseVersion | None]]:
-        """As `probe`, which is sent on entering; what this gives is called to wait for the answer.
+        """An asynchronous `probe`: sent on entering; call the returned function for the answer.
 
-        By the same thread, once, before leaving. A server that cannot do both apart is asked then.
+        Call it once, from the same thread, before leaving. A server without support for this is
+        asked at the call.
         """
 
     def version_in(self, bookmark: str) -> DatabaseVersion | None:
-        """The state that a bookmark names, without asking; None if it is not of this database."""
+        """The state that a bookmark names, without a request; None for another database's."""
 
     def listed_labels(self, labels: Collection[str]) -> tuple[str, ...]:
-        """The labels of some node that has all of these now, as the server lists them.
+        """The labels of a node that has all of these labels, in the server's order.
 
-        Empty if there is none. In which order it lists them never changes.
+        Empty if there is no such node. The order in which a server lists labels never changes.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
 
     def read_properties(
@@ -432,17 +430,17 @@ class DatabaseServer(GraphSource, Protocol):
         """Property columns of all nodes or relationships, read at the version or a later one.
 
         Args:
-            keys: Which; None for all that there are.
-            ids: Numeric ids, none twice: the nodes' rise, the relationships' may be in any order.
-            version: The state of the snapshot: the caller probes afterwards whether it still holds.
-            of_nodes: Of nodes, else of relationships.
-            progress: Told how far it has come.
+            keys: The keys; None for all keys.
+            ids: Distinct numeric ids; node ids ascend, relationship ids may be in any order.
+            version: The state of the snapshot; the caller probes afterwards whether it still holds.
+            of_nodes: True for nodes, False for relationships.
+            progress: Receives the progress.
 
         Returns:
-            A column of ``len(ids)`` values per key; a key that nothing has may be left out.
+            A column of ``len(ids)`` values per key; a key without values may be left out.
 
         Raises:
-            StaleSnapshotError: An id is of nothing any more.
+            StaleSnapshotError: An id no longer exists.
         """
 
     def read_entities(
@@ -451,7 +449,7 @@ class DatabaseServer(GraphSource, Protocol):
         """All properties of some nodes or relationships, read at the version or a later one.
 
         Raises:
-            StaleSnapshotError: An id is of nothing any more.
+            StaleSnapshotError: An id no longer exists.
         """
 
     def run_native(
@@ -464,15 +462,15 @@ class DatabaseServer(GraphSource, Protocol):
         progress: Progress | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> NativeAnswer:
-        """The query, unchanged, in a transaction of its own.
+        """Runs the unchanged query in a transaction of its own.
 
         Args:
-            text: Cypher.
+            text: Cypher text.
             parameters: Values by name.
-            timeout: Seconds, enforced by the server and, if it does not answer, here.
-            read_only: In read access mode; else writes are allowed.
-            progress: Told of the rows that came.
-            metadata: Of the transaction: the server shows it in its query log.
+            timeout: Seconds, enforced by the server and, if it does not respond, by the client.
+            read_only: True for read access mode; False allows writes.
+            progress: Receives the number of rows.
+            metadata: Transaction metadata, which the server shows in its query log.
 
         Raises:
             QueryTimeoutError: The timeout passed.
@@ -480,7 +478,7 @@ class DatabaseServer(GraphSource, Protocol):
         """
 
     def change_source(self) -> ChangeSource | None:
-        """Tells changes; None if nothing there does, or the user may not see everything."""
+        """The source of changes; None if there is none, or the user may not see everything."""
 
     def close(self) -> None:
-        """Closes what it opened: a driver that was given by the user stays open."""
+        """Closes what it opened itself; a driver given by the user stays open."""

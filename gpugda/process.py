@@ -1,4 +1,4 @@
-"""The number of this process, without a call of the system each time, and which others live."""
+"""Process ids: the current one without a system call, and whether another process is alive."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _known = os.getpid()
 
 
 def process_id() -> int:
-    """As ``os.getpid``, for what each query asks several times."""
+    """Like ``os.getpid``, cached, as each query asks several times."""
     return _known
 
 
 def host_token() -> str:
-    """Stands for this machine in names; a shared folder has files of several."""
+    """A token for this machine in file names, as a shared folder may hold files of several."""
     return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def is_alive(process: int) -> bool:
-    """Whether there is such a process on this machine."""
+    """True if this process exists on this machine."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # it is another user's
+    except (OSError, OverflowError):  # it exists but belongs to another user
         return True
     return True
 
 
 def _note_fork() -> None:
-    global _known  # a process has one number
+    global _known  # there is one process id per process
     _known = os.getpid()
 
 

@@ -1,4 +1,4 @@
-"""From what the user calls a source to a `GraphSource`, with adapters found by entry point."""
+"""Resolves a user's source argument to a `GraphSource`; adapters are found by entry point."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class SnapshotSource:
         self.name = f"snapshot {path.name}"
 
     def read(self, progress: Progress) -> _Ready:
-        """The folder itself."""
+        """The snapshot folder itself."""
         return _Ready(SnapshotFolder(self.path, self.trust))
 
 
 class _Ready:
-    """A context that holds nothing open."""
+    """A context manager with nothing to close."""
 
     def __init__(self, folder: SnapshotFolder) -> None:
         self._folder = folder
@@ -68,15 +68,15 @@ class _Ready:
 
 
 def resolve_source(source: object, *, trust: bool = False, **server_options: Any) -> GraphSource:
-    """The source behind a `GraphSource`, a path, an address ``adapter:rest``, or a driver.
+    """The source for a `GraphSource`, a path, an address ``adapter:rest``, or a driver.
 
     Args:
-        source: What the user gave.
-        trust: Of a saved snapshot only: nobody else may have written it.
-        server_options: Of a database server only: ``auth``, ``database`` and so on.
+        source: The user's argument.
+        trust: For a saved snapshot only: no other user can write it.
+        server_options: For a database server only: ``auth``, ``database`` and so on.
 
     Raises:
-        ConfigurationError: It is none of these, or has no such options.
+        ConfigurationError: The argument is none of these, or does not take the options.
         SourceError: The path does not exist or holds no graph, or the server cannot be reached.
     """
     if _is_server(source):
@@ -121,7 +121,7 @@ def _embedded(source: object) -> GraphSource:
 
 
 def is_networkx(source: object) -> bool:
-    """Is it a graph of NetworkX, or one that looks like it?"""
+    """True for a NetworkX graph, or an object with the same interface."""
     return all(hasattr(source, name) for name in ("nodes", "edges", "adj", "is_multigraph"))
 
 
@@ -137,9 +137,9 @@ def _is_server(source: object) -> bool:
             return False
         if scheme.partition("+")[0].lower() in ("bolt", "neo4j"):
             return True
-        # Any other scheme, too: the adapter says which ones there are.
+        # Includes any other scheme: the adapter reports which ones are valid.
         return scheme.isalnum() and scheme not in _adapters() and not _is_there(source)
-    # By the shape of a driver, so that the driver's package is imported only by who uses it.
+    # Duck typing, so that the driver's package is only imported by those who use it.
     return all(hasattr(source, name) for name in ("session", "verify_connectivity", "encrypted"))
 
 
@@ -168,12 +168,12 @@ def _is_there(address: str) -> bool:
 
 
 def _looks_like_snapshot(folder: Path) -> bool:
-    """Whether parts of a snapshot are there, so that what is wrong with it can be said."""
+    """True if the folder has parts of a snapshot, so that errors can name what is missing."""
     if any(any(folder.glob(f"{kind}-*.arrow")) for kind in _SNAPSHOT_FILES):
         return True
     if not (folder / MANIFEST).is_file():
         return False
-    # Files to import may have a manifest of their own beside them.
+    # Import files may come with a manifest of their own.
     return not _has_import_files(folder)
 
 
@@ -197,12 +197,12 @@ def _from_path(path: Path) -> GraphSource:
         if is_snapshot(path) or _looks_like_snapshot(path):
             return SnapshotSource(path)
         has_import_files = path.is_dir() and _has_import_files(path)
-    except OSError as error:  # a name that is too long, a folder that may not be entered
+    except OSError as error:  # such as a name that is too long, or a folder without permission
         raise SourceError(
             f"{_shortened(path)!r} cannot be looked up: {error.strerror}; check the path and the "
             "permissions."
         ) from error
-    except RuntimeError as error:  # ~name of nobody
+    except RuntimeError as error:  # "~name" of an unknown user
         raise SourceError(f"{_shortened(path)!r} cannot be looked up: {error}") from error
     if path.is_dir() and not has_import_files:
         if not any(path.glob("*.parquet")):

@@ -1,4 +1,4 @@
-"""Seconds by stage of a query."""
+"""Measures the time of each stage of a query."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Stage"]
 
 
 class Stage:
-    """Adds the wall clock time of a block to a stage.
+    """Context manager that adds the wall clock time of a block to a stage.
 
-    A class, for the smallest query enters ten: a generator takes three times as long.
+    A class, as the smallest query enters ten: a generator takes three times as long.
 
     Args:
         timings: Seconds by stage.
-        name: Of the stage.
+        name: Name of the stage.
     """
 
     __slots__ = ("_name", "_started", "_timings")

@@ -1,9 +1,9 @@
-"""The two orders of texts in Neo4j, which differ where there are characters from U+10000 on.
+"""Neo4j's two orders of texts, which differ for characters from U+10000 on.
 
-Neo4j compares two texts by code point where it keeps both as UTF-8: literals, properties, and some
-of what is computed of these alone. Others, parameters among them, it compares by units of UTF-16,
-where U+10000 and all after it stand before U+E000. A text that is known to be kept as UTF-8 is a
-`StoredText`; of any other nothing is known, and where the orders differ it is refused.
+Neo4j compares two texts by code point if it keeps both as UTF-8: literals, properties, and some
+results computed from these alone. It compares other texts, such as parameters, by UTF-16 units, in
+which U+10000 and above sort before U+E000. A text known to be kept as UTF-8 is a `StoredText`; for
+any other text the form is unknown, and comparisons are rejected if the orders differ.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _FIRST_THAT_DIFFERS = "\ue000"
 
 
 class StoredText(str):
-    """A literal or a property with characters whose place differs between the orders."""
+    """A literal or property with characters whose position differs between the orders."""
 
     __slots__ = ()
 
 
 def as_stored(value: object) -> object:
-    """A literal or property; a text of which another's order may hang says that it is stored."""
+    """Marks a literal or property as `StoredText` if it may be ordered differently."""
     return StoredText(value) if type(value) is str and may_differ(value) else value
 
 
 def may_differ(text: str) -> bool:
-    """Is there a text against which the orders differ?"""
+    """True if some text exists against which the two orders differ."""
     return not text.isascii() and max(text) >= _FIRST_THAT_DIFFERS
 
 
@@ -50,17 +50,17 @@ def _units(text: str) -> bytes:
 
 
 def refuse_if_orders_differ(a: str, b: str) -> None:
-    """Of two texts that are compared or sorted.
+    """Checks two texts that are compared or sorted.
 
     Raises:
-        UnsupportedQueryError: Neo4j's answer hangs on how it keeps them, which is not known.
+        UnsupportedQueryError: The result depends on Neo4j's internal form, which is unknown.
     """
     if not (isinstance(a, StoredText) and isinstance(b, StoredText)):
         refuse_texts((a, b))
 
 
 def refuse_texts(texts: Iterable[str]) -> None:
-    """Of texts that are sorted, of some of which it is not known how Neo4j keeps them.
+    """Checks texts that are sorted, if Neo4j's internal form of some is unknown.
 
     Raises:
         UnsupportedQueryError: The orders differ for two of them.
@@ -76,13 +76,13 @@ def refuse_texts(texts: Iterable[str]) -> None:
 
 
 def text_key(text: str) -> str | _Key:
-    """What texts are sorted by."""
+    """The sort key of a text."""
     return _Key(text) if may_differ(text) else text
 
 
 @functools.total_ordering
 class _Key:
-    """Sorts by code point, among texts too, and refuses what another order would sort otherwise."""
+    """Sorts by code point, also against plain texts; raises if the other order would differ."""
 
     __slots__ = ("_text",)
 

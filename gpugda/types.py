@@ -1,4 +1,4 @@
-"""Index types, their widths, places in a query text, frozen values: what every room shares."""
+"""Types shared by all packages: indexes and their widths, text spans, frozen values."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     import numpy as np
 
     NameId = np.uint16 | np.uint32
-    """Of a label or type in an array: `gpugda.data.identifiers.name_id_type` says which."""
+    """Dtype of label or type ids in arrays, chosen by `gpugda.data.identifiers.name_id_type`."""
 else:
 
     def value(*, frozen: bool, slots: bool) -> Callable[[type], type]:
-        """A frozen dataclass that leaves it to the type checker to find who would change it.
+        """A dataclass that is frozen for the type checker only, not at run time.
 
-        One that watches its attributes itself takes three times as long to make, which adds a
-        fifteenth to a small query that was not asked before.
+        Run time checks triple the time to create an instance, which adds a fifteenth to the time
+        of a small query that is not cached.
         """
         return dataclass(slots=slots, unsafe_hash=frozen)
 
 
 MOST_WEIGHT = 1 << 63
-"""The largest number of embeddings that a row may stand for: it stands for all above, too."""
+"""The largest multiplicity of a row; a row with it stands for this many embeddings or more."""
 
 _MOST_SHOWN = 120
-"""Characters of a query's line that an error shows on each side of a place."""
+"""Characters of a query's line that an error shows on each side of the place."""
 
 NodeIndex = NewType("NodeIndex", int)
-"""Dense 0…n-1, in the order in which the source gave the nodes. ``uint32`` in arrays."""
+"""Dense index 0…n-1, in the node order of the source. ``uint32`` in arrays."""
 
 RelationshipIndex = NewType("RelationshipIndex", int)
-"""Dense 0…m-1: the position in the outgoing CSR. ``uint32`` in arrays."""
+"""Dense index 0…m-1: the position in the outgoing CSR. ``uint32`` in arrays."""
 
 LabelId = NewType("LabelId", int)
 TypeId = NewType("TypeId", int)
@@ -53,7 +53,7 @@ TypeId = NewType("TypeId", int)
 
 @value(frozen=True, slots=True)
 class Span:
-    """A piece of a text: ``text[start:end]``, offsets in characters."""
+    """A part of a text: ``text[start:end]``, with offsets in characters."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ class Span:
         return Span(self.start, other.end)
 
     def of(self, text: str) -> str:
-        """The piece itself."""
+        """The text of the span."""
         return text[self.start : self.end]
 
     def place(self, text: str) -> tuple[int, int]:
@@ -72,9 +72,9 @@ class Span:
         return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
 
     def marked(self, text: str) -> str:
-        """The line of the start, and below it carets under the piece (within that line).
+        """The line of the start, with carets below the span (within that line).
 
-        Of a long line what is around the piece.
+        A long line is shortened to the surroundings of the span.
         """
         line_start = text.rfind("\n", 0, self.start) + 1
         line_end = text.find("\n", self.start)
@@ -91,5 +91,5 @@ class Span:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, without the lines that show a place in a text."""
+    """The first line of an error's message, without the lines that show the place in a text."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,14 +1,14 @@
-"""What Cypher's operators mean on single values.
+"""The semantics of Cypher's operators on single values.
 
-This is the one place where Neo4j's rules for null, numbers, texts, lists and temporal values are
-written down. Values are Python's: ``None`` for null, ``bool``, ``int`` (64 bit), ``float``,
-``str``, ``list``, ``dict``, and neo4j's temporal and spatial types. A truth value of three-valued
-logic is ``True``, ``False`` or ``None``.
+This is the only place that defines Neo4j's rules for null, numbers, texts, lists and temporal
+values. Values are Python's: ``None`` for null, ``bool``, ``int`` (64 bit), ``float``, ``str``,
+``list``, ``dict``, and neo4j's temporal and spatial types. A truth value of three-valued logic is
+``True``, ``False`` or ``None``.
 
-One thing differs from Neo4j on purpose: an integer beyond 2^53 against a float is compared exactly,
-where Neo4j's answer depends on how its version of Java prints the float.
+One rule differs from Neo4j deliberately: an integer beyond 2^53 and a float are compared exactly,
+where Neo4j's result depends on how its version of Java prints the float.
 
-More than 300 lines: operators on single values, each by those before it.
+More than 300 lines: operators on single values, each defined in terms of earlier ones.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Entity:
 
 
 class Path:
-    """A path: one node more than relationships, in the order in which they are walked."""
+    """A path: nodes and relationships in order of traversal, one node more than relationships."""
 
     __slots__ = ("nodes", "relationships")
 
@@ -72,7 +72,7 @@ class Path:
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        """Node, relationship, node, … as ``[node, relationship, …]`` would list them."""
+        """The elements of the path, alternating: ``[node, relationship, node, …]``."""
         steps = zip(self.relationships, self.nodes[1:], strict=True)
         return (self.nodes[0], *(entity for step in steps for entity in step))
 
@@ -120,7 +120,7 @@ _PLAIN_KINDS = {
 
 
 def kind_of(value: Any) -> str:
-    """The kind of a value, as equality and order tell kinds apart: ``"number"``, ``"map"``, …."""
+    """The kind of a value for equality and order: ``"number"``, ``"map"``, …."""
     kind = _PLAIN_KINDS.get(type(value))
     if kind is not None:
         return kind
@@ -128,7 +128,7 @@ def kind_of(value: Any) -> str:
         return "node" if value.is_node else "relationship"
     if isinstance(value, Path):
         return "path"
-    # By name, so that neo4j's types need not be imported here; durations and points are tuples.
+    # By class name, so that neo4j's types need not be imported; durations and points are tuples.
     name = type(value).__name__
     if name == "DateTime":
         return "localdatetime" if value.tzinfo is None else "datetime"
@@ -143,7 +143,7 @@ def kind_of(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """An integer or float, and no boolean."""
+    """True for an integer or float, but not for a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -154,29 +154,29 @@ def not_(a: bool | None) -> bool | None:
 
 
 def and_(a: bool | None, b: bool | None) -> bool | None:
-    """AND: false wins over null."""
+    """AND: false dominates null."""
     if a is False or b is False:
         return False
     return None if a is None or b is None else True
 
 
 def or_(a: bool | None, b: bool | None) -> bool | None:
-    """OR: true wins over null."""
+    """OR: true dominates null."""
     if a is True or b is True:
         return True
     return None if a is None or b is None else False
 
 
 def xor_(a: bool | None, b: bool | None) -> bool | None:
-    """XOR: null wins over all."""
+    """XOR: null dominates everything."""
     return None if a is None or b is None else a != b
 
 
 def truth_of(value: Any) -> bool | None:
-    """A value where a condition stands: a list is true when it holds something.
+    """The truth value of a condition; a list is true if it is not empty.
 
     Raises:
-        TypeError: Neither a truth value nor a list.
+        TypeError: The value is neither a truth value nor a list.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -187,9 +187,9 @@ def truth_of(value: Any) -> bool | None:
 
 # ------------------------------------------------------------------ equality and comparison
 def equals(a: Any, b: Any) -> bool | None:
-    """``a = b``. Null if either is, false between kinds, 1 = 1.0, NaN equals nothing.
+    """``a = b``: null if either is null, false for different kinds, 1 = 1.0, NaN equals nothing.
 
-    Times with different offsets or zones are different, even at the same instant.
+    Times with different offsets or zones differ, even at the same instant.
     """
     if a is None or b is None:
         return None
@@ -228,9 +228,10 @@ def _maps_equal(a: dict[str, Any], b: dict[str, Any]) -> bool | None:
 
 
 def is_in(item: Any, items: Any) -> bool | None:
-    """``item IN items``: true if it equals one, else null if that is unknown for one.
+    """``item IN items``: true if it equals an element, else null if that is unknown for one.
 
-    What is no list counts as the list of itself; nothing is in an empty list, not even null.
+    A value that is not a list counts as a list of itself; an empty list contains nothing, not even
+    null.
     """
     if items is None:
         return None
@@ -243,10 +244,10 @@ def is_in(item: Any, items: Any) -> bool | None:
 
 
 def less(a: Any, b: Any, *, or_equal: bool = False) -> bool | None:
-    """``a < b`` or ``a <= b``. Null where the kinds cannot be compared, false against NaN.
+    """``a < b`` or ``a <= b``: null if the kinds cannot be compared, false against NaN.
 
-    -0.0 is less than 0 although it equals 0. Durations and points have no order; one that equals
-    the other is still ``<=`` it.
+    -0.0 is less than 0 although it equals 0. Durations and points have no order, but equal ones
+    satisfy ``<=``.
     """
     kind = kind_of(a)
     if kind != kind_of(b) or kind == "null":
@@ -272,7 +273,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _sign(a: Any, b: Any) -> int | None:
-    """Below 0, 0 or above 0 as ``a`` is before, at or after ``b``; None if that is not defined."""
+    """Negative, 0 or positive for ``a`` before, at or after ``b``; None if that is undefined."""
     kind = kind_of(a)
     if kind != kind_of(b) or kind == "null" or _is_nan(a) or _is_nan(b):
         return None
@@ -310,7 +311,7 @@ def _same(value: Any) -> Any:
 
 
 def _number_key(value: float) -> tuple[float, int]:
-    # -0.0 stands before 0.0 and 0, which stand at one place.
+    # -0.0 sorts before 0.0 and 0, which share a position.
     return value, -1 if value == 0 and math.copysign(1.0, value) < 0 else 0
 
 
@@ -325,7 +326,7 @@ def _moment_key(value: Any) -> tuple[Any, ...]:
         return (ticks,)
     offset, zone = _offset_ticks(value), value.tzinfo
     name = getattr(zone, "key", None) or getattr(zone, "zone", None)
-    return ticks - offset, offset, name or ""  # a bare offset stands before named zones
+    return ticks - offset, offset, name or ""  # a plain offset sorts before named zones
 
 
 def _time_key(value: Any) -> tuple[int, ...]:
@@ -359,10 +360,10 @@ _KEYS = {
 
 # ------------------------------------------------------------------ grouping and ordering
 def group_key(value: Any) -> Any:
-    """A hashable key, equal for values that DISTINCT and grouping take for the same.
+    """A hashable key, equal for values that DISTINCT and grouping treat as equal.
 
-    Null is the same as null, 1 as 1.0 and 0.0 as -0.0; true is not 1. NaN is the same as itself
-    only (the same Python object): Neo4j keeps the NaN of one node apart from that of another.
+    Null equals null, 1 equals 1.0, and 0.0 equals -0.0; true is not 1. NaN equals only itself (the
+    same Python object): Neo4j distinguishes the NaN values of different nodes.
     """
     kind = kind_of(value)
     if kind == "list":
@@ -375,7 +376,7 @@ def group_key(value: Any) -> Any:
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
-    """A key that sorts values as ORDER BY does: by kind, NaN after numbers, null last."""
+    """The sort key of ORDER BY: by kind, NaN after numbers, null last."""
     kind = kind_of(value)
     place = _KIND_ORDER[kind]
     if kind == "null":
@@ -397,7 +398,7 @@ _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def describe(value: Any) -> str:
-    """A value with its type, in the words of Neo4j's error messages."""
+    """A value with its type, in the format of Neo4j's error messages."""
     if isinstance(value, bool):
         return f"Boolean('{str(value).lower()}')"
     if isinstance(value, int):
