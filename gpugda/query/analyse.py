@@ -1,4 +1,4 @@
-"""Syntax tree to analysed query: names resolved, types and scopes checked."""
+"""Semantic analysis: resolves names and checks types and scopes of a syntax tree."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from gpugda.query.walk import walk
 __all__ = ["analyse"]
 
 _HAS_MODES = 25
-"""The version of Cypher."""
+"""First Cypher version with match modes."""
 _COUNTS = frozenset((Kind.INTEGER, Kind.STORABLE, Kind.ANY))
 
 
 def analyse(tree: ast.Query) -> Query:
-    """The meaning of a query that has passed ``check_supported``.
+    """Analyses a query that has passed ``check_supported``.
 
-    ``CYPHER 5`` and ``CYPHER 25`` mean the same within what is supported; only the latter has
-    match modes.
+    ``CYPHER 5`` and ``CYPHER 25`` have the same meaning within the supported language, except that
+    only the latter has match modes.
 
     Raises:
-        CypherSyntaxError: Neo4j would refuse to compile it: a variable is not defined or used as
-            two kinds of thing, an expression has the wrong type, a scope or grouping rule is
-            broken.
+        CypherSyntaxError: Neo4j would refuse to compile it: a variable is undefined or has two
+            kinds, an expression has a wrong type, or a scope or grouping rule is violated.
     """
     *matches, last = tree.parts[0].clauses
     if len(tree.parts) != 1 or not isinstance(last, ast.Return):
@@ -42,7 +41,7 @@ def analyse(tree: ast.Query) -> Query:
         reader.read(clause)
     projection = last.projection
     returned = read_columns(projection, reader.kinds, tree.text)
-    # No other character begins a parameter: most queries have none to look for.
+    # Every parameter begins with this character, and most queries have none.
     nodes = list(walk(tree)) if "$" in tree.text else []
     order = OrderReader(returned, reader.kinds, tree.text, distinct=projection.distinct)
     return Query(
@@ -74,7 +73,7 @@ def _check_mode(clause: ast.Match, tree: ast.Query) -> None:
 
 
 def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expression | None:
-    """Checks what follows SKIP or LIMIT as far as it is known without parameters."""
+    """Validates the expression of SKIP or LIMIT, as far as possible without parameters."""
     if value is None:
         return None
     if variable_names(value):

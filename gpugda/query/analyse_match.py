@@ -1,13 +1,13 @@
-"""MATCH clauses to a query graph.
+"""Converts MATCH clauses to a query graph.
 
-What Neo4j 5.26 does, and this:
+The rules of Neo4j 5.26, which are implemented here:
 
-- A node variable that stands in several places is one node; labels and properties add up.
-- A relationship variable of an earlier clause is the same relationship; within one clause, where
-  relationships are distinct, the same variable twice gives no rows.
-- Maps and WHERE inside a pattern see every variable of their clause, also one that comes later in
-  the text, and those of earlier clauses; so does the clause's own WHERE.
-- A key may stand twice in a map, both must hold; ``{key: null}`` holds for nothing.
+- A node variable that occurs several times is one node; its labels and properties are combined.
+- A relationship variable of an earlier clause is the same relationship. Within one clause, where
+  relationships are distinct, using a relationship variable twice gives no rows.
+- Maps and WHERE inside a pattern see all variables of their clause, including later ones, and those
+  of earlier clauses; so does the clause's own WHERE.
+- If a key occurs twice in a map, both values must match; ``{key: null}`` matches nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryGraphReader"]
 
-# To look up a member of an enumeration takes longer than all else that is done with it.
+# Globals, as looking up an enum member takes longer than the work done with it.
 _NODE: Final = Kind.NODE
 _RELATIONSHIP: Final = Kind.RELATIONSHIP
 _INCOMING: Final = ast.Direction.INCOMING
@@ -41,7 +41,7 @@ _BOTH: Final = ast.Direction.BOTH
 
 @dataclass(slots=True)
 class _Predicates:
-    """Conjuncts in the order that ``QueryGraph.predicates`` has."""
+    """Conjuncts in the order of ``QueryGraph.predicates``."""
 
     of_nodes: list[ast.Expression] = field(default_factory=list)
     of_relationships: list[ast.Expression] = field(default_factory=list)
@@ -49,13 +49,13 @@ class _Predicates:
 
 
 class QueryGraphReader:
-    """Adds one MATCH clause after the other to a query graph.
+    """Adds MATCH clauses to a query graph.
 
     Args:
-        text: The query, for errors.
+        text: The query text, for error messages.
 
     Attributes:
-        kinds: Whether each variable is a node or a relationship.
+        kinds: The kind of each variable: node or relationship.
     """
 
     def __init__(self, text: str) -> None:
@@ -74,7 +74,7 @@ class QueryGraphReader:
         """Adds a clause.
 
         Raises:
-            CypherSyntaxError: A variable is not defined or of two kinds, or a condition is none.
+            CypherSyntaxError: A variable is undefined or has two kinds, or a condition is invalid.
         """
         self._inline = []
         before = len(self._relationships)
@@ -90,7 +90,7 @@ class QueryGraphReader:
             self._clause += 1
 
     def graph(self) -> QueryGraph:
-        """The query graph of what was read."""
+        """The query graph of the clauses read so far."""
         nodes = (
             QueryNode(position, name, tuple(labels))
             for name, (position, labels) in self._nodes.items()
@@ -112,7 +112,7 @@ class QueryGraphReader:
     def _node(
         self, pattern: ast.NodePattern, arrow: ast.RelationshipPattern | None, before: int | None
     ) -> int:
-        # The relationship stands first in the text: a name of both kinds is wrong at the node.
+        # The relationship comes first in the text: a name of both kinds is reported at the node.
         if arrow is not None and arrow.variable is not None:
             self._check_kind(arrow.variable, _RELATIONSHIP)
         if pattern.variable is None:
@@ -160,7 +160,7 @@ class QueryGraphReader:
             self._inline.append((name, pattern))
 
     def _shared(self, labels: ast.LabelExpression) -> ast.LabelExpression:
-        """One object for one name: Python looks for garbage in all that kept queries hold."""
+        """One shared object per label name, as the garbage collector scans all cached queries."""
         if isinstance(labels, ast.LabelName):
             return self._label_names.setdefault(labels.name, labels)
         return labels

@@ -1,12 +1,12 @@
-"""ORDER BY to sort keys over columns and, where rows still have them, pattern variables.
+"""Resolves ORDER BY to sort keys over columns and, where still available, pattern variables.
 
-What Neo4j 5.26 does, and this, from the outside of a sort expression to its inside:
+The rules of Neo4j 5.26, which are implemented here, from the outside of a sort expression inwards:
 
-- A variable that is a column's name is that column, whatever the pattern calls by this name.
-- An expression that is written as a returned one is that column: ``RETURN a.x AS b, b.x AS a ORDER
-  BY b.x`` sorts by ``a``. Otherwise a column's name hides the variable: ``a.y`` there asks a value.
-- After DISTINCT or aggregation rows have nothing but their columns, so other variables are errors.
-- An aggregate must be a column of its own; without aggregates in RETURN there can be none.
+- A variable with the name of a column is that column, even if the pattern has this name, too.
+- An expression equal to a returned expression is that column: ``RETURN a.x AS b, b.x AS a ORDER BY
+  b.x`` sorts by ``a``. Otherwise a column's name shadows the variable: ``a.y`` there reads a value.
+- After DISTINCT or aggregation, rows only have their columns, so other variables are errors.
+- An aggregate must be a column of its own; without aggregates in RETURN none is allowed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["OrderReader"]
 
 
 class OrderReader:
-    """Reads the keys of one ORDER BY.
+    """Resolves the keys of one ORDER BY.
 
     Args:
-        returned: What RETURN gives.
+        returned: The analysed items of RETURN.
         variables: Kind of each named variable of the pattern.
-        text: The query, for errors.
-        distinct: Whether it is RETURN DISTINCT.
-        checker: Given where types were checked already.
+        text: The query text, for error messages.
+        distinct: True for RETURN DISTINCT.
+        checker: Set if types have been checked already.
     """
 
     def __init__(
@@ -59,10 +59,11 @@ class OrderReader:
         self._checker = checker or TypeChecker(text, variables, returned.kinds)
 
     def key(self, item: ast.SortItem) -> SortKey:
-        """One sort key.
+        """Resolves one sort key.
 
         Raises:
-            CypherSyntaxError: It uses what is not defined or no longer there, or has a wrong type.
+            CypherSyntaxError: It uses an undefined or no longer available variable, or has a wrong
+                type.
         """
         expression = rewrite(item.expression, self._column)
         aggregate = next(filter(is_aggregate, walk(expression, without=SUBQUERIES)), None)

@@ -1,13 +1,13 @@
-"""RETURN's items to columns, grouping keys and aggregates.
+"""Resolves RETURN items to columns, grouping keys and aggregates.
 
-What Neo4j 5.26 does, and this:
+The rules of Neo4j 5.26, which are implemented here:
 
-- ``*`` stands for all named variables by name, in code point order, without those whose name an
-  item takes; then the items follow.
-- If an item aggregates, the items that do not are the grouping keys. Beside its aggregates an
-  aggregating item may use constants, parameters, and of the pattern only what is a grouping key as
-  it stands: a variable, or a property of a variable. From a variable that is a key everything may
-  be computed; an expression that is a key may not be repeated.
+- ``*`` stands for all named variables in code point order, without those whose name an item takes;
+  the items follow.
+- If an item aggregates, the items without aggregates are the grouping keys. Outside its aggregates,
+  an aggregating item may use constants, parameters and grouping keys that are a variable or a
+  property of a variable. Any expression may be computed from a variable that is a key; an
+  expression that is a key must not be repeated.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = ["SUBQUERIES", "Returned", "declared_names", "read_columns"]
 SUBQUERIES: Final = frozenset[type[ast.Node]](
     (ast.ExistsSubquery, ast.CountSubquery, ast.CollectSubquery)
 )
-"""What aggregates in them count is theirs."""
+"""Aggregates inside these belong to the subquery."""
 _DECLARING: Final = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduce)
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What RETURN's items say.
+    """The analysed items of RETURN.
 
     Args:
         columns: As in ``Query``.
         aggregating: As in ``Query``.
         grouping: As in ``Query``.
         aggregates: As in ``Query``.
-        written: Per column its expression over the pattern's variables.
-        kinds: Per column what it certainly is.
+        written: Per column, its expression over the pattern's variables.
+        kinds: Per column, its certain kind.
     """
 
     columns: tuple[OutputColumn, ...]
@@ -61,17 +61,17 @@ def read_columns(
     text: str,
     checker: UncheckedTypes | None = None,
 ) -> Returned:
-    """The columns of RETURN.
+    """Analyses the columns of RETURN.
 
     Args:
-        projection: RETURN's body.
+        projection: The body of RETURN.
         variables: Kind of each named variable of the pattern.
-        text: The query, for errors.
-        checker: Given where types were checked already.
+        text: The query text, for error messages.
+        checker: Set if types have been checked already.
 
     Raises:
-        CypherSyntaxError: A variable is not defined, a type is wrong, two columns have one name,
-            ``*`` stands for nothing, or an aggregate is mixed with what is no grouping key.
+        CypherSyntaxError: A variable is undefined, a type is wrong, two columns have the same name,
+            ``*`` stands for nothing, or an aggregate is mixed with a non-grouping expression.
     """
     items = [*_star(projection, variables, text), *projection.items]
     _check_names(items, text)
@@ -125,7 +125,7 @@ def declared_names(expression: ast.Expression) -> frozenset[str]:
 
 
 class _Grouping:
-    """Grouping keys and aggregates, and columns in terms of them."""
+    """Grouping keys and aggregates, and columns expressed through them."""
 
     def __init__(self, keys: list[ast.Expression], text: str) -> None:
         self._text = text
@@ -138,7 +138,7 @@ class _Grouping:
         self._own: frozenset[str] = frozenset()
 
     def column(self, expression: ast.Expression) -> ast.Expression:
-        """An item over references to keys and aggregates."""
+        """An item in terms of references to keys and aggregates."""
         known = self._positions.get(shape(expression))
         if known is not None and not _has_aggregate(expression):
             return known
@@ -155,7 +155,7 @@ class _Grouping:
             return None if _has_aggregate(part) else part
         if self._is_simple_key(part):
             return self._positions[shape(part)]
-        # A function of a key that is a variable is one value a group: a key that is not returned.
+        # A function of a key variable has one value per group: it becomes a hidden key.
         if _is_of_one_variable(part) and names <= self._written:
             return self._key(part)
         if isinstance(part, ast.Variable | ast.Property):

@@ -1,7 +1,7 @@
-"""The syntax tree of a Cypher query: frozen nodes, each with the span of its text.
+"""The syntax tree of a Cypher query: frozen nodes, each with its text span.
 
-The tree covers Cypher's whole reading language, so that what is not supported can be named. It says
-what was written, not what it means: names are not resolved and types are not checked here.
+The tree covers Cypher's whole reading language, so that unsupported constructs can be named. It
+represents the syntax only: names are not resolved and types are not checked here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all syntax nodes share, and queries, which stand in clauses and in expressions."""
+"""Base classes of syntax nodes, and queries, which occur in clauses and in expressions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["Clause", "Expression", "LabelExpression", "Node", "QueryBody", "Sing
 
 @value(frozen=True, slots=True)
 class Node:
-    """Base of all syntax nodes. ``span`` does not take part in equality: same text, same tree."""
+    """Base of all syntax nodes. ``span`` is not part of equality: equal texts give equal trees."""
 
     span: Span = field(compare=False)
 
 
 class Expression(Node):
-    """Anything that has a value."""
+    """A syntax node with a value."""
 
     __slots__ = ()
 
 
 class LabelExpression(Node):
-    """What follows a colon: labels of a node, or types of a relationship."""
+    """A label expression: labels of a node, or types of a relationship."""
 
     __slots__ = ()
 
@@ -40,14 +40,14 @@ class Clause(Node):
 
 @value(frozen=True, slots=True)
 class SingleQuery(Node):
-    """Clauses in the order written."""
+    """Clauses in written order."""
 
     clauses: tuple[Clause, ...]
 
 
 @value(frozen=True, slots=True)
 class QueryBody(Node):
-    """A query inside another one: ``parts`` joined by UNION, see `ast.Query`."""
+    """A nested query: ``parts`` joined by UNION, see `ast.Query`."""
 
     parts: tuple[SingleQuery, ...]
     unions: tuple[Span, ...] = field(default=(), compare=False)

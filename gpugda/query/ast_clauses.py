@@ -1,6 +1,6 @@
 """Syntax nodes of clauses and queries.
 
-More than 300 lines: a class for each clause, mostly their descriptions.
+More than 300 lines: a class for each clause, mostly docstrings.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Hint(Node):
     """``USING INDEX a:Label(key)``, ``USING SCAN a:Label`` or ``USING JOIN ON a, b``.
 
     ``kind`` is the text from USING up to the names: ``RANGE INDEX SEEK``, ``SCAN``, ``JOIN ON``.
-    Hints say how to run a query, never what it means.
+    Hints affect how a query runs, never its result.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class Match(Clause):
 
     @property
     def repeats_relationships(self) -> bool:
-        """Whether one relationship may stand for several of the patterns."""
+        """True if several pattern relationships may match the same relationship."""
         return self.mode is not None and self.mode.startswith("REPEATABLE")
 
 
@@ -87,8 +87,8 @@ class Match(Clause):
 class ReturnItem(Node):
     """``expression [AS alias]``; ``name`` is the column's name.
 
-    That is the alias, else of a variable (or a map projection of one) the variable's name, else the
-    text of the expression as written.
+    The name is the alias, else the variable's name for a variable or a map projection of one, else
+    the text of the expression as written.
     """
 
     expression: Expression
@@ -114,7 +114,7 @@ class GroupBy(Node):
 
 @value(frozen=True, slots=True)
 class Projection(Node):
-    """The body that RETURN and WITH share. ``star`` is ``*``, which stands before the items."""
+    """The common body of RETURN and WITH. ``star`` is ``*``, which precedes the items."""
 
     distinct: bool
     star: bool
@@ -142,12 +142,12 @@ class With(Clause):
 
 @value(frozen=True, slots=True)
 class Finish(Clause):
-    """``FINISH``: the query gives no rows."""
+    """``FINISH``: the query returns no rows."""
 
 
 @value(frozen=True, slots=True)
 class OrderSkipLimit(Clause):
-    """ORDER BY, SKIP (or OFFSET) and LIMIT as a clause of their own (Cypher 25); one is there."""
+    """ORDER BY, SKIP (or OFFSET) and LIMIT as their own clause (Cypher 25); at least one is set."""
 
     order_by: tuple[SortItem, ...]
     skip: Expression | None
@@ -206,14 +206,14 @@ class LoadCsv(Clause):
 # ------------------------------------------------------------------ CALL
 @value(frozen=True, slots=True)
 class Transactions(Node):
-    """``IN n CONCURRENT TRANSACTIONS OF …``; a subquery with this writes, so no more is kept."""
+    """``IN n CONCURRENT TRANSACTIONS OF …``; only its presence is kept: the subquery writes."""
 
 
 @value(frozen=True, slots=True)
 class CallSubquery(Clause):
     """``[OPTIONAL] CALL (imports) { query }``.
 
-    ``imports`` is None in the old form without round brackets, where a WITH that begins the query
+    ``imports`` is None in the older form without parentheses, where a leading WITH of the query
     imports; empty for ``()``. ``imports_all`` is set for ``(*)``, where ``imports`` is empty.
     """
 
@@ -226,7 +226,7 @@ class CallSubquery(Clause):
 
 @value(frozen=True, slots=True)
 class YieldItem(Node):
-    """``column [AS variable]``; without AS the variable has the column's name."""
+    """``column [AS variable]``; without AS, the variable has the column's name."""
 
     column: str
     variable: Variable
@@ -236,7 +236,7 @@ class YieldItem(Node):
 class CallProcedure(Clause):
     """``[OPTIONAL] CALL name(arguments) [YIELD items [WHERE where]]``.
 
-    ``arguments`` is None without brackets, ``items`` None without YIELD; ``yields_all`` is
+    ``arguments`` is None without parentheses, ``items`` None without YIELD; ``yields_all`` is
     ``YIELD *``.
     """
 
@@ -259,7 +259,7 @@ class WhenBranch(Node):
 
 @value(frozen=True, slots=True)
 class When(Clause):
-    """``WHEN … THEN … [ELSE otherwise]``: the first branch whose condition holds is run."""
+    """``WHEN … THEN … [ELSE otherwise]``: runs the first branch whose condition is true."""
 
     branches: tuple[WhenBranch, ...]
     otherwise: QueryBody | None
@@ -267,26 +267,26 @@ class When(Clause):
 
 @value(frozen=True, slots=True)
 class Braces(Clause):
-    """``{ query }``, alone or beside NEXT."""
+    """``{ query }``, alone or next to NEXT."""
 
     query: QueryBody
 
 
 @value(frozen=True, slots=True)
 class Next(Clause):
-    """``NEXT``: what follows goes on with the rows that were returned before it.
+    """``NEXT``: the following clauses continue with the returned rows.
 
-    NEXT binds less tightly than UNION: queries joined by UNION beside it stand in `Braces`.
+    NEXT binds less tightly than UNION: queries joined by UNION next to it are in `Braces`.
     """
 
 
 @value(frozen=True, slots=True)
 class OtherClause(Clause):
-    """A clause or command that writes or administers: named, but no part of the reading language.
+    """A clause or command that writes or administers; it is named, but not fully parsed.
 
     ``construct`` is its keyword as a user would write it: ``CREATE``, ``MERGE``, ``SET``,
-    ``DELETE``, ``DETACH DELETE``, ``REMOVE``, ``FOREACH``, ``INSERT``, a schema or administration
-    command by its first two words (``CREATE INDEX``, ``SHOW USERS``).
+    ``DELETE``, ``DETACH DELETE``, ``REMOVE``, ``FOREACH``, ``INSERT``, or the first two words of a
+    schema or administration command (``CREATE INDEX``, ``SHOW USERS``).
     """
 
     construct: str
@@ -299,9 +299,9 @@ class OtherClause(Clause):
 class Query(Node):
     """The whole text.
 
-    ``parts`` are joined by UNION (``unions[i]`` is the span of the keyword between parts i and
-    i+1; ``union_all`` tells whether all of them are UNION ALL, which does not mix with UNION).
-    ``version`` is 5 or 25 where the text has a ``CYPHER`` prefix with one, else None;
+    ``parts`` are joined by UNION: ``unions[i]`` is the span of the keyword between parts i and
+    i+1, and ``union_all`` is True if all of them are UNION ALL, which cannot be mixed with UNION.
+    ``version`` is 5 or 25 if the text has a ``CYPHER`` prefix with a version, else None;
     ``options`` are the prefix's other options as written; ``mode`` is ``EXPLAIN``, ``PROFILE``
     or None.
     """
@@ -316,5 +316,5 @@ class Query(Node):
 
     @property
     def body(self) -> QueryBody:
-        """The query without its prefixes, as it would stand in braces."""
+        """The query without its prefixes, as it would be written in braces."""
         return QueryBody(self.span, self.parts, self.unions, self.union_all)

@@ -1,9 +1,9 @@
 """Syntax nodes of expressions.
 
-Parentheses and the spelling of numbers and strings are not kept. What a simple ``CASE`` and what
-``EXISTS { (a)-->(b) }`` abbreviate is written out, so that each meaning has one tree.
+Parentheses and the spelling of numbers and strings are not kept. The abbreviations of a simple
+``CASE`` and of ``EXISTS { (a)-->(b) }`` are expanded, so that each meaning has one tree.
 
-More than 300 lines: a class for each kind of expression, mostly their descriptions.
+More than 300 lines: a class for each kind of expression, mostly docstrings.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Property(Expression):
 
 @value(frozen=True, slots=True)
 class Subscript(Expression):
-    """``subject[index]``: an element of a list, or the value of a key of a map or an entity."""
+    """``subject[index]``: an element of a list, or the value of a key of a map or entity."""
 
     subject: Expression
     index: Expression
@@ -81,7 +81,7 @@ class Subscript(Expression):
 
 @value(frozen=True, slots=True)
 class Slice(Expression):
-    """``subject[start..end]``; a bound that is left out is None, never both."""
+    """``subject[start..end]``; a missing bound is None, but never both."""
 
     subject: Expression
     start: Expression | None
@@ -101,7 +101,7 @@ class UnaryOperator(StrEnum):
 
 @value(frozen=True, slots=True)
 class Unary(Expression):
-    """An operator before (or, IS NULL, after) its operand."""
+    """An operator before its operand (or after it: IS NULL)."""
 
     operator: UnaryOperator
     operand: Expression
@@ -129,7 +129,7 @@ class BinaryOperator(StrEnum):
 
 @value(frozen=True, slots=True)
 class Binary(Expression):
-    """Two operands and the operator between them."""
+    """Two operands with the operator between them."""
 
     operator: BinaryOperator
     left: Expression
@@ -137,7 +137,7 @@ class Binary(Expression):
 
 
 class ComparisonOperator(StrEnum):
-    """Operators that chain: ``1 < a <= 3``."""
+    """Comparison operators, which can be chained: ``1 < a <= 3``."""
 
     EQUAL = "="
     NOT_EQUAL = "<>"
@@ -149,7 +149,7 @@ class ComparisonOperator(StrEnum):
 
 @value(frozen=True, slots=True)
 class Comparison(Expression):
-    """``operands[0] operators[0] operands[1] …``: each neighbouring pair must hold."""
+    """``operands[0] operators[0] operands[1] …``: each adjacent pair must be true."""
 
     operands: tuple[Expression, ...]
     operators: tuple[ComparisonOperator, ...]
@@ -173,7 +173,7 @@ class TypePredicate(Expression):
 
 
 class NormalForm(StrEnum):
-    """The forms to which Unicode text can be normalised."""
+    """Unicode normal forms."""
 
     NFC = "NFC"
     NFD = "NFD"
@@ -183,7 +183,7 @@ class NormalForm(StrEnum):
 
 @value(frozen=True, slots=True)
 class NormalizedPredicate(Expression):
-    """``operand IS [NOT] [form] NORMALIZED``; the form is NFC where none is written."""
+    """``operand IS [NOT] [form] NORMALIZED``; the default form is NFC."""
 
     operand: Expression
     form: NormalForm = NormalForm.NFC
@@ -193,10 +193,10 @@ class NormalizedPredicate(Expression):
 # ------------------------------------------------------------------ calls
 @value(frozen=True, slots=True)
 class FunctionCall(Expression):
-    """``name(arguments)``; the name as written, namespaces with dots.
+    """``name(arguments)``; the name as written, with dots for namespaces.
 
-    The keyword of ``normalize(text, NFD)`` is a string literal here; so are the keywords that end
-    ``vector(values, 3, FLOAT32)`` and its kin.
+    A keyword argument, as in ``normalize(text, NFD)`` or at the end of ``vector(values, 3,
+    FLOAT32)``, is represented as a string literal.
     """
 
     name: str
@@ -210,7 +210,7 @@ class CountStar(Expression):
 
 
 class TrimSide(StrEnum):
-    """Where ``trim()`` takes characters away."""
+    """The side from which ``trim()`` removes characters."""
 
     BOTH = "BOTH"
     LEADING = "LEADING"
@@ -219,9 +219,9 @@ class TrimSide(StrEnum):
 
 @value(frozen=True, slots=True)
 class Trim(Expression):
-    """``trim(side characters FROM subject)``; without characters blanks are taken away.
+    """``trim(side characters FROM subject)``; without characters it removes spaces.
 
-    Without FROM ``trim(subject)`` is a FunctionCall.
+    ``trim(subject)`` without FROM is a FunctionCall.
     """
 
     side: TrimSide
@@ -232,12 +232,12 @@ class Trim(Expression):
 # ------------------------------------------------------------------ CASE
 @value(frozen=True, slots=True)
 class CaseOperand(Expression):
-    """The value of ``operand`` in a condition of the nearest CASE around it that has one."""
+    """The value of ``operand`` in a condition of the nearest enclosing CASE with an operand."""
 
 
 @value(frozen=True, slots=True)
 class CaseAlternative(Node):
-    """``WHEN condition, condition THEN result``: the result where one of the conditions holds."""
+    """``WHEN condition, condition THEN result``: the result if one of the conditions is true."""
 
     conditions: tuple[Expression, ...]
     result: Expression
@@ -271,8 +271,7 @@ class ListComprehension(Expression):
 class PatternComprehension(Expression):
     """``[path = (a)-->(b) WHERE where | projection]``; the path's name is the pattern's variable.
 
-    Variables of the pattern that are not bound outside are bound for ``where`` and
-    ``projection`` alone.
+    Pattern variables that are not bound outside are visible in ``where`` and ``projection`` only.
     """
 
     pattern: Pattern
@@ -281,7 +280,7 @@ class PatternComprehension(Expression):
 
 
 class ListQuantifier(StrEnum):
-    """Of how many elements a list predicate asks that they hold."""
+    """The number of elements for which a list predicate must be true."""
 
     ALL = "all"
     ANY = "any"
@@ -314,7 +313,7 @@ class Reduce(Expression):
 class AllReduce(Expression):
     """``allReduce(accumulator = initial, variable IN elements | step, predicate)`` (Cypher 25).
 
-    Whether ``predicate`` holds of the accumulator after every step.
+    True if ``predicate`` is true for the accumulator after every step.
     """
 
     accumulator: Variable
@@ -327,14 +326,14 @@ class AllReduce(Expression):
 
 # ------------------------------------------------------------------ map projections
 class MapSelector(Node):
-    """What stands between the braces of a map projection."""
+    """An item between the braces of a map projection."""
 
     __slots__ = ()
 
 
 @value(frozen=True, slots=True)
 class MapProperty(MapSelector):
-    """``.key``: that property of the subject."""
+    """``.key``: one property of the subject."""
 
     key: str
 
@@ -354,7 +353,7 @@ class MapEntry(MapSelector):
 
 @value(frozen=True, slots=True)
 class MapVariable(MapSelector):
-    """``name``: the variable's value under its name."""
+    """``name``: the value of a variable under its own name."""
 
     variable: Variable
 
@@ -370,16 +369,16 @@ class MapProjection(Expression):
 # ------------------------------------------------------------------ patterns and queries as values
 @value(frozen=True, slots=True)
 class PatternExpression(Expression):
-    """A pattern where a value stands, as in ``WHERE (a)-->(b)``."""
+    """A pattern used as a value, as in ``WHERE (a)-->(b)``."""
 
     pattern: Pattern
 
 
 @value(frozen=True, slots=True)
 class ShortestPathExpression(Expression):
-    """``shortestPath((a)-[*]->(b))`` or ``allShortestPaths(…)`` where a value stands.
+    """``shortestPath((a)-[*]->(b))`` or ``allShortestPaths(…)`` used as a value.
 
-    The pattern's selector tells which.
+    The pattern's selector distinguishes them.
     """
 
     pattern: Pattern
@@ -387,9 +386,9 @@ class ShortestPathExpression(Expression):
 
 @value(frozen=True, slots=True)
 class Subquery(Expression):
-    """Base of ``EXISTS { … }`` and its kin; sees the variables outside without an import.
+    """Base of ``EXISTS { … }`` and the like; outer variables are visible without an import.
 
-    ``EXISTS { (a)-->(b) WHERE … }`` is the same tree as ``EXISTS { MATCH (a)-->(b) WHERE … }``.
+    ``EXISTS { (a)-->(b) WHERE … }`` has the same tree as ``EXISTS { MATCH (a)-->(b) WHERE … }``.
     """
 
     query: QueryBody
@@ -397,12 +396,12 @@ class Subquery(Expression):
 
 @value(frozen=True, slots=True)
 class ExistsSubquery(Subquery):
-    """``EXISTS { query }``: whether there is a row; its query may lack RETURN."""
+    """``EXISTS { query }``: true if there is a row; RETURN is optional."""
 
 
 @value(frozen=True, slots=True)
 class CountSubquery(Subquery):
-    """``COUNT { query }``: how many rows there are; its query may lack RETURN."""
+    """``COUNT { query }``: the number of rows; RETURN is optional."""
 
 
 @value(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class LabelNot(LabelExpression):
 
 @value(frozen=True, slots=True)
 class LabelAnd(LabelExpression):
-    """``a&b``; ``:a:b`` is one too, with ``colon`` set (Cypher does not let the two mix)."""
+    """``a&b``; also ``:a:b``, with ``colon`` set (Cypher does not allow to mix the two)."""
 
     operands: tuple[LabelExpression, ...]
     colon: bool = False
@@ -69,9 +69,9 @@ class LabelOr(LabelExpression):
 
 @value(frozen=True, slots=True)
 class LabelDynamic(LabelExpression):
-    """``$(expression)`` and ``$all(…)``; with ``any`` set ``$any(…)``.
+    """``$(expression)`` and ``$all(…)``; ``$any(…)`` with ``any`` set.
 
-    The expression is a name or a list of names; all of them must be there, or any.
+    The value is a name or a list of names, all (or any) of which must be present.
     """
 
     expression: Expression
@@ -80,7 +80,7 @@ class LabelDynamic(LabelExpression):
 
 # ------------------------------------------------------------------ elements
 class Direction(StrEnum):
-    """Which way a relationship pattern points, read from left to right."""
+    """The direction of a relationship pattern, read from left to right."""
 
     OUTGOING = "->"
     INCOMING = "<-"
@@ -99,22 +99,22 @@ class NodePattern(Node):
 
 @value(frozen=True, slots=True)
 class Length(Node):
-    """``*``, ``*2``, ``*1..3``: bounds as written, None where left open."""
+    """``*``, ``*2``, ``*1..3``: bounds as written, None for an open one."""
 
     minimum: int | None
     maximum: int | None
 
     @property
     def bounds(self) -> tuple[int, int | None]:
-        """The bounds as meant: at least one relationship where nothing is written."""
+        """The effective bounds; the default minimum is 1."""
         return (1 if self.minimum is None else self.minimum), self.maximum
 
 
 @value(frozen=True, slots=True)
 class Quantifier(Node):
-    """``{1,3}``, ``{2}``, ``{,3}``, ``+`` (1 and more), ``*`` (0 and more).
+    """``{1,3}``, ``{2}``, ``{,3}``, ``+`` (1 or more), ``*`` (0 or more).
 
-    ``maximum`` is None where there is none.
+    ``maximum`` is None if unbounded.
     """
 
     minimum: int
@@ -139,7 +139,7 @@ class RelationshipPattern(Node):
 
 @value(frozen=True, slots=True)
 class GroupPattern(Node):
-    """A parenthesised path: ``((a)-->(b) WHERE where){2}``; without quantifier, None."""
+    """A parenthesised path: ``((a)-->(b) WHERE where){2}``; ``quantifier`` is None if missing."""
 
     pattern: Pattern
     where: Expression | None
@@ -147,7 +147,7 @@ class GroupPattern(Node):
 
     @property
     def quantified(self) -> bool:
-        """Whether its variables are lists outside."""
+        """True if its variables are lists outside the group."""
         return self.quantifier is not None
 
 
@@ -156,7 +156,7 @@ PatternElement = NodePattern | RelationshipPattern | GroupPattern
 
 # ------------------------------------------------------------------ paths
 class SelectorKind(StrEnum):
-    """Which of the paths that match are taken, for each pair of ends."""
+    """The selection of matching paths, for each pair of ends."""
 
     SHORTEST_PATH = "shortestPath"
     ALL_SHORTEST_PATHS = "allShortestPaths"
@@ -171,8 +171,8 @@ class SelectorKind(StrEnum):
 class Selector(Node):
     """``shortestPath``, ``SHORTEST 3 PATHS``, ``ANY``, … before a path.
 
-    ``count`` is the number of paths or groups of ANY, SHORTEST and SHORTEST GROUPS: 1 where none
-    is written; ``ANY SHORTEST`` is ``SHORTEST 1``. Else it is None. A parameter is Cypher 25's.
+    ``count`` is the number of paths or groups of ANY, SHORTEST and SHORTEST GROUPS, by default 1;
+    ``ANY SHORTEST`` is ``SHORTEST 1``. For other kinds it is None. Cypher 25 allows a parameter.
     """
 
     kind: SelectorKind
@@ -181,10 +181,10 @@ class Selector(Node):
 
 @value(frozen=True, slots=True)
 class Pattern(Node):
-    """One path: nodes and relationships in turn, beginning and ending with a node (or a group).
+    """One path: alternating nodes and relationships, with a node (or a group) at both ends.
 
-    A group without quantifier that has a WHERE, a selector or a name of its own, and every
-    quantified one, is an element beside nodes and relationships.
+    Quantified groups, and unquantified ones with a WHERE, a selector or a name of their own, are
+    elements in addition to nodes and relationships.
     """
 
     variable: Variable | None

@@ -1,4 +1,4 @@
-"""Syntax nodes of the types that stand after ``::``."""
+"""Syntax nodes of the types that follow ``::``."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ __all__ = ["CypherType", "ListType", "SimpleType", "UnionType", "VectorType"]
 
 
 class CypherType(Node):
-    """A type of values."""
+    """A value type."""
 
     __slots__ = ()
 
 
 @value(frozen=True, slots=True)
 class SimpleType(CypherType):
-    """A type with a name alone.
+    """A type without parameters.
 
-    ``name`` is Neo4j's own word where there are several (``INTEGER`` for ``INT``, ``SIGNED
-    INTEGER`` and ``INT64``; ``ZONED DATETIME`` for ``TIMESTAMP WITH TIME ZONE``): one of ``ANY``,
+    ``name`` is Neo4j's preferred spelling (``INTEGER`` for ``INT``, ``SIGNED INTEGER`` and
+    ``INT64``; ``ZONED DATETIME`` for ``TIMESTAMP WITH TIME ZONE``): one of ``ANY``,
     ``BOOLEAN``, ``DATE``, ``DURATION``, ``FLOAT``, ``FLOAT32``, ``INTEGER``, ``INTEGER8``,
     ``INTEGER16``, ``INTEGER32``, ``LOCAL DATETIME``, ``LOCAL TIME``, ``MAP``, ``NODE``,
     ``NOTHING``, ``NULL``, ``PATH``, ``POINT``, ``PROPERTY VALUE``, ``RELATIONSHIP``, ``STRING``,
@@ -40,7 +40,7 @@ class ListType(CypherType):
 
 @value(frozen=True, slots=True)
 class VectorType(CypherType):
-    """``VECTOR<coordinate>(dimension)`` of Cypher 25; None for what is left out."""
+    """``VECTOR<coordinate>(dimension)`` of Cypher 25; missing parameters are None."""
 
     coordinate: CypherType | None
     dimension: int | None

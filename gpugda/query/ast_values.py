@@ -12,7 +12,7 @@ __all__ = ["ListLiteral", "Literal", "MapLiteral", "Parameter", "Variable"]
 
 @value(frozen=True, slots=True)
 class Literal(Expression):
-    """A boolean, integer (64 bit), float, string or null; ``-1`` is one too."""
+    """A boolean, integer (64 bit), float, string or null; ``-1`` is a literal, too."""
 
     value: Any
 
@@ -40,6 +40,6 @@ class ListLiteral(Expression):
 
 @value(frozen=True, slots=True)
 class MapLiteral(Expression):
-    """``{key: value}``, in the order written."""
+    """``{key: value}``, in written order."""
 
     entries: tuple[tuple[str, Expression], ...]

@@ -1,4 +1,4 @@
-"""Paths of OPTIONAL MATCH whose parts all have values before it."""
+"""Path variables of OPTIONAL MATCH whose elements are all bound before the clause."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["bound_paths"]
 
 
 def bound_paths(clause: ast.Match, known: Container[str], text: str) -> dict[str, str]:
-    """Names of such paths and the node that each is.
+    """Names of such paths, each with the single node that it consists of.
 
-    Neo4j makes them of their parts whether or not the clause finds anything.
+    Neo4j creates them from their elements even if the clause finds nothing.
 
     Args:
-        clause: OPTIONAL MATCH.
-        known: Variables from before it.
-        text: The whole query.
+        clause: The OPTIONAL MATCH clause.
+        known: The variables bound before it.
+        text: The whole query text.
 
     Raises:
-        UnsupportedQueryError: One has relationships, which then need not fit its nodes.
+        UnsupportedQueryError: A path has relationships, which then need not match its nodes.
     """
     found = {}
     for pattern in clause.patterns:

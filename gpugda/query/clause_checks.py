@@ -1,4 +1,4 @@
-"""What clauses may not do that their grammar allows: stand in a wrong order, mix spellings."""
+"""Checks of clauses beyond their grammar: their order, and mixed label syntax."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.SingleQuery,))
 
 
 def check_order(query: ast.SingleQuery, text: str, *, may_end_anyhow: bool) -> None:
-    """Checks that RETURN stands last, and something that may be last does.
+    """Checks that RETURN comes last, and that the last clause may end a query.
 
     Args:
         query: The clauses.
-        text: The whole query text, for the error.
-        may_end_anyhow: Whether any clause may be the last, as in ``EXISTS { MATCH (n) }``.
+        text: The whole query text, for error messages.
+        may_end_anyhow: True if any clause may be the last, as in ``EXISTS { MATCH (n) }``.
 
     Raises:
-        CypherSyntaxError: A clause follows RETURN or FINISH, or the query ends in a clause that
-            leaves its rows unused.
+        CypherSyntaxError: A clause follows RETURN or FINISH, or the last clause leaves its rows
+            unused.
     """
     for clause, following in zip(query.clauses, query.clauses[1:], strict=False):
         if isinstance(clause, ast.Return | ast.Finish | ast.When | ast.Braces):
@@ -54,22 +54,22 @@ def check_order(query: ast.SingleQuery, text: str, *, may_end_anyhow: bool) -> N
 
 
 def check_label_spellings(clause: ast.Clause, text: str, is_labels: Collection[int]) -> None:
-    """Checks that ``:A:B`` stands in one clause neither with ``& | ! %`` nor with IS.
+    """Checks that a clause does not mix ``:A:B`` with ``& | ! %`` or IS.
 
     Args:
-        clause: What was read.
-        text: The whole query text, for the error.
-        is_labels: Where label expressions written with IS begin.
+        clause: The clause.
+        text: The whole query text, for error messages.
+        is_labels: Text offsets of label expressions written with IS.
 
     Raises:
-        CypherSyntaxError: Both are there.
+        CypherSyntaxError: The clause mixes them.
     """
     colon: ast.LabelExpression | None = None
     symbol: ast.LabelExpression | None = None
     types = set()
     for node in walk(clause, without=_SUBQUERIES):
         if isinstance(node, ast.RelationshipPattern) and isinstance(node.types, ast.LabelOr):
-            types.add(id(node.types))  # 'A|B' of a relationship is of both spellings
+            types.add(id(node.types))  # 'A|B' of a relationship belongs to both syntaxes
         if not isinstance(node, ast.LabelExpression):
             continue
         if isinstance(node, ast.LabelAnd) and node.colon:

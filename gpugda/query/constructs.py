@@ -1,4 +1,4 @@
-"""What a user calls the constructs of Cypher, for messages."""
+"""User-facing names of Cypher constructs, for messages."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def clause_name(clause: ast.Clause) -> str:
 
 
 def expression_name(expression: ast.Expression) -> str | None:
-    """What an expression beyond operators, values and calls is called; None of the others."""
+    """The name of an expression that is not an operator, value or call; None for those."""
     name = _EXPRESSIONS.get(type(expression))
     return name if name is None or isinstance(name, str) else name(expression)
 
 
 def column_name(expression: ast.Expression, written: str) -> str:
-    """Neo4j's name of a column without an alias: mostly the text as it stands.
+    """Neo4j's name of a column without an alias, mostly the text as written.
 
     Args:
-        expression: What the column holds.
+        expression: The column's expression.
         written: Its text.
     """
     if isinstance(expression, ast.MapProjection):

@@ -1,4 +1,4 @@
-"""A place in the tokens of a query: looking ahead, stepping, and saying what was expected."""
+"""A cursor over the tokens of a query: look-ahead, stepping, and errors for unexpected tokens."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gpugda.types import Span
 __all__ = ["MAXIMUM_NESTING", "Cursor"]
 
 MAXIMUM_NESTING: Final = 100
-"""How deep brackets, subqueries and repeated NOT may nest. Reading one level takes about seven
-Python frames of the interpreter's default 1,000, and whoever walks the tree recurses as well."""
+"""Maximum nesting of brackets, subqueries and repeated NOT. Parsing one level takes about seven
+of the interpreter's default 1,000 Python frames, and tree traversals recurse as well."""
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 class Cursor:
-    """The tokens of one query and the position in them.
+    """The tokens of a query and a position in them.
 
     Attributes:
-        text: The query.
+        text: The query text.
         kind: The kind of the current token.
-        index: The current token's position.
+        index: The position of the current token.
     """
 
     __slots__ = ("_matching", "_nesting", "_tokens", "index", "kind", "text")
@@ -40,7 +40,7 @@ class Cursor:
 
     # -------------------------------------------------------------- looking
     def ahead(self, distance: int = 1) -> str:
-        """The kind of a later token; past the end it is ``end``."""
+        """The kind of a later token; ``end`` past the last one."""
         position = self.index + distance
         return self._tokens[position][0] if position < len(self._tokens) else "end"
 
@@ -50,36 +50,36 @@ class Cursor:
 
     @property
     def start(self) -> int:
-        """Where the current token begins in the text."""
+        """The offset of the current token in the text."""
         return self._tokens[self.index][2]
 
     def piece(self) -> str:
-        """The current token's text; of a name in backticks the name."""
+        """The text of the current token; for a name in backticks, the name."""
         return self._tokens[self.index][1]
 
     def is_word(self) -> bool:
-        """Whether the current token can be a name."""
+        """True if the current token can be a name."""
         return self.kind not in NOT_WORDS
 
     def is_word_ahead(self, distance: int) -> bool:
-        """Whether a later token can be a name."""
+        """True if a later token can be a name."""
         return self.ahead(distance) not in NOT_WORDS
 
     def span(self) -> Span:
-        """The current token's place."""
+        """The span of the current token."""
         token = self._tokens[self.index]
         return Span(token[2], token[3])
 
     def span_since(self, start: int) -> Span:
-        """From an offset in the text to the end of the last token read."""
+        """The span from an offset in the text to the end of the last token read."""
         return Span(start, self._tokens[self.index - 1][3])
 
     def words_since(self, index: int) -> str:
-        """The tokens read since a position, in upper case with single blanks between them."""
+        """The tokens read since a position, in upper case, joined by single spaces."""
         return " ".join(token[1].upper() for token in self._tokens[index : self.index])
 
     def matching(self, index: int) -> int | None:
-        """The position of the bracket that closes the one at ``index``; None where none does."""
+        """The position of the bracket that closes the one at ``index``; None if there is none."""
         if self._matching is None:
             self._matching = _match_brackets(self._tokens)
         return self._matching.get(index)
@@ -93,29 +93,29 @@ class Cursor:
         return token
 
     def move_to(self, index: int) -> None:
-        """Goes to a token by its position, back or forth."""
+        """Moves to a token by its position, forwards or backwards."""
         self.index = index
         self.kind = self._tokens[index][0]
 
     def accept(self, kind: str) -> bool:
-        """Steps over the current token if it is of this kind."""
+        """Steps over the current token if it has this kind; True if it does."""
         if self.kind != kind:
             return False
         self.advance()
         return True
 
     def accept_words(self, *kinds: str) -> bool:
-        """Steps over several tokens if all are of these kinds, in this order."""
+        """Steps over several tokens if all have these kinds, in this order."""
         if self.kind != kinds[0] or any(self.ahead(i) != k for i, k in enumerate(kinds)):
             return False
         self.move_to(self.index + len(kinds))
         return True
 
     def expect(self, kind: str, purpose: str = "") -> Token:
-        """Steps over the current token, which must be of this kind.
+        """Steps over the current token, which must have this kind.
 
         Raises:
-            CypherSyntaxError: It is not.
+            CypherSyntaxError: It has another kind.
         """
         if self.kind != kind:
             self.unexpected(f"'{kind}'{purpose}")
@@ -147,25 +147,25 @@ class Cursor:
         self._nesting -= 1
 
     def deeper(self) -> None:
-        """Counts a level of nesting.
+        """Enters a level of nesting.
 
         Raises:
-            CypherSyntaxError: It is one too many.
+            CypherSyntaxError: The limit is exceeded.
         """
         self._nesting += 1
         if self._nesting > MAXIMUM_NESTING:
             self.fail(f"this is nested too deeply: at most {MAXIMUM_NESTING} levels are read")
 
     def shallower(self, levels: int = 1) -> None:
-        """Takes back what ``deeper`` counted."""
+        """Leaves levels of nesting."""
         self._nesting -= levels
 
     def state(self) -> tuple[int, int]:
-        """What ``restore`` needs to come back here."""
+        """The state to which ``restore`` can return."""
         return self.index, self._nesting
 
     def restore(self, state: tuple[int, int]) -> None:
-        """Comes back to where ``state`` was taken, after a reading that led nowhere."""
+        """Returns to a ``state``, after an attempted reading failed."""
         index, self._nesting = state
         self.move_to(index)
 
@@ -175,7 +175,7 @@ class Cursor:
         raise CypherSyntaxError(message, self.text, span or self.span())
 
     def unexpected(self, expected: str) -> NoReturn:
-        """Raises the error for a token that does not fit here."""
+        """Raises the error for an unexpected token."""
         token = self._tokens[self.index]
         unclosed = self._unclosed()
         if unclosed is not None and token[0] == "end":
@@ -188,7 +188,7 @@ class Cursor:
         self.fail(f"unexpected {describe(token)}: expected {expected}{hint}")
 
     def _unclosed(self) -> Token | None:
-        """The last opening bracket that nothing closes."""
+        """The last opening bracket without a closing one."""
         for index in range(len(self._tokens) - 1, -1, -1):
             if self._tokens[index][0] in _CLOSING and self.matching(index) is None:
                 return self._tokens[index]

@@ -1,6 +1,6 @@
-"""Neo4j's functions: how many arguments they take, of which types, and what they give.
+"""Signatures of Neo4j's functions: argument counts, argument types and result types.
 
-The types are those that the server's compiler asks for, which is less than ``SHOW FUNCTIONS`` says.
+The types are those that the server's compiler checks, which is less than ``SHOW FUNCTIONS`` lists.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["Signature", "changes_per_call", "signature"]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function may be called with.
+    """The signature of a function.
 
     Args:
-        arguments: What each argument may be, also those that can be left out.
-        least: How many must be there.
-        most: How many may be there; None for any number.
-        result: What it gives.
-        aggregates: Whether it takes many rows to one value.
+        arguments: The type of each argument, including optional ones.
+        least: Minimum number of arguments.
+        most: Maximum number of arguments; None for any number.
+        result: The result type.
+        aggregates: True for an aggregating function.
     """
 
     arguments: tuple[Static, ...]
@@ -33,8 +33,8 @@ class Signature:
     aggregates: bool = False
 
 
-# name(arguments) -> result; '?' after an argument that can be left out, '+' after one that can
-# stand again, '*' before an aggregate.
+# name(arguments) -> result; '?' marks an optional argument, '+' a repeatable one, '*' an
+# aggregate.
 _TABLE: Final = """
 abs(Integer|Float) -> Integer|Float
 acos asin atan ceil cos cot degrees exp floor haversin(Float) -> Float
@@ -127,13 +127,13 @@ _WRITABLE: Final = (
 
 
 def changes_per_call(name: str) -> bool:
-    """Whether a function gives another value each time that it is called with the same ones."""
+    """True if a function may return different values for equal arguments."""
     plain = name.lower()
     return plain in ("rand", "randomuuid") or plain.endswith(".realtime")
 
 
 def signature(name: str) -> Signature | None:
-    """The signature of a function; None of one that is not built in."""
+    """The signature of a built-in function; None for other names."""
     return _signatures().get(name.lower())
 
 

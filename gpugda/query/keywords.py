@@ -1,4 +1,4 @@
-"""Cypher's words: which ones begin clauses, which follow a value, and which one was meant."""
+"""Cypher's keywords: clause starts, words that can follow a value, and spelling suggestions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ CLAUSE_STARTS: Final = words(
     "CALL CREATE DELETE DETACH FILTER FINISH FOR FOREACH INSERT LET LIMIT LOAD MATCH MERGE NEXT"
     " NODETACH OFFSET OPTIONAL ORDER REMOVE RETURN SET SKIP UNION UNWIND USE USING WHEN WHERE WITH"
 )
-"""Words after which a clause or a part of one begins."""
+"""Words that begin a clause or a part of one."""
 
 COMMANDS: Final = words(
     "ALTER DEALLOCATE DENY DROP DRYRUN ENABLE GRANT REALLOCATE RENAME REVOKE SHOW START STOP"
     " TERMINATE"
 )
-"""First words of schema and administration commands (CREATE is one of them as well)."""
+"""First words of schema and administration commands (in addition to CREATE)."""
 
 _OPERATORS: Final = words("AND AS CONTAINS ENDS IN IS OR STARTS XOR")
 _INNER: Final = words("ASC ASCENDING BY DESC DESCENDING ELSE END THEN YIELD")
@@ -33,7 +33,7 @@ FOLLOWS_OPERAND: Final = (
     | _INNER
     | words("end ) ] } , ; | = <> < > <= >= =~ .. . : :: * / % ^ ||")
 )
-"""Kinds of tokens that cannot begin a value: a keyword before one of them is a name."""
+"""Token kinds that cannot begin a value: a keyword before one of them is a name."""
 
 _ALL: Final = sorted(
     CLAUSE_STARTS
@@ -45,10 +45,10 @@ _ALL: Final = sorted(
 
 
 def did_you_mean(word: str) -> str:
-    """A hint for an error message: the keyword that a misspelt word comes near; else empty."""
+    """A hint with the keyword most similar to a misspelt word; empty if there is none."""
     if word.upper() in _ALL:
         return ""
-    # Only where an error is being made: difflib takes longer to import than a query to parse.
+    # Imported on errors only: importing difflib takes longer than parsing a query.
     from difflib import get_close_matches
 
     near = get_close_matches(word.upper()[:40], _ALL, n=1, cutoff=0.65)

@@ -1,9 +1,9 @@
-"""Cypher text to tokens: plain tuples, found by one regular expression.
+"""Tokeniser: Cypher text to plain tuples, with one regular expression.
 
-A token is ``(kind, text, start, end)``. The kind of a symbol is the symbol, of a word its
-upper-case spelling (Cypher has no reserved words: the parser decides where ``MATCH`` is a keyword
-and where a name), and else one of ``quoted``, ``name`` (a word that is not ASCII), ``string``,
-``number``, ``arrow line``, ``arrow left``, ``arrow right``, ``end``.
+A token is ``(kind, text, start, end)``. The kind of a symbol is the symbol itself, and the kind of
+a word its upper-case spelling (Cypher has no reserved words: the parser decides whether ``MATCH``
+is a keyword or a name). Other kinds are ``quoted``, ``name`` (a word that is not ASCII),
+``string``, ``number``, ``arrow line``, ``arrow left``, ``arrow right``, ``end``.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Token = tuple[str, str, int, int]
 _PAIRS: Final = ("<>", "<=", ">=", "=~", "==", "!=", "+=", "..", "::", "||")
 _SINGLES: Final = ":<>=.|!+/"
 _ALONE: Final = "()[]{},-;&%$*^?"
-"""Nothing longer begins with these, so they are looked for first: most tokens are of them."""
+"""Matched first: most tokens are among these, and no longer token begins with one."""
 
-# What Neo4j reads as arrows beside - < >, so that text from a word processor still works.
+# Unicode variants of - < > that Neo4j reads as arrows, so that word processor text works.
 _LINES: Final = "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\ufe58\ufe63\uff0d"
 _LEFT_HEADS: Final = "\u27e8\u3008\ufe64\uff1c"
 _RIGHT_HEADS: Final = "\u27e9\u3009\ufe65\uff1e"
 _BLANKS: Final = (
     r" \t\n\x0b\f\r\x1c-\x1f\x85\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# What ends a word; digits and $ only cannot begin one.
+# Characters that end a word; digits and $ are not included, as they only cannot begin one.
 _NO_LETTERS: Final = rf"\x00-#%-/:-@\[-^`{{-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
 
 _TOKEN: Final = re.compile(
@@ -51,7 +51,7 @@ _TOKEN: Final = re.compile(
 )
 
 _PIECE: Final = re.compile(re.sub(r"\?P<\w+>", "?:", _TOKEN.pattern), _TOKEN.flags)
-"""The same without groups, for all pieces at once; most of them need not be told apart by group."""
+"""The same without groups, for `findall`; most pieces need no group to be classified."""
 _SYMBOLS: Final = frozenset((*_PAIRS, *_SINGLES, *_ALONE))
 
 _ARROWS: Final = {"line": "arrow line", "left": "arrow left", "right": "arrow right"}
@@ -67,15 +67,15 @@ NOT_WORDS: Final = _SYMBOLS | {
     "end",
     *_ARROWS.values(),
 }
-"""The kinds of tokens that cannot be a name."""
+"""Token kinds that cannot be a name."""
 
 
 def tokenise(text: str) -> list[Token]:
-    """The tokens of a query, and then ``end`` tokens, one to stop at and two to look ahead at.
+    """The tokens of a query, plus ``end`` tokens: one as terminator and two for look-ahead.
 
     Raises:
-        CypherSyntaxError: A string, comment or backtick is not closed, or a character has no
-            meaning in Cypher, or is none.
+        CypherSyntaxError: A string, comment or backtick is not closed, or a character is invalid
+            or has no meaning in Cypher.
     """
     if not text.isascii():
         _check_characters(text)
@@ -84,7 +84,7 @@ def tokenise(text: str) -> list[Token]:
     end = 0
     for piece in _PIECE.findall(text):
         start = end
-        end += len(piece)  # each character is part of one piece: nothing lies between them
+        end += len(piece)  # pieces are contiguous, as each character is part of one
         if piece in _SYMBOLS:
             append((piece, piece, start, end))
         elif piece.isidentifier() and piece.isascii():
@@ -102,7 +102,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 def describe(token: Token) -> str:
-    """A token as an error message names it."""
+    """A token as named in error messages."""
     kind, piece, _, _ = token
     if kind == "end":
         return "the end of the query"
@@ -112,8 +112,8 @@ def describe(token: Token) -> str:
 
 
 def _name_kind(piece: str, text: str, start: int) -> str:
-    # Checked character by character: str.isidentifier() alone knows no currency signs, and no
-    # invisible characters, which Java takes for a part of the name, but not for its begin.
+    # Checked by character: str.isidentifier() rejects currency signs, and invisible characters,
+    # which Java accepts inside a name but not at its start.
     for offset, character in enumerate(piece):
         others = ("Sc", "Cf") if offset else ("Sc",)
         if not (("a" + character).isidentifier() or unicodedata.category(character) in others):
@@ -123,7 +123,7 @@ def _name_kind(piece: str, text: str, start: int) -> str:
 
 
 def _check_characters(text: str) -> None:
-    """Refuses half of a surrogate pair: no server can be sent it, and no value can hold it."""
+    """Rejects a lone surrogate, which can neither be sent to a server nor stored."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -132,7 +132,7 @@ def _check_characters(text: str) -> None:
 
 
 def _other_token(piece: str, text: str, start: int, end: int) -> Token | None:
-    """The token of a piece that is no symbol, plain word or quoted name; None of a comment."""
+    """The token of a piece that is not a symbol, plain word or quoted name; None for a comment."""
     match = _TOKEN.match(text, start)
     group = "wrong" if match is None else match.lastgroup
     if group == "skip":
@@ -176,8 +176,8 @@ def _unquote(piece: str, text: str, start: int, end: int) -> str:
 
 
 def _refuse_escapes_outside_strings(text: str, tokens: list[Token]) -> None:
-    # Cypher 5 replaces \uXXXX anywhere before it reads anything, Cypher 25 in strings only. Which
-    # applies may be the database's choice, so a text that they read differently is refused.
+    # Cypher 5 replaces \uXXXX anywhere before tokenising, Cypher 25 in strings only. The version
+    # may be the database's default, so a text whose meaning would differ is rejected.
     strings = {start: end for kind, _, start, end in tokens if kind == "string"}
     position = 0
     while (found := _ESCAPE.search(text, position)) is not None:

@@ -1,4 +1,4 @@
-"""The values of number and string tokens, checked as Neo4j checks them."""
+"""Values of number and string tokens, with Neo4j's checks."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _CODE_UNIT: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 def number_value(piece: str, text: str, span: Span, *, negative: bool = False) -> int | float:
-    """The value of a number token, negated where asked.
+    """The value of a number token, negated on request.
 
     Args:
-        piece: The token, without a sign.
-        text: The whole query, for the error.
-        span: The token's place, with its sign.
-        negative: Whether a minus stands before it; decides whether 2^63 is in range.
+        piece: The token without a sign.
+        text: The whole query text, for error messages.
+        span: The span of the token including its sign.
+        negative: True if a minus precedes it, which makes 2^63 valid.
 
     Raises:
-        CypherSyntaxError: Not a number, an integer beyond 64 bits, a float beyond the largest.
+        CypherSyntaxError: It is not a number, exceeds 64 bits as an integer, or the largest float.
     """
     sign = -1 if negative else 1
     if INTEGER.fullmatch(piece):
@@ -61,7 +61,7 @@ def number_value(piece: str, text: str, span: Span, *, negative: bool = False) -
 
 
 def _integer(sign: int, digits: str, base: int, text: str, span: Span) -> int:
-    # The length is tested first: Python refuses to convert more than 4,300 digits.
+    # Check the length first: Python refuses to convert more than 4,300 digits.
     significant = digits.replace("_", "").lstrip("0")
     value = sign * int(significant or "0", base) if len(significant) <= 64 else 2**64
     if not -(2**63) <= value < 2**63:
@@ -91,11 +91,11 @@ def _why_not_a_number(piece: str) -> str:
 def string_value(piece: str, text: str, start: int) -> str:
     r"""The value of a string token, quotes included, that starts at ``start``.
 
-    A backslash before any other letter stands for itself, as in Neo4j.
+    A backslash before any other letter is kept, as in Neo4j.
 
     Raises:
-        CypherSyntaxError: A ``\u`` escape without four hexadecimal digits, one that is half
-            of a pair, or one for a quote or backslash (Cypher 5 and 25 read those differently).
+        CypherSyntaxError: A ``\u`` escape lacks four hexadecimal digits, is a lone surrogate, or
+            is a quote or backslash (which Cypher 5 and 25 read differently).
     """
     if "\\" not in piece:
         return piece[1:-1]

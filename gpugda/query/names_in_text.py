@@ -1,4 +1,4 @@
-"""Labels, types and property keys that a query names, each with its place."""
+"""Labels, types and property keys that a query names, each with its span."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _TO_ENTRY: Final = re.compile(r"[\s,)]*")
 
 
 KindAndName: TypeAlias = tuple[str, str, bool]
-"""What it is a name of, the name, and whether it is on a relationship."""
+"""(kind, name, True if it is on a relationship); the kinds are those of `Named`."""
 
 
 class Named(NamedTuple):
     """A name in a query.
 
     Args:
-        kind: What it is a name of.
-        name: Without backticks.
-        of_relationship: Whether it is on a relationship, which a type always is.
-        span: Its place.
+        kind: The kind of name.
+        name: The name without backticks.
+        of_relationship: True if it is on a relationship, as a type always is.
+        span: Its span in the text.
     """
 
     kind: Literal["label", "type", "property"]
@@ -47,7 +47,7 @@ class Named(NamedTuple):
 
 @lru_cache(maxsize=512)
 def names_in(text: str) -> tuple[Named, ...]:
-    """The names in a text, in its order; none of what cannot be read here."""
+    """The names in a text, in order; empty if it cannot be parsed."""
     try:
         tree = tree_of(text)
     except QueryError:
@@ -56,7 +56,7 @@ def names_in(text: str) -> tuple[Named, ...]:
 
 
 def names_of(query: Query | Statement) -> set[KindAndName]:
-    """What `names_in` finds in its text, without places."""
+    """The result of `names_in` for a query's text, without spans."""
     if isinstance(query, Statement):
         return {named[:3] for named in _Names(query.tree, query.text).found()}
     found: set[KindAndName] = set()
@@ -82,14 +82,14 @@ def names_of(query: Query | Statement) -> set[KindAndName]:
 def _add_labels(
     expression: ast.LabelExpression, found: set[KindAndName], *, of_relationship: bool
 ) -> None:
-    if isinstance(expression, ast.LabelName):  # as in most patterns
+    if isinstance(expression, ast.LabelName):  # the most frequent case
         found.add(("type" if of_relationship else "label", expression.name, of_relationship))
     else:
         found |= {named[:3] for named in _labels(expression, of_relationship=of_relationship)}
 
 
 def _variable(subject: object, query: Query) -> str:
-    """Its name, also where a column or a key stands for it; empty for anything else."""
+    """The variable's name, also through a column or key reference; empty for other expressions."""
     if isinstance(subject, ColumnReference):
         return _variable(query.columns[subject.position].expression, query)
     if isinstance(subject, KeyReference):
@@ -107,7 +107,7 @@ class _Names:
                 is_one = isinstance(node, ast.RelationshipPattern)
                 self._is_relationship[node.variable.name] = is_one
         for node in self._nodes:
-            # A name that stands for a value, too, is left alone.
+            # Exclude names that are also used for a value.
             if isinstance(node, ast.ReturnItem) and not isinstance(node.expression, ast.Variable):
                 self._is_relationship.pop(node.name, None)
 
@@ -143,7 +143,7 @@ class _Names:
             yield Named("property", key, is_one, Span(self._after(_TO_KEY, before), end))
 
     def _kind_of(self, subject: ast.Expression) -> bool | None:
-        """Whether it is a relationship or a node; None for anything else."""
+        """True for a relationship variable, False for a node variable, None for anything else."""
         if not isinstance(subject, ast.Variable):
             return None
         return self._is_relationship.get(subject.name)

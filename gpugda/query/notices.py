@@ -1,6 +1,6 @@
-"""What Neo4j remarks on a query when it compiles it, in Neo4j's own words and codes.
+"""Neo4j's notifications on a query at compile time, with Neo4j's texts and codes.
 
-Only remarks that the text alone leads to, on constructs that are answered here.
+Only notifications that depend on the text alone, and on constructs that are supported here.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _CODE: Final = "Neo.ClientNotification.Statement."
 
 @value(frozen=True, slots=True)
 class Notice:
-    """A remark on a query.
+    """A notification on a query.
 
     Args:
-        code: Neo4j's, without what all notifications share.
-        gql_status: Such as ``03N90``; statuses are told in an order that goes by its first digits.
-        status: The description that belongs to it.
-        title: The older form's title.
-        description: The older form's description.
+        code: Neo4j's code without the common prefix.
+        gql_status: GQLSTATUS such as ``03N90``; notifications are sorted by its first digits.
+        status: The description of the GQLSTATUS.
+        title: The title in the older format.
+        description: The description in the older format.
         severity: ``WARNING`` or ``INFORMATION``.
         category: Such as ``PERFORMANCE``.
-        span: The place in the text, None where there is none.
+        span: The span in the text; None if there is none.
     """
 
     code: str
@@ -52,13 +52,13 @@ class Notice:
 
     @property
     def neo4j_code(self) -> str:
-        """The whole code."""
+        """The full code."""
         return _CODE + self.code
 
 
 @lru_cache(maxsize=512)
 def notices_of(text: str) -> tuple[Notice, ...]:
-    """The remarks that Neo4j makes on a text; none on what cannot be read here."""
+    """Neo4j's notifications on a text; empty if it cannot be parsed."""
     try:
         tree = tree_of(text)
     except QueryError:
@@ -77,10 +77,10 @@ def _found_in(tree: ast.Query) -> Iterator[Notice]:
 
 # ------------------------------------------------------------------ patterns that nothing connects
 def _apart(match: ast.Match) -> list[list[str]]:
-    """Names of the nodes of each connected part of a clause, but for the first part."""
+    """Node names of each connected component of a clause, without the first component."""
     parts: list[set[object]] = []
     for number, pattern in enumerate(match.patterns):
-        # A pattern without names is a part of its own.
+        # A pattern without names is a component of its own.
         joined: set[object] = {number, *_node_names(pattern)}
         apart = []
         for part in parts:

@@ -1,4 +1,4 @@
-"""What is no number of rows for SKIP or LIMIT."""
+"""Errors for invalid row counts in SKIP and LIMIT."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["paging_error"]
 
 
 def paging_error(clause: str, value: Any, text: str, expression: Expression) -> QueryError:
-    """The error for a value that is no integer from 0; its kind is Neo4j's.
+    """The error for a value that is not a non-negative integer; Neo4j's class of error.
 
     Args:
         clause: ``SKIP`` or ``LIMIT``.
-        value: What the expression gives.
-        text: The whole query.
-        expression: What was written.
+        value: The value of the expression.
+        text: The whole query text.
+        expression: The expression.
     """
     shown = "null" if value is None else str(value)
     message = (

@@ -1,4 +1,4 @@
-"""The parameters that a text names, found without parsing it."""
+"""Finds the parameter names of a text without parsing it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["parameter_names"]
 
 @lru_cache(maxsize=512)
 def parameter_names(text: str) -> tuple[str, ...] | None:
-    """Names of the parameters of a query, each once, in order; None where it is no Cypher."""
+    """Distinct names of a query's parameters in order; None if the text cannot be tokenised."""
     try:
         tokens = tokenise(text)
     except CypherSyntaxError:
-        return None  # whoever runs it says what is wrong
+        return None  # running the query reports the error
     names = (after[1] for before, after in pairwise(tokens) if before[0] == "$")
     return tuple(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Which parameters must have a type, by where they stand."""
+"""Parameters whose position in the query requires a type."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FUNCTIONS = {
 
 
 def typed_parameters(nodes: Iterable[ast.Node]) -> Iterator[TypedParameter]:
-    """Those whose type Neo4j looks at before it runs a query.
+    """Parameters whose type Neo4j checks before it runs a query.
 
     Args:
-        nodes: Of the query, in the order written.
+        nodes: Nodes of the query in written order.
     """
     for node in nodes:
         for operand, expected in _operands(node):

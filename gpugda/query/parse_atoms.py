@@ -1,4 +1,4 @@
-"""Values without operators: literals, parameters, names, maps, brackets."""
+"""Parses values without operators: literals, parameters, names, maps, brackets."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ _STRAY: Final = frozenset(("number", "string", "$", "quoted"))
 
 
 class AtomParser(FunctionParser):
-    """Reads what stands between operators."""
+    """Parses operands: the values between operators."""
 
     __slots__ = ("_bracketed",)
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        # Readings of '(' and '[' by position. They do not depend on what stands around them, and
-        # without this, trying two readings at each of n nested brackets would take 2^n steps.
+        # Memo of parsed '(' and '[' by position, as they are context-free: trying two readings at
+        # each of n nested brackets would otherwise take 2^n steps.
         self._bracketed: dict[int, tuple[ast.Expression, int] | CypherSyntaxError] = {}
 
     @abstractmethod
     def subquery(self, construct: str) -> ast.QueryBody:
-        """Reads the braces of an EXISTS, COUNT or COLLECT subquery."""
+        """Parses the braces of an EXISTS, COUNT or COLLECT subquery."""
 
     @abstractmethod
     def shortest_path(self) -> ast.Pattern:
-        """Reads ``shortestPath(path)`` or ``allShortestPaths(path)``."""
+        """Parses ``shortestPath(path)`` or ``allShortestPaths(path)``."""
 
     def atom(self) -> ast.Expression:
-        """Reads a literal, name, call, bracket …: a value without operators."""
+        """Parses a literal, name, call, bracket …: a value without operators."""
         kind = self.kind
         if kind == "number":
             span, piece = self.span(), self.advance()[1]
@@ -86,10 +86,10 @@ class AtomParser(FunctionParser):
         return known[0]
 
     def _parenthesis(self) -> ast.Expression:
-        """Reads a path where one can stand, else a value in parentheses.
+        """Parses a path if possible, otherwise a value in parentheses.
 
-        ``(a)--(b)`` is a path and ``(1)--(2)`` is not: a path wins where both can be read, as in
-        Neo4j; where neither can, the reading that got further says what is wrong.
+        ``(a)--(b)`` is a path, but ``(1)--(2)`` is not. As in Neo4j, a path takes precedence if
+        both readings are possible; if neither is, the reading that got further reports the error.
         """
         failure: CypherSyntaxError | None = None
         state = self.state()
@@ -109,7 +109,7 @@ class AtomParser(FunctionParser):
         return value
 
     def map_literal(self) -> ast.MapLiteral:
-        """Reads ``{key: value}``."""
+        """Parses ``{key: value}``."""
         start = self.start
         entries: list[tuple[str, ast.Expression]] = []
         self.open("{")
@@ -125,7 +125,7 @@ class AtomParser(FunctionParser):
         return ast.MapLiteral(self.span_since(start), tuple(entries))
 
     def parameter(self) -> ast.Parameter:
-        """Reads ``$name``."""
+        """Parses ``$name``."""
         start = self.start
         self.expect("$")
         piece = self.piece()
@@ -185,7 +185,7 @@ class AtomParser(FunctionParser):
         return self._map_projection()
 
     def _refuse_stray_keyword(self, kind: str, after: str) -> None:
-        """Catches ``WHERE RETURN n``: RETURN is no variable there, a value is missing."""
+        """Rejects ``WHERE RETURN n``: RETURN is not a variable there, a value is missing."""
         if kind == "NOT" and self.begins_value():
             self.fail("NOT cannot stand here: put it and its operand in parentheses")
         if kind in CLAUSE_STARTS and (

@@ -1,4 +1,4 @@
-"""CALL: subqueries and procedures."""
+"""Parses CALL of subqueries and procedures."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _Imports = tuple[tuple[ast.Variable, ...], bool]
 
 
 class CallParser(WriteParser):
-    """Reads ``CALL (x) { … }`` and ``CALL procedure() YIELD x``."""
+    """Parses ``CALL (x) { … }`` and ``CALL procedure() YIELD x``."""
 
     __slots__ = ()
 
     @abstractmethod
     def body(self, *, may_end_anyhow: bool = False) -> ast.QueryBody:
-        """Reads a query inside another one."""
+        """Parses a nested query."""
 
     def call(self, start: int | None = None) -> ast.Clause:
-        """Reads a call of a procedure or of a subquery.
+        """Parses a call of a procedure or of a subquery.
 
         Args:
-            start: Where the clause began, if it began before CALL: with OPTIONAL.
+            start: Start of the clause if it begins before CALL, with OPTIONAL.
         """
         optional = start is not None
         start = self.start if start is None else start

@@ -1,4 +1,4 @@
-"""Clauses that read, and queries inside queries."""
+"""Parses reading clauses and nested queries."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Union = tuple[tuple[ast.SingleQuery, ...], tuple[Span, ...], bool]
 
 
 class ClauseParser(NewerParser):
-    """Reads whole queries, except for what stands before and after them."""
+    """Parses whole queries, without prefixes and the end of the statement."""
 
     __slots__ = ()
 
     def union(self, *, may_end_anyhow: bool = False) -> Union:
-        """Reads a query: its parts, where UNION joins them, and whether it is UNION ALL.
+        """Parses a query: its parts, the spans of UNION between them, and True for UNION ALL.
 
-        With NEXT it is one part of several clauses, in which each UNION stands in braces.
+        With NEXT the result is one part of several clauses, in which each UNION is in braces.
         """
         start = self.start
         found = self._joined(may_end_anyhow=may_end_anyhow)
@@ -66,7 +66,7 @@ class ClauseParser(NewerParser):
         return tuple(parts), tuple(unions), True in kinds
 
     def single_query(self, *, may_end_anyhow: bool = False) -> ast.SingleQuery:
-        """Reads clauses and checks that they may stand in this order."""
+        """Parses clauses and checks their order."""
         start = self.start
         clauses = self.clauses()
         if self.kind not in _QUERY_ENDS:
@@ -76,7 +76,7 @@ class ClauseParser(NewerParser):
         return query
 
     def clauses(self) -> tuple[ast.Clause, ...]:
-        """Reads clauses up to what is none."""
+        """Parses clauses up to the first token that begins none."""
         clauses: list[ast.Clause] = []
         while (read := _CLAUSES.get(self.kind)) is not None:
             if clauses and (self.kind in COMMANDS or self.kind == "WHEN"):
@@ -94,21 +94,21 @@ class ClauseParser(NewerParser):
         self.unexpected("a clause or the end of the query")
 
     def subquery(self, construct: str) -> ast.QueryBody:
-        """Reads the braces of an EXISTS, COUNT or COLLECT subquery."""
+        """Parses the braces of an EXISTS, COUNT or COLLECT subquery."""
         self.open("{")
         if construct != "COLLECT" and self._patterns_follow():
             match = self.match_body(self.start, optional=False)
             part = ast.SingleQuery(match.span, (match,))
             body = ast.QueryBody(match.span, (part,))
         else:
-            # EXISTS and COUNT ask how many rows there are, so their queries need no RETURN.
+            # EXISTS and COUNT only need the number of rows, so RETURN is optional.
             body = self.body(may_end_anyhow=construct != "COLLECT")
             self._refuse_writes(construct, body.parts)
         self.close("}")
         return body
 
     def body(self, *, may_end_anyhow: bool = False) -> ast.QueryBody:
-        """Reads a query inside another one."""
+        """Parses a nested query."""
         start = self.start
         parts, unions, union_all = self.union(may_end_anyhow=may_end_anyhow)
         return ast.QueryBody(self.span_since(start), parts, unions, union_all)
@@ -126,7 +126,7 @@ class ClauseParser(NewerParser):
 
     # -------------------------------------------------------------- projections
     def returning(self) -> ast.Clause:
-        """Reads ``RETURN projection``."""
+        """Parses ``RETURN projection``."""
         start = self.start
         self.advance()
         projection = self.projection()
@@ -135,7 +135,7 @@ class ClauseParser(NewerParser):
         return ast.Return(self.span_since(start), projection)
 
     def with_(self) -> ast.Clause:
-        """Reads ``WITH projection [WHERE …]``."""
+        """Parses ``WITH projection [WHERE …]``."""
         start = self.start
         self.advance()
         projection = self.projection()
@@ -146,20 +146,20 @@ class ClauseParser(NewerParser):
         return ast.With(self.span_since(start), projection, where)
 
     def order_skip_limit(self) -> ast.Clause:
-        """Reads ORDER BY, SKIP and LIMIT as a clause of their own."""
+        """Parses ORDER BY, SKIP and LIMIT as a clause of its own."""
         start = self.start
         order_by, skip, limit = self.order_by(), self.skip(), self.limit()
         return ast.OrderSkipLimit(self.span_since(start), order_by, skip, limit)
 
     def finish(self) -> ast.Clause:
-        """Reads FINISH."""
+        """Parses FINISH."""
         start = self.start
         self.advance()
         return ast.Finish(self.span_since(start))
 
     # -------------------------------------------------------------- rows from elsewhere
     def unwind(self) -> ast.Clause:
-        """Reads ``UNWIND list AS x``."""
+        """Parses ``UNWIND list AS x``."""
         start = self.start
         self.advance()
         elements = self.expression()
@@ -168,7 +168,7 @@ class ClauseParser(NewerParser):
         return ast.Unwind(self.span_since(start), elements, variable)
 
     def load_csv(self) -> ast.Clause:
-        """Reads ``LOAD CSV [WITH HEADERS] FROM url AS row [FIELDTERMINATOR ';']``."""
+        """Parses ``LOAD CSV [WITH HEADERS] FROM url AS row [FIELDTERMINATOR ';']``."""
         start = self.start
         self.advance()
         self.expect("CSV", " after LOAD")
@@ -189,7 +189,7 @@ class ClauseParser(NewerParser):
         return terminator
 
     def use(self) -> ast.Clause:
-        """Reads ``USE graph``."""
+        """Parses ``USE graph``."""
         start = self.start
         self.advance()
         if self.kind == "GRAPH" and self.is_word_ahead(1):
@@ -198,7 +198,7 @@ class ClauseParser(NewerParser):
         return ast.Use(self.span_since(start), graph)
 
     def optional(self) -> ast.Clause:
-        """Reads ``OPTIONAL MATCH …`` or ``OPTIONAL CALL …``."""
+        """Parses ``OPTIONAL MATCH …`` or ``OPTIONAL CALL …``."""
         start = self.start
         self.advance()
         if self.kind == "CALL":
@@ -208,7 +208,7 @@ class ClauseParser(NewerParser):
         return self.match_body(start, optional=True)
 
     def periodic_commit(self) -> ast.Clause:
-        """Refuses the old ``USING PERIODIC COMMIT``."""
+        """Rejects the former ``USING PERIODIC COMMIT``."""
         self.fail("USING PERIODIC COMMIT is gone: write CALL (row) { … } IN TRANSACTIONS")
 
 

@@ -1,4 +1,4 @@
-"""Operators and their precedence: from OR down to what binds to a single value."""
+"""Parses operators by precedence, from OR down to postfix operators."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ _NORMAL_FORMS: Final = ("NFC", "NFD", "NFKC", "NFKD")
 
 
 class ExpressionParser(TypeParser):
-    """Reads expressions by precedence climbing; what has no operator is left to ``atom``."""
+    """Parses expressions by precedence climbing; ``atom`` parses operands."""
 
     __slots__ = ()
 
     @abstractmethod
     def atom(self) -> ast.Expression:
-        """Reads a literal, name, call, bracket …: a value without operators."""
+        """Parses a literal, name, call, bracket …: a value without operators."""
 
     def expression(self) -> ast.Expression:
-        """Reads a value."""
+        """Parses a value."""
         return self._binary(_OR)
 
     # -------------------------------------------------------------- two operands
     def _binary(self, lowest: int) -> ast.Expression:
-        """Reads operators that bind at least as tightly as ``lowest``, and their operands."""
+        """Parses operators with at least the precedence ``lowest``, and their operands."""
         check_time()
         start = self.start
         left = self._negations() if lowest <= _NOT and self.kind == "NOT" else self._signed()
@@ -140,7 +140,7 @@ class ExpressionParser(TypeParser):
         return ast.LabelPredicate(self.span_since(start), left, labels)
 
     def when_operand(self) -> ast.Expression:
-        """Reads what may follow WHEN in ``CASE x``: a value, or an operator and a value."""
+        """Parses the operand of WHEN in ``CASE x``: a value, or an operator and a value."""
         start = self.start
         precedence = _PRECEDENCE.get(self.kind, 0)
         operand = ast.CaseOperand(Span(start, start))
@@ -158,7 +158,7 @@ class ExpressionParser(TypeParser):
         return ast.Comparison(self.span_since(start), (operand, value), equal)
 
     def _predicate_follows(self) -> bool:
-        """Whether an operator stands here whose left operand is that of CASE."""
+        """True if an operator follows whose left operand is that of CASE."""
         if self.kind in ("=~", "IS", "::"):
             return True
         if self.kind in ("STARTS", "ENDS"):
@@ -180,7 +180,7 @@ class ExpressionParser(TypeParser):
         return operand
 
     def _signed(self) -> ast.Expression:
-        """Reads at most one sign before a value; a minus right before a number belongs to it."""
+        """Parses at most one sign before a value; a minus right before a number belongs to it."""
         if self.kind not in ("-", "+"):
             return self.operand()
         if self.kind == "-" and self.ahead() in ("number", "INF", "INFINITY"):
@@ -193,7 +193,7 @@ class ExpressionParser(TypeParser):
         return ast.Unary(self.span_since(start), sign, operand)
 
     def operand(self) -> ast.Expression:
-        """Reads a value with its ``.name``, ``[index]`` and ``:Label``, without operators."""
+        """Parses a value with ``.name``, ``[index]`` and ``:Label`` suffixes, without operators."""
         start = self.start
         value = self._negative_number() if self.kind == "-" else self.atom()
         while True:
@@ -232,7 +232,7 @@ class ExpressionParser(TypeParser):
         return ast.Slice(self.span_since(start), value, first, end)
 
     def begins_value(self) -> bool:
-        """Whether what follows the current word can be its operand (else the word is a name)."""
+        """True if the next token can begin an operand of the current word, so it is no name."""
         after = self.ahead()
         if after in FOLLOWS_OPERAND:
             return after[0].isalpha() and self.ahead(2) == "."
@@ -242,8 +242,8 @@ class ExpressionParser(TypeParser):
 def _balanced(
     operator: ast.BinaryOperator, operands: list[tuple[int, ast.Expression, int]]
 ) -> ast.Expression:
-    # AND, OR and XOR are associative, also over null, so a long chain may become a flat tree:
-    # ten thousand operands give a depth of fourteen. Three still nest to the left.
+    # AND, OR and XOR are associative, also with null, so a long chain becomes a balanced tree: ten
+    # thousand operands have depth fourteen. Three operands still nest to the left.
     if len(operands) == 1:
         return operands[0][1]
     middle = (len(operands) + 1) // 2

@@ -1,4 +1,4 @@
-"""Calls of functions, and CASE."""
+"""Parses function calls and CASE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FunctionParser"]
 
 _SIDES: Final = {side.value: side for side in ast.TrimSide}
 _VECTOR_METRICS: Final = words("COSINE DOT EUCLIDEAN EUCLIDEAN_SQUARED HAMMING MANHATTAN")
-# Where the keyword stands among the arguments; None for the type of a vector's coordinates.
+# Position of a keyword among the arguments; None for the coordinate type of a vector.
 _KEYWORD_ARGUMENTS: Final[dict[str, tuple[frozenset[str] | None, int]]] = {
     "NORMALIZE": (words("NFC NFD NFKC NFKD"), 1),
     "VECTOR": (None, 2),
@@ -22,20 +22,20 @@ _KEYWORD_ARGUMENTS: Final[dict[str, tuple[frozenset[str] | None, int]]] = {
 
 
 class FunctionParser(ListParser):
-    """Reads ``name(arguments)``, ``trim(… FROM …)`` and ``CASE … END``."""
+    """Parses ``name(arguments)``, ``trim(… FROM …)`` and ``CASE … END``."""
 
     __slots__ = ()
 
     # -------------------------------------------------------------- functions
     def function_name_length(self) -> int:
-        """Tokens in ``a.b.c`` where '(' follows, else 0."""
+        """Number of tokens of a name ``a.b.c`` before '('; 0 if there is none."""
         length = 1
         while self.ahead(length) == "." and self.is_word_ahead(length + 1):
             length += 2
         return length if self.ahead(length) == "(" else 0
 
     def function(self, length: int) -> ast.FunctionCall:
-        """Reads a call of a function whose name is of so many tokens."""
+        """Parses a call of a function whose name has this number of tokens."""
         start = self.start
         name = "".join([self.advance()[1] for _ in range(length)])
         self.open("(")
@@ -47,7 +47,7 @@ class FunctionParser(ListParser):
         return ast.FunctionCall(self.span_since(start), name, arguments, distinct)
 
     def _arguments(self, name: str) -> tuple[ast.Expression, ...]:
-        """The arguments, with a last one that is a keyword as a string."""
+        """Parses the arguments; a final keyword argument becomes a string literal."""
         if name not in _KEYWORD_ARGUMENTS:
             return self.expressions_until(")")
         keywords, place = _KEYWORD_ARGUMENTS[name]
@@ -79,13 +79,13 @@ class FunctionParser(ListParser):
         return True
 
     def _quantifies(self, kind: str) -> bool:
-        """Whether DISTINCT or ALL stands here as a keyword, not as a variable or all(…)."""
+        """True if DISTINCT or ALL is a keyword here, rather than a variable or all(…)."""
         if self.kind != kind or (kind == "ALL" and self.ahead() == "("):
             return False
         return self.ahead() == ")" or self.begins_value()
 
     def trim(self) -> ast.Trim | None:
-        """Reads ``trim([BOTH|LEADING|TRAILING] [characters] FROM text)``; None without FROM."""
+        """Parses ``trim([BOTH|LEADING|TRAILING] [characters] FROM text)``; None without FROM."""
         state, start = self.state(), self.start
         self.advance()
         self.open("(")
@@ -103,7 +103,7 @@ class FunctionParser(ListParser):
 
     # -------------------------------------------------------------- CASE
     def case(self) -> ast.Case:
-        """Reads ``CASE … END``."""
+        """Parses ``CASE … END``."""
         start = self.start
         self.expect("CASE")
         self.deeper()

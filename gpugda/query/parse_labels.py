@@ -1,4 +1,4 @@
-"""What follows a colon or IS: label expressions, and the spellings that may not be mixed."""
+"""Parses label expressions after a colon or IS, and tracks syntaxes that must not be mixed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NO_LABEL_AFTER_IS: Final = words("NOT NULL TYPED NORMALIZED NFC NFD NFKC NFKD")
 
 
 class LabelParser(Cursor, ABC):
-    """Reads ``A&(B|!C)``, ``A:B``, ``A|:B``, ``%``, ``$(…)``.
+    """Parses ``A&(B|!C)``, ``A:B``, ``A|:B``, ``%``, ``$(…)``.
 
     Attributes:
         bar_stop: The position of a ``|`` that ends an expression instead of joining labels, as
             in ``[(a)-->(b) WHERE b:A | b.x]``; -1 for none.
-        is_labels: Where label expressions written with IS begin.
-        colon_labels: Whether ``:`` joins labels anywhere.
+        is_labels: Text offsets of label expressions written with IS.
+        colon_labels: True if ``:`` joins labels anywhere.
     """
 
     __slots__ = ("bar_stop", "colon_labels", "is_labels")
@@ -38,34 +38,34 @@ class LabelParser(Cursor, ABC):
 
     @abstractmethod
     def expression(self) -> ast.Expression:
-        """Reads a value."""
+        """Parses a value."""
 
     def at_labels(self) -> bool:
-        """Whether a label expression begins here, with ``:`` or with IS."""
+        """True if a label expression begins here, with ``:`` or IS."""
         if self.kind == ":":
             return True
         return self.kind == "IS" and self.begins_label(1)
 
     def begins_label(self, distance: int = 0) -> bool:
-        """Whether a later token can begin a label expression after IS."""
+        """True if a later token can begin a label expression after IS."""
         after = self.ahead(distance)
         if after in ("(", "!", "%", "$", "quoted", "name"):
             return True
         return after[0].isalpha() and after.isupper() and after not in _NO_LABEL_AFTER_IS
 
     def at_bar(self) -> bool:
-        """Whether a ``|`` that joins alternatives stands here."""
+        """True at a ``|`` that joins alternatives."""
         return self.kind == "|" and self.index != self.bar_stop
 
     def labels(self) -> ast.LabelExpression:
-        """Reads the labels of a node, or of a value that is tested for them."""
+        """Parses the labels of a node, or of a value in a label predicate."""
         expression, old_bar = self._label_expression()
         if old_bar is not None:
             self.fail("labels are not joined with '|:': write '|'", old_bar)
         return expression
 
     def labels_after_is(self) -> ast.LabelExpression:
-        """Reads the labels after ``IS NOT``."""
+        """Parses the labels after ``IS NOT``."""
         self.is_labels.add(self.start)
         expression, old_bar = self._label_or()
         if old_bar is not None:
@@ -73,7 +73,7 @@ class LabelParser(Cursor, ABC):
         return expression
 
     def relationship_types(self) -> tuple[ast.LabelExpression, Span | None]:
-        """Reads the types of a relationship, and where the old ``|:`` joins two of them."""
+        """Parses the types of a relationship, and the span of the older ``|:`` between two."""
         expression, old_bar = self._label_expression()
         if self.colon_labels and any(_is_colon(node) for node in walk(expression)):
             message = "relationship types are not joined with ':': a relationship has one type"

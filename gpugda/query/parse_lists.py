@@ -1,4 +1,4 @@
-"""Lists and what is written like them: comprehensions, reduce() and the list predicates."""
+"""Parses lists, comprehensions, reduce() and list predicates."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _Part = TypeVar("_Part", bound=tuple[Any, ...])
 
 
 class ListParser(ExpressionParser):
-    """Reads ``[…]``, ``reduce(…)``, ``all(…)``, ``any(…)``, ``none(…)``, ``single(…)``."""
+    """Parses ``[…]``, ``reduce(…)``, ``all(…)``, ``any(…)``, ``none(…)``, ``single(…)``."""
 
     __slots__ = ()
 
     @abstractmethod
     def path_follows(self) -> bool:
-        """Whether brackets and arrows make a path with a relationship here."""
+        """True if brackets and arrows form a path with a relationship here."""
 
     @abstractmethod
     def path(self) -> ast.Pattern:
-        """Reads a path as it may stand in an expression."""
+        """Parses a path in an expression."""
 
     def list_atom(self) -> ast.Expression:
-        """Reads a list literal, a list comprehension or a pattern comprehension."""
+        """Parses a list literal, a list comprehension or a pattern comprehension."""
         start = self.start
         opening = self.index
         self.open("[")
@@ -52,7 +52,7 @@ class ListParser(ExpressionParser):
         return ast.ListLiteral(self.span_since(start), items)
 
     def expressions_until(self, closing: str) -> tuple[ast.Expression, ...]:
-        """Reads values with commas between them, up to a bracket that is left standing."""
+        """Parses comma-separated values up to a closing bracket, which is not consumed."""
         if self.kind == closing:
             return ()
         items = [self.expression()]
@@ -63,7 +63,7 @@ class ListParser(ExpressionParser):
         return tuple(items)
 
     def reduce(self) -> ast.Reduce:
-        """Reads ``reduce(sum = 0, x IN list | sum + x)``."""
+        """Parses ``reduce(sum = 0, x IN list | sum + x)``."""
         start = self.start
         self.advance()
         opening = self.index
@@ -73,7 +73,7 @@ class ListParser(ExpressionParser):
         return ast.Reduce(self.span_since(start), *reduction, step)
 
     def all_reduce(self) -> ast.AllReduce:
-        """Reads ``allReduce(sum = 0, x IN list | sum + x, sum < 9)``."""
+        """Parses ``allReduce(sum = 0, x IN list | sum + x, sum < 9)``."""
         start = self.start
         self.advance()
         opening = self.index
@@ -85,7 +85,7 @@ class ListParser(ExpressionParser):
         return ast.AllReduce(self.span_since(start), *reduction, step, predicate)
 
     def list_predicate(self) -> ast.ListPredicate:
-        """Reads ``all(x IN list WHERE predicate)`` and its kin."""
+        """Parses ``all(x IN list WHERE predicate)`` and the like."""
         start = self.start
         quantifier = ast.ListQuantifier(self.advance()[0].lower())
         self.open("(")
@@ -96,13 +96,13 @@ class ListParser(ExpressionParser):
         return ast.ListPredicate(self.span_since(start), quantifier, variable, elements, where)
 
     def variable(self, what: str = "a variable") -> ast.Variable:
-        """Reads a name that stands for a value."""
+        """Parses a variable."""
         span = self.span()
         return ast.Variable(span, self.expect_name(what))
 
     # -------------------------------------------------------------- what stands in the brackets
     def _list_comprehension(self, opening: int) -> _Comprehension | None:
-        """The comprehension's parts; None, and nothing read, where it is a list after all."""
+        """The parts of a comprehension; None, with nothing consumed, if it is a list literal."""
         state = self.state()
         if any(True for _ in self._bars(opening)):
             elements, projection = self._split_at_bar(opening, self._filtered_elements, "]")
@@ -115,7 +115,7 @@ class ListParser(ExpressionParser):
         return *elements, None
 
     def _pattern_comprehension_follows(self) -> bool:
-        """Looks past a path for the ``|`` or WHERE that a list of paths does not have."""
+        """True if a ``|`` or WHERE follows the path, unlike in a list of paths."""
         state = self.state()
         try:
             if self.is_word() and self.ahead() == "=":
@@ -159,10 +159,10 @@ class ListParser(ExpressionParser):
     def _split_at_bar(
         self, opening: int, before: Callable[[], _Part], closing: str
     ) -> tuple[_Part, ast.Expression | None]:
-        """Reads ``before | expression`` up to the closing bracket, or to a comma.
+        """Parses ``before | expression`` up to the closing bracket, or to a comma.
 
-        A ``|`` may as well join labels: ``x:A|B|x.y``. As in Neo4j the last one that makes sense
-        separates; a list comprehension may then have none.
+        A ``|`` may also join labels: ``x:A|B|x.y``. As in Neo4j, the last one that gives a valid
+        parse separates; a list comprehension may have none.
         """
         state = self.state()
         failure: CypherSyntaxError | None = None
@@ -202,7 +202,7 @@ class ListParser(ExpressionParser):
         return part
 
     def _bars(self, opening: int) -> Iterator[int]:
-        """Positions of ``|`` directly inside a bracket, the last first."""
+        """Positions of ``|`` directly inside a bracket, the last one first."""
         end = self.matching(opening)
         bars = []
         index = opening + 1
@@ -214,7 +214,7 @@ class ListParser(ExpressionParser):
 
 
 def furthest(first: CypherSyntaxError | None, second: CypherSyntaxError) -> CypherSyntaxError:
-    """Of the errors of two readings, the one that got further in the text."""
+    """The error of two attempted readings that is further in the text."""
     if first is None or first.span is None or second.span is None:
         return second
     return first if first.span.start > second.span.start else second

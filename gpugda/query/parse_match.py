@@ -1,4 +1,4 @@
-"""MATCH and OPTIONAL MATCH: match modes, hints and WHERE."""
+"""Parses MATCH and OPTIONAL MATCH with match modes, hints and WHERE."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _HINTS: Final = frozenset(("INDEX", "BTREE", "TEXT", "RANGE", "POINT", "SCAN", "
 
 
 class MatchParser(ProjectionParser):
-    """Reads ``[OPTIONAL] MATCH [mode] patterns [hints] [WHERE …]``."""
+    """Parses ``[OPTIONAL] MATCH [mode] patterns [hints] [WHERE …]``."""
 
     __slots__ = ()
 
     def match(self) -> ast.Clause:
-        """Reads ``MATCH …``."""
+        """Parses ``MATCH …``."""
         start = self.start
         self.advance()
         return self.match_body(start, optional=False)
 
     def match_body(self, start: int, *, optional: bool) -> ast.Match:
-        """Reads what follows the word MATCH, and may stand alone in ``EXISTS { … }``."""
+        """Parses what follows MATCH, which may also be alone in ``EXISTS { … }``."""
         mode, mode_span = self._mode()
         patterns = self.patterns()
         hints = []
@@ -51,7 +51,7 @@ class MatchParser(ProjectionParser):
         return self.words_since(first), self.span_since(start)
 
     def refuse_parameter_maps(self, patterns: tuple[ast.Pattern, ...]) -> None:
-        """Refuses ``(n $map)``, which only CREATE can take: MATCH must know the keys."""
+        """Rejects ``(n $map)``, which only CREATE allows: MATCH must know the keys."""
         if "$" not in self.text:
             return
         elements = [element for pattern in patterns for element in pattern.elements]

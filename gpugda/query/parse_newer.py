@@ -1,4 +1,4 @@
-"""Clauses that only Cypher 25 has."""
+"""Parses clauses of Cypher 25."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["NewerParser"]
 
 
 class NewerParser(CallParser):
-    """Reads LET, FILTER, FOR, NEXT, WHEN and braces."""
+    """Parses LET, FILTER, FOR, NEXT, WHEN and braces."""
 
     __slots__ = ()
 
     @abstractmethod
     def single_query(self, *, may_end_anyhow: bool = False) -> ast.SingleQuery:
-        """Reads clauses and checks that they may stand in this order."""
+        """Parses clauses and checks their order."""
 
     def let(self) -> ast.Clause:
-        """Reads ``LET x = value, y = value``."""
+        """Parses ``LET x = value, y = value``."""
         start = self.start
         items: list[ast.LetItem] = []
         while not items or self.kind == ",":
@@ -33,7 +33,7 @@ class NewerParser(CallParser):
         return ast.Let(self.span_since(start), tuple(items))
 
     def filter(self) -> ast.Clause:
-        """Reads ``FILTER [WHERE] predicate``."""
+        """Parses ``FILTER [WHERE] predicate``."""
         start = self.start
         self.advance()
         if self.kind == "WHERE" and self.begins_value():
@@ -42,7 +42,7 @@ class NewerParser(CallParser):
         return ast.Filter(self.span_since(start), predicate)
 
     def for_(self) -> ast.Clause:
-        """Reads ``FOR x IN list``."""
+        """Parses ``FOR x IN list``."""
         start = self.start
         self.advance()
         variable = self.variable()
@@ -51,13 +51,13 @@ class NewerParser(CallParser):
         return ast.Unwind(self.span_since(start), elements, variable, is_for=True)
 
     def next(self) -> ast.Clause:
-        """Reads NEXT, after which another query goes on with the rows."""
+        """Parses NEXT, after which another query continues with the rows."""
         start = self.start
         self.advance()
         return ast.Next(self.span_since(start))
 
     def when(self) -> ast.Clause:
-        """Reads ``WHEN condition THEN query … [ELSE query]``."""
+        """Parses ``WHEN condition THEN query … [ELSE query]``."""
         start = self.start
         branches = []
         while self.kind == "WHEN":
@@ -71,7 +71,7 @@ class NewerParser(CallParser):
         return ast.When(self.span_since(start), tuple(branches), otherwise)
 
     def braces(self) -> ast.Clause:
-        """Reads a query in braces."""
+        """Parses a query in braces."""
         start = self.start
         body = self._in_braces()
         return ast.Braces(self.span_since(start), body)

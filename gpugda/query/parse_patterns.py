@@ -1,4 +1,4 @@
-"""Paths: nodes in round brackets, relationships as arrows, groups, selectors."""
+"""Parses paths: nodes in parentheses, relationships as arrows, groups, selectors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _AFTER_SELECTOR: Final = words("( number $ SHORTEST PATH PATHS GROUP GROUPS")
 
 
 class PatternParser(PlainParser):
-    """Reads the patterns of MATCH, and paths as they stand in expressions."""
+    """Parses the patterns of MATCH, and paths in expressions."""
 
     __slots__ = ()
 
     def patterns(self) -> tuple[ast.Pattern, ...]:
-        """Reads patterns with commas between them."""
+        """Parses comma-separated patterns."""
         patterns = [self.pattern()]
         while self.accept(","):
             patterns.append(self.pattern())
         return tuple(patterns)
 
     def pattern(self) -> ast.Pattern:
-        """Reads ``[name =] [selector] path``."""
+        """Parses ``[name =] [selector] path``."""
         start = self.start
         if self.kind == "(":
             elements = self._elements()
@@ -52,7 +52,7 @@ class PatternParser(PlainParser):
         return ast.Pattern(self.span_since(start), variable, elements, selector)
 
     def shortest_path(self) -> ast.Pattern:
-        """Reads ``shortestPath(path)`` or ``allShortestPaths(path)``."""
+        """Parses ``shortestPath(path)`` or ``allShortestPaths(path)``."""
         start = self.start
         selector = ast.Selector(self.span(), SHORTEST_PATHS[self.kind])
         self.advance()
@@ -63,7 +63,7 @@ class PatternParser(PlainParser):
 
     # -------------------------------------------------------------- paths in expressions
     def path_follows(self) -> bool:
-        """Whether ``( ) <- [ ] -> (`` stands here, whatever the brackets hold."""
+        """True if ``( ) <- [ ] -> (`` follows, for any content of the brackets."""
         if self.kind != "(":
             return False
         closing = self.matching(self.index)
@@ -85,9 +85,9 @@ class PatternParser(PlainParser):
         return self.kind_at(index) == "("
 
     def path(self) -> ast.Pattern:
-        """Reads a node and at least one relationship with its node.
+        """Parses a node followed by at least one relationship with its node.
 
-        It ends where no arrow to a further node follows: ``(a)--(b)-[c]`` subtracts.
+        The path ends when no arrow to a further node follows: ``(a)--(b)-[c]`` subtracts.
         """
         start = self.start
         elements: list[ast.PatternElement] = [self._node()]
@@ -125,7 +125,7 @@ class PatternParser(PlainParser):
             elements.append(node or self._node())
 
     def _check_neighbours(self, elements: list[ast.PatternElement]) -> None:
-        """Without a relationship between them, parts stand side by side only if one repeats."""
+        """Checks that adjacent parts have a relationship between them, unless one is repeated."""
         for left, right in pairwise(elements):
             if _is_relationship(left) or _is_relationship(right):
                 continue
@@ -181,7 +181,7 @@ class PatternParser(PlainParser):
 
     # -------------------------------------------------------------- selectors
     def _selector(self) -> ast.Selector | None:
-        """Reads what chooses among paths; 'ANY SHORTEST' and 'SHORTEST' are 'SHORTEST 1'."""
+        """Parses a path selector; 'ANY SHORTEST' and 'SHORTEST' are 'SHORTEST 1'."""
         start, kind = self.start, self.kind
         if kind == "SHORTEST":
             self.advance()

@@ -1,4 +1,4 @@
-"""The forms that most nodes and relationships have, each read in one go."""
+"""Fast parser for the most frequent forms of nodes and relationships."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _Plain = tuple[ast.Variable | None, ast.LabelName | None, int]
 
 
 class PlainParser(RelationshipParser):
-    """Reads ``(name:Label)`` and ``-[name:TYPE]->`` and what is shorter; refuses nothing.
+    """Parses ``(name:Label)``, ``-[name:TYPE]->`` and shorter forms; raises no errors.
 
-    Whatever looks otherwise is left to the grammar, which knows what is wrong with it.
+    All other forms are left to the full grammar, which reports errors.
     """
 
     __slots__ = ()
 
     def plain_node(self) -> ast.NodePattern | None:
-        """Reads a plain node; None, and nothing read, where there is none."""
+        """Parses a plain node; None, with nothing consumed, for other forms."""
         if self.kind != "(" or self._nesting >= MAXIMUM_NESTING:
             return None
         tokens, first = self._tokens, self.index
@@ -42,7 +42,7 @@ class PlainParser(RelationshipParser):
         return ast.NodePattern(span, variable, label, None, None)
 
     def plain_relationship(self) -> ast.RelationshipPattern | None:
-        """Reads a plain relationship that is not repeated; None, and nothing read, else."""
+        """Parses a plain unrepeated relationship; None, with nothing consumed, for other forms."""
         tokens, first = self._tokens, self.index
         incoming = tokens[first][0] in LEFT
         at = first + incoming
@@ -67,7 +67,7 @@ class PlainParser(RelationshipParser):
 
 
 def _name_and_label(tokens: list[Token], at: int) -> _Plain:
-    """What stands there of ``name:Label``, and the position after it."""
+    """Variable and label of ``name:Label`` at a position, and the position after it."""
     variable = label = None
     kind, piece, start, end = tokens[at]
     if kind not in _NOT_PLAIN:

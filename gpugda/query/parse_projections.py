@@ -1,4 +1,4 @@
-"""What RETURN and WITH share: items, DISTINCT, ORDER BY, SKIP, LIMIT, and column names."""
+"""Parses the common parts of RETURN and WITH: items, DISTINCT, ORDER BY, SKIP, LIMIT."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["ProjectionParser"]
 
 
 class ProjectionParser(PatternParser):
-    """Reads the body of RETURN and WITH."""
+    """Parses the body of RETURN and WITH."""
 
     __slots__ = ()
 
     def projection(self) -> ast.Projection:
-        """Reads ``[DISTINCT] items [ORDER BY …] [SKIP …] [LIMIT …]``."""
+        """Parses ``[DISTINCT] items [ORDER BY …] [SKIP …] [LIMIT …]``."""
         start = self.start
         distinct = self._distinct()
         star = self.accept("*")
@@ -49,7 +49,7 @@ class ProjectionParser(PatternParser):
         return ast.GroupBy(self.span_since(start), tuple(keys))
 
     def order_by(self) -> tuple[ast.SortItem, ...]:
-        """Reads ``ORDER BY items``; empty where there is none."""
+        """Parses ``ORDER BY items``; empty if there is none."""
         if self.kind != "ORDER":
             return ()
         self.advance()
@@ -60,18 +60,18 @@ class ProjectionParser(PatternParser):
         return tuple(items)
 
     def skip(self) -> ast.Expression | None:
-        """Reads ``SKIP rows`` or ``OFFSET rows``."""
+        """Parses ``SKIP rows`` or ``OFFSET rows``."""
         if self.kind not in ("SKIP", "OFFSET"):
             return None
         self.advance()
         return self.expression()
 
     def limit(self) -> ast.Expression | None:
-        """Reads ``LIMIT rows``."""
+        """Parses ``LIMIT rows``."""
         return self.expression() if self.accept("LIMIT") else None
 
     def _distinct(self) -> bool:
-        # 'distinct * 2' multiplies a variable of that name, in 'DISTINCT *' all are meant.
+        # 'distinct * 2' multiplies a variable; in 'DISTINCT *' the star means all variables.
         star = self.ahead() == "*" and (self.ahead(2) in FOLLOWS_OPERAND or self.ahead(3) == "BY")
         if not (star or self.begins_value()):
             return False

@@ -1,4 +1,4 @@
-"""Relationships: arrows, and what stands in their square brackets."""
+"""Parses relationships: arrows and their square brackets."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _NOTHING: Final[_Detail] = (None, None, None, None, None)
 
 
 class RelationshipParser(AtomParser):
-    """Reads ``-[variable:types *length {properties} WHERE where]->`` and its short forms."""
+    """Parses ``-[variable:types *length {properties} WHERE where]->`` and its short forms."""
 
     __slots__ = ()
 
     def relationship(self, *, may_repeat: bool = False) -> ast.RelationshipPattern:
-        """Reads an arrow with what its brackets hold, and a quantifier where it may have one."""
+        """Parses an arrow with its brackets, and a quantifier if one is allowed."""
         start = self.start
         incoming = self.kind in LEFT
         if incoming:
@@ -87,7 +87,7 @@ class RelationshipParser(AtomParser):
         return ast.Length(self.span_since(start), minimum, maximum)
 
     def quantifier(self) -> ast.Quantifier | None:
-        """Reads ``+``, ``*``, ``{2}`` or ``{1,3}`` after a relationship or group."""
+        """Parses ``+``, ``*``, ``{2}`` or ``{1,3}`` after a relationship or group."""
         start = self.start
         if self.kind in ("+", "*"):
             minimum = 1 if self.advance()[0] == "+" else 0
@@ -107,7 +107,7 @@ class RelationshipParser(AtomParser):
         return ast.Quantifier(self.span_since(start), minimum, maximum)
 
     def pattern_variable(self, closing: str) -> ast.Variable | None:
-        """Reads the name before labels and properties, unless the word is their keyword."""
+        """Parses the name before labels and properties, unless the word is a keyword there."""
         if not self.is_word():
             return None
         after = self.ahead()
@@ -120,14 +120,14 @@ class RelationshipParser(AtomParser):
         return self.variable()
 
     def properties(self) -> ast.MapLiteral | ast.Parameter | None:
-        """Reads the map of a node or relationship."""
+        """Parses the property map of a node or relationship."""
         if self.kind == "{":
             return self.map_literal()
         return self.parameter() if self.kind == "$" else None
 
 
 def _is_plain(types: ast.LabelExpression | None) -> bool:
-    """Whether only names are joined, as the old spelling knew nothing else."""
+    """True if only names are joined, as in the older syntax."""
     return isinstance(types, ast.LabelOr) and all(
         isinstance(operand, ast.LabelName) for operand in types.operands
     )

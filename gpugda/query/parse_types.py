@@ -1,4 +1,4 @@
-"""Type names after ``::``."""
+"""Parses type names after ``::``."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _AFTER_ANY: Final = words("NODE VERTEX RELATIONSHIP EDGE MAP")
 
 
 class TypeParser(LabelParser):
-    """Reads ``INTEGER NOT NULL``, ``LIST<STRING | FLOAT>``, and the like."""
+    """Parses ``INTEGER NOT NULL``, ``LIST<STRING | FLOAT>``, and the like."""
 
     __slots__ = ()
 
     def type_name(self) -> ast.CypherType:
-        """Reads a type, alternatives with ``|`` included.
+        """Parses a type, including alternatives with ``|``.
 
         Raises:
             CypherSyntaxError: There is no type here.
@@ -135,7 +135,7 @@ class TypeParser(LabelParser):
         return ast.VectorType(self.span_since(start), coordinate, dimension, not_null)
 
     def coordinate_type(self) -> ast.SimpleType:
-        """Reads what the coordinates of a vector may be, such as ``FLOAT32``."""
+        """Parses the coordinate type of a vector, such as ``FLOAT32``."""
         start = self.start
         if self.kind == "SIGNED":
             self.advance()

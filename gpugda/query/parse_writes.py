@@ -1,4 +1,4 @@
-"""Clauses that write, and commands: read so that they can be named, and no further."""
+"""Parses writing clauses and commands, only as far as needed to name them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _CREATED_BY_COMMAND: Final = words(
 
 
 class WriteParser(MatchParser):
-    """Reads CREATE, MERGE, SET, REMOVE, DELETE, FOREACH, INSERT and commands."""
+    """Parses CREATE, MERGE, SET, REMOVE, DELETE, FOREACH, INSERT and commands."""
 
     __slots__ = ()
 
     @abstractmethod
     def clauses(self) -> tuple[ast.Clause, ...]:
-        """Reads clauses up to what is none."""
+        """Parses clauses up to the first token that begins none."""
 
     def create(self) -> ast.Clause:
-        """Reads ``CREATE patterns``, or CREATE as the first word of a command."""
+        """Parses ``CREATE patterns``, or CREATE as the first word of a command."""
         start = self.start
         if self.ahead() in _CREATED_BY_COMMAND and self.ahead(2) != "=":
             return self.command()
@@ -35,13 +35,13 @@ class WriteParser(MatchParser):
         return self._write(start, "CREATE", *self.patterns())
 
     def insert(self) -> ast.Clause:
-        """Reads ``INSERT patterns``."""
+        """Parses ``INSERT patterns``."""
         start = self.start
         self.advance()
         return self._write(start, "INSERT", *self.patterns())
 
     def merge(self) -> ast.Clause:
-        """Reads ``MERGE pattern [ON CREATE SET …] [ON MATCH SET …]``."""
+        """Parses ``MERGE pattern [ON CREATE SET …] [ON MATCH SET …]``."""
         start = self.start
         self.advance()
         pattern = self.pattern()
@@ -57,7 +57,7 @@ class WriteParser(MatchParser):
         return self._write(start, "MERGE", *children)
 
     def set(self) -> ast.Clause:
-        """Reads ``SET a.x = 1, a += {…}, a:Label``."""
+        """Parses ``SET a.x = 1, a += {…}, a:Label``."""
         start = self.start
         self.advance()
         children = self._set_item()
@@ -66,7 +66,7 @@ class WriteParser(MatchParser):
         return self._write(start, "SET", *children)
 
     def remove(self) -> ast.Clause:
-        """Reads ``REMOVE a.x, a:Label``."""
+        """Parses ``REMOVE a.x, a:Label``."""
         start = self.start
         self.advance()
         children: list[ast.Node] = [self._target()]
@@ -75,7 +75,7 @@ class WriteParser(MatchParser):
         return self._write(start, "REMOVE", *children)
 
     def delete(self) -> ast.Clause:
-        """Reads ``[DETACH|NODETACH] DELETE values``."""
+        """Parses ``[DETACH|NODETACH] DELETE values``."""
         start, first = self.start, self.index
         if not self.accept("DETACH"):
             self.accept("NODETACH")
@@ -87,7 +87,7 @@ class WriteParser(MatchParser):
         return self._write(start, construct, *children)
 
     def foreach(self) -> ast.Clause:
-        """Reads ``FOREACH (x IN list | clauses)``."""
+        """Parses ``FOREACH (x IN list | clauses)``."""
         start = self.start
         self.advance()
         self.open("(")
@@ -100,7 +100,7 @@ class WriteParser(MatchParser):
         return self._write(start, "FOREACH", variable, elements, *clauses)
 
     def command(self) -> ast.Clause:
-        """Steps over a schema or administration command, to the end of the statement."""
+        """Skips a schema or administration command up to the end of the statement."""
         start, first = self.start, self.index
         self.advance()
         if not self.is_word():
@@ -122,7 +122,7 @@ class WriteParser(MatchParser):
         return [target]
 
     def _target(self) -> ast.Expression:
-        # Tighter than '=', so that 'a.x = 1' is not read as a comparison.
+        # Binds tighter than '=', so that 'a.x = 1' is not parsed as a comparison.
         return self.operand()
 
     def _write(self, start: int, construct: str, *children: ast.Node) -> ast.OtherClause:

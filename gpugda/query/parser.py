@@ -1,4 +1,4 @@
-"""Cypher text to syntax tree: ``parse``."""
+"""The parser: Cypher text to syntax tree."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ _VERSIONS: Final = {"5": 5, "25": 25}
 
 
 def parse(text: str) -> ast.Query:
-    """The syntax tree of one Cypher query.
+    """Parses one Cypher query.
 
-    Reads the whole reading language of Cypher 5 and 25, and enough of the rest to name it.
+    Covers the whole reading language of Cypher 5 and 25, and enough of the rest to name it.
 
     Args:
-        text: One statement, with or without a semicolon after it.
+        text: One statement, with or without a final semicolon.
 
     Raises:
-        CypherSyntaxError: The text is not Cypher; the error knows the place.
+        CypherSyntaxError: The text is not Cypher; the error has the place.
     """
     parser = _Parser(text)
     try:
         return parser.query()
     except RecursionError:
-        # The nesting limit fits brackets and the usual caller. Subqueries take more of Python's
-        # stack for each level, and some callers have used most of it already.
+        # The nesting limit is meant for brackets and usual callers. Subqueries use more stack per
+        # level, and some callers have already used most of it.
         message = "this is nested too deeply to be read"
         raise CypherSyntaxError(message, text, parser.span()) from None
 
 
 @lru_cache(maxsize=8)
 def tree_of(text: str) -> ast.Query:
-    """As `parse`, of a text that several look into when a query was answered.
+    """Like `parse`, but cached for several analyses of a text after the query was answered.
 
-    Who answers it needs no tree of most texts any more: one that is kept is looked through for
-    garbage while the next ones are read.
+    Answering a query rarely needs its tree again, and the garbage collector would scan cached
+    trees while later queries are parsed.
     """
     return parse(text)
 
 
 class _Parser(ClauseParser):
-    """Reads a statement with its prefixes."""
+    """Parses a statement with its prefixes."""
 
     __slots__ = ("_options", "_run_mode", "_version")
 
@@ -58,7 +58,7 @@ class _Parser(ClauseParser):
         self._run_mode: str | None = None
 
     def query(self) -> ast.Query:
-        """Reads the whole text."""
+        """Parses the whole text."""
         self._prefixes()
         if self.kind == "end":
             self.fail("there is no query here: expected a clause such as MATCH or RETURN")

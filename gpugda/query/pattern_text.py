@@ -1,7 +1,7 @@
-"""The patterns of a query graph as text: paths through its relationships, in their order.
+"""The patterns of a query graph as text: paths through its relationships in order.
 
-Reading the text again gives nodes and relationships the same positions, so nodes first appear in
-the order of their positions, and relationships stand in the order of theirs.
+Parsing the text gives nodes and relationships the same positions, so nodes first appear in the
+order of their positions, and so do relationships.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["UnnamedNodeError", "match_clauses", "node_text", "relationship_text"
 
 
 Properties = Mapping[str, Sequence[tuple[str, ast.Expression]]]
-"""By anonymous name: what the map in its pattern holds."""
+"""Entries of the property map in a pattern, by anonymous name."""
 
 
 class UnnamedNodeError(ValueError):
-    """An anonymous node would have to be written twice; ``position`` tells which."""
+    """An anonymous node would have to occur twice; ``position`` is its position."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"node {position} needs a name")
@@ -28,7 +28,7 @@ class UnnamedNodeError(ValueError):
 
 
 def node_text(node: QueryNode, properties: Properties, *, again: bool = False) -> str:
-    """``(name:Labels {…})``; ``again`` where it has stood in the text before."""
+    """``(name:Labels {…})``; ``again``: True if the node has occurred before."""
     name = "" if is_anonymous(node.name) else name_text(node.name)
     if again:
         return f"({name})"
@@ -40,14 +40,14 @@ def node_text(node: QueryNode, properties: Properties, *, again: bool = False) -
 def relationship_text(
     relationship: QueryRelationship, properties: Properties, *, turned: bool = False
 ) -> str:
-    """``-[name:TYPES {…}]->``, ``turned`` to be read from the target to the source."""
+    """``-[name:TYPES {…}]->``; ``turned``: True to write it from the target to the source."""
     inside = "" if is_anonymous(relationship.name) else name_text(relationship.name)
     if relationship.types is not None:
         inside += f":{labels_text(relationship.types)}"
     inside = _with_map(inside, properties.get(relationship.name, ()))
     left = "<-" if relationship.directed and turned else "-"
     right = "->" if relationship.directed and not turned else "-"
-    # Without brackets '--' and '-->' remain.
+    # Without brackets, '--' or '-->' remains.
     return f"{left}[{inside}]{right}" if inside else f"{left}{right}"
 
 
@@ -70,10 +70,10 @@ def _joined_labels(labels: tuple[ast.LabelExpression, ...]) -> str:
 def match_clauses(
     nodes: Sequence[QueryNode], relationships: Sequence[QueryRelationship], properties: Properties
 ) -> list[str]:
-    """The patterns of each MATCH clause, without the word.
+    """The patterns of each MATCH clause, without the keyword.
 
     Raises:
-        UnnamedNodeError: An anonymous node cannot be written in its place only.
+        UnnamedNodeError: An anonymous node would have to occur twice.
     """
     return _Writer(nodes, relationships, properties).clauses()
 
@@ -88,7 +88,7 @@ class _Writer:
         self._nodes = nodes
         self._relationships = relationships
         self._properties = properties
-        self._written = 0  # nodes 0 … written-1 have stood in the text
+        self._written = 0  # nodes 0 … written-1 have occurred in the text
         self._patterns: list[str] = []
 
     def clauses(self) -> list[str]:
@@ -121,7 +121,7 @@ class _Writer:
         return _other_end(relationship, end) <= self._written
 
     def _start(self, relationship: QueryRelationship, following: QueryRelationship | None) -> int:
-        """Begins a pattern with one end of a relationship, and returns this end."""
+        """Begins a pattern at one end of a relationship, and returns this end."""
         source, target = relationship.source, relationship.target
         start = source
         both_new = min(source, target) >= self._written

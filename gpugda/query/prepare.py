@@ -1,4 +1,4 @@
-"""Query text to analysed query, or to why there is none, kept by text."""
+"""Parses and analyses query texts; results and errors are cached by text."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ QUERIES_KEPT: Final = 512
 
 _queries: Final[LruCache[str, Query | Statement | QueryError]] = LruCache(QUERIES_KEPT)
 _refusals: Final[LruCache[tuple[str, int], QueryError | None]] = LruCache(QUERIES_KEPT)
-"""Why a text would not compile where the server's own version is this one; None where it would."""
+"""Compile error of a text under this server version; None if it compiles."""
 
 
 def prepare(text: str) -> Query | Statement:
-    """Reads and checks a query, or gives what was made of the same text before.
+    """Parses and checks a query, or returns the cached result for the same text.
 
     Raises:
-        CypherSyntaxError: It is no Cypher, or Neo4j would refuse to compile it.
-        UnsupportedQueryError: It holds a construct that is not answered here.
+        CypherSyntaxError: It is not Cypher, or Neo4j would refuse to compile it.
+        UnsupportedQueryError: It has an unsupported construct.
     """
     found = _queries.get(text, lambda: _prepare(text))
     if isinstance(found, QueryError):
-        raise copy(found)  # not the one that others may be looking at, with where it was raised
+        raise copy(found)  # a copy, as other threads may hold the cached one with its traceback
     return found
 
 
 @collection_paused()
 def _prepare(text: str) -> Query | Statement | QueryError:
-    # What is refused here, the database answers, and would be read in vain each time it is asked.
+    # Errors are cached, too: the database answers such texts, and they would be parsed each time.
     try:
         tree = parse(text)
         try:
@@ -49,7 +49,7 @@ def _prepare(text: str) -> Query | Statement | QueryError:
         except UnsupportedQueryError:
             from gpugda.query.scopes import check_query  # most texts come without it
 
-            # Without a prefix the server's own version holds: what the newest knows may be right.
+            # Without a prefix the server's default version applies; the newest accepts the most.
             check_query(tree, version=25)
             return statement_of(tree)
         return analyse(tree)
@@ -58,7 +58,7 @@ def _prepare(text: str) -> Query | Statement | QueryError:
 
 
 def check_compiles(statement: Statement, version: int) -> None:
-    """As `check_query`, once for a text and the server's own version of Cypher.
+    """Like `check_query`, but cached per text and server version of Cypher.
 
     Raises:
         CypherSyntaxError: See `check_query`.

@@ -1,4 +1,4 @@
-"""Which properties a query reads, so that no others are fetched from a server."""
+"""The properties that a query reads, so that only these are fetched from a server."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["PropertyNeeds", "property_needs"]
 
 @dataclass(frozen=True, slots=True)
 class PropertyNeeds:
-    """Property keys that a query names; those of nodes and relationships returned whole apart."""
+    """Property keys that a query names, without those of nodes or relationships returned whole."""
 
     of_nodes: frozenset[str]
     of_relationships: frozenset[str]
     all: bool = False
-    """Keys are known only when the query runs."""
+    """True if the keys are known only at run time."""
 
 
 def property_needs(query: Query | Statement) -> PropertyNeeds:
-    """The keys that the query reads of its nodes and of its relationships; kept by its text."""
+    """The keys that a query reads of nodes and of relationships; cached by text."""
     return _kept.get(query.text, lambda: _property_needs(query))
 
 
@@ -42,7 +42,7 @@ _OF_ALL: Final = frozenset(("properties", "keys"))
 
 
 def _statement_needs(statement: Statement) -> PropertyNeeds:
-    """Of what is a node, and what a relationship, the types of several clauses tell too little."""
+    """Keys of a statement, for nodes and relationships alike: variable kinds are unknown."""
     keys: set[str] = set()
     every = False
     for node in walk(statement.tree):
@@ -70,7 +70,7 @@ def _property_needs(query: Query | Statement) -> PropertyNeeds:
                 continue
             subject = _meant(node.subject, query)
             name = subject.name if isinstance(subject, ast.Variable) else None
-            # Of what is not plainly a variable, both are read.
+            # For anything but a plain variable, the key is read for both.
             if name is None or name in relationships:
                 of_relationships.add(node.key)
             if name is None or name not in relationships:
@@ -79,7 +79,7 @@ def _property_needs(query: Query | Statement) -> PropertyNeeds:
 
 
 def _meant(subject: ast.Expression, query: Query) -> ast.Expression:
-    """What a reference to a returned column or grouping key stands for."""
+    """The expression that a reference to a column or grouping key stands for."""
     while isinstance(subject, ColumnReference | KeyReference):
         if isinstance(subject, ColumnReference):
             subject = query.columns[subject.position].expression

@@ -1,4 +1,4 @@
-"""A query graph made in Python, piece by piece."""
+"""Builds a query graph in Python, element by element."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOWHERE: Final = Span(0, 0)
 
 
 class QueryGraphBuilder(Generic[G]):
-    """Makes a query graph piece by piece; `QueryGraph.builder` gives an empty one."""
+    """Builds a query graph element by element; `QueryGraph.builder` returns an empty one."""
 
     def __init__(self, make: Callable[[Parts], G]) -> None:
         self._make = make
@@ -56,13 +56,13 @@ class QueryGraphBuilder(Generic[G]):
         """Adds a query node.
 
         Args:
-            name: Its variable, by which it is returned; None for a node that is only to be there.
+            name: Its variable, under which it is returned; None for an anonymous node.
             labels: Labels that it must have, all of them.
-            where: Property values that it must have: booleans, 64 bit integers, floats, texts,
-                lists of these.
+            where: Required property values: booleans, 64 bit integers, floats, texts, or lists of
+                these.
 
         Raises:
-            ConfigurationError: The name is taken, or a value cannot be compared with.
+            ConfigurationError: The name is taken, or a value cannot be compared.
         """
         position = len(self._nodes)
         name = self._checked(name) or anonymous_node_name(position)
@@ -82,19 +82,19 @@ class QueryGraphBuilder(Generic[G]):
         directed: bool = True,
         where: Mapping[str, Any] | None = None,
     ) -> QueryRelationship:
-        """Adds a query relationship; no two of them match the same relationship.
+        """Adds a query relationship; no two of them match the same data relationship.
 
         Args:
-            source: Where it starts, a node of this builder.
-            target: Where it ends, a node of this builder.
+            source: Its start, a node of this builder.
+            target: Its end, a node of this builder.
             types: Its type is one of these; empty for any.
             name: Its variable, or None.
-            directed: False where it may point either way.
-            where: Property values that it must have, as in `node`.
+            directed: False to match either direction.
+            where: Required property values, as in `node`.
 
         Raises:
-            ConfigurationError: An end is of another builder, the name is taken, or a value cannot
-                be compared with.
+            ConfigurationError: An end belongs to another builder, the name is taken, or a value
+                cannot be compared.
         """
         for end in (source, target):
             if not any(end is node for node in self._nodes):
@@ -118,10 +118,10 @@ class QueryGraphBuilder(Generic[G]):
         return relationship
 
     def build(self) -> G:
-        """The query graph so far.
+        """The query graph built so far.
 
         Raises:
-            ConfigurationError: It has no nodes, or an anonymous node that Cypher could not write.
+            ConfigurationError: It has no nodes, or an anonymous node that Cypher cannot express.
         """
         if not self._nodes:
             raise ConfigurationError("A query graph needs a node: add one with node().")
@@ -148,7 +148,7 @@ class QueryGraphBuilder(Generic[G]):
 
 
 def _place(predicate: Expression, order: Mapping[str, int]) -> int:
-    # Anonymous ones first, as analysis puts them; sorting keeps the order of the others.
+    # Anonymous ones first, as in analysis; the sort is stable for the others.
     assert isinstance(predicate, Comparison)
     subject = predicate.operands[0]
     assert isinstance(subject, Property)

@@ -1,4 +1,4 @@
-"""What a query asks: its query graph, and what is made of the embeddings."""
+"""An analysed query: its query graph, and how results are computed from embeddings."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ __all__ = [
 
 @value(frozen=True, slots=True)
 class QueryGraph:
-    """All MATCH clauses of a query as one graph, and the predicates that every row must satisfy.
+    """All MATCH clauses of a query as one graph, with predicates that every row must satisfy.
 
     Args:
-        nodes: By position.
-        relationships: By position.
+        nodes: Query nodes by position.
+        relationships: Query relationships by position.
         predicates: Conjuncts of WHERE, inline WHERE and inline properties, over the variables:
             first those of anonymous nodes, then those of anonymous relationships, then the others
-            as written.
-        no_rows: Why the query graph can match nothing whatever the data (a relationship variable
-            used twice in one clause), else None.
+            in written order.
+        no_rows: Why the query graph can match nothing on any data (a relationship variable used
+            twice in one clause), else None.
     """
 
     nodes: tuple[QueryNode, ...]
@@ -67,7 +67,7 @@ class QueryGraph:
 
     @staticmethod
     def builder() -> QueryGraphBuilder[QueryGraph]:
-        """An empty query graph to add to.
+        """An empty builder of a query graph.
 
         Example:
             >>> builder = QueryGraph.builder()
@@ -88,13 +88,13 @@ class QueryGraph:
         return tuple(sorted(name for name in names if not is_anonymous(name)))
 
     def to_cypher(self) -> str:
-        """The query that returns all named variables, or the number of rows where there are none.
+        """Cypher that returns all named variables, or the number of rows if there are none.
 
         Parsing and analysing it gives an equal query graph.
 
         Raises:
-            ConfigurationError: The graph was put together by hand, and an anonymous node of it
-                would have to be written in more than one place.
+            ConfigurationError: The graph was not built with the builder, and one of its anonymous
+                nodes would have to occur more than once.
         """
         maps, others = _split_predicates(self)
         try:
@@ -135,7 +135,7 @@ class QueryGraph:
 
 def _built(parts: Parts) -> QueryGraph:
     graph = QueryGraph(*parts)
-    graph.to_cypher()  # raises where a name is missing
+    graph.to_cypher()  # raises an error if a name is missing
     return graph
 
 
@@ -143,7 +143,7 @@ _Maps = Mapping[str, Sequence[tuple[str, Expression]]]
 
 
 def _split_predicates(graph: QueryGraph) -> tuple[_Maps, list[Expression]]:
-    """What stands in the maps of anonymous nodes and relationships, and the other predicates."""
+    """The map entries of anonymous nodes and relationships, and the other predicates."""
     maps: dict[str, list[tuple[str, Expression]]] = {}
     others = []
     for predicate in graph.predicates:
@@ -165,28 +165,28 @@ def _conjunct_text(predicate: Expression) -> str:
 # ------------------------------------------------------------------ after the match
 @value(frozen=True, slots=True)
 class KeyReference(Expression):
-    """In an aggregating query: the value of grouping key number ``position``."""
+    """In an aggregating query: the value of the grouping key at ``position``."""
 
     position: int
 
 
 @value(frozen=True, slots=True)
 class AggregateReference(Expression):
-    """In an aggregating query: the value of aggregate number ``position``."""
+    """In an aggregating query: the value of the aggregate at ``position``."""
 
     position: int
 
 
 @value(frozen=True, slots=True)
 class ColumnReference(Expression):
-    """In a sort key: the value of the returned column number ``position``."""
+    """In a sort key: the value of the returned column at ``position``."""
 
     position: int
 
 
 @value(frozen=True, slots=True)
 class OutputColumn:
-    """A column and how it is computed."""
+    """A column and its expression."""
 
     name: str
     expression: Expression
@@ -196,7 +196,7 @@ class OutputColumn:
 class SortKey:
     """One key of ORDER BY.
 
-    It is over column references and, where rows still have them, the pattern's variables.
+    It reads column references and, if rows still have them, the pattern's variables.
     """
 
     expression: Expression
@@ -204,7 +204,7 @@ class SortKey:
 
 
 class ExpectedType(StrEnum):
-    """What a parameter must be because of where it stands, in Neo4j's words."""
+    """The type that a parameter's position requires, in Neo4j's words."""
 
     TRUTH = "Boolean"
     LIST = "List<T>"
@@ -215,7 +215,7 @@ class ExpectedType(StrEnum):
 
 @value(frozen=True, slots=True)
 class TypedParameter:
-    """A parameter at a place of the query that takes only some types."""
+    """A parameter in a position that accepts only some types."""
 
     parameter: Parameter
     expected: ExpectedType
@@ -223,26 +223,26 @@ class TypedParameter:
 
 @value(frozen=True, slots=True)
 class Query:
-    """An analysed query: names resolved, rules checked.
+    """An analysed query: names are resolved and rules checked.
 
     Args:
-        text: As the user wrote it.
-        graph: What to match.
-        columns: What to return. Where ``aggregates`` or ``grouping`` is set their expressions
-            consist of key and aggregate references, else they are over the pattern's variables.
-        aggregating: Whether rows are grouped (then there is one row per distinct tuple of keys,
-            and exactly one where there are no keys).
+        text: The original text.
+        graph: The query graph to match.
+        columns: The output columns. With ``aggregates`` or ``grouping`` their expressions consist
+            of key and aggregate references; otherwise they read the pattern's variables.
+        aggregating: True if rows are grouped: one row per distinct tuple of keys, and exactly one
+            row if there are no keys.
         grouping: Key expressions over the pattern's variables.
         aggregates: ``count(*)``, ``count(x)``, ``count(DISTINCT x)``, as ``CountStar`` and
             ``FunctionCall`` nodes.
-        distinct: RETURN DISTINCT.
+        distinct: True for RETURN DISTINCT.
         order_by: Sort keys, most significant first.
         skip: An expression without variables, or None.
         limit: An expression without variables, or None.
         parameters: Names of all parameters in the text.
-        typed_parameters: Parameters that stand where only some types may.
+        typed_parameters: Parameters in positions that accept only some types.
         mode: ``EXPLAIN``, ``PROFILE`` or None.
-        version: Cypher version the text asks for, or None.
+        version: Cypher version in the text's prefix, or None.
     """
 
     text: str
@@ -262,7 +262,7 @@ class Query:
 
 
 def nodes_of(query: Query) -> Iterator[Node]:
-    """Every node of its expressions."""
+    """All syntax nodes of a query's expressions."""
     expressions = [*query.graph.predicates, *(each.expression for each in query.columns)]
     expressions += [*query.grouping, *query.aggregates]
     expressions += [key.expression for key in query.order_by]
@@ -278,7 +278,7 @@ def query_of(graph: QueryGraph) -> Query:
     """The query that returns all named variables of a graph, or counts rows if there are none.
 
     Raises:
-        ConfigurationError: As `QueryGraph.to_cypher`.
+        ConfigurationError: As in `QueryGraph.to_cypher`.
     """
     text = graph.to_cypher()
     nodes = (node for predicate in graph.predicates for node in walk(predicate))

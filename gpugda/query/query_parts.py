@@ -1,4 +1,4 @@
-"""Query nodes and query relationships: what a query graph consists of."""
+"""Query nodes and query relationships, the elements of a query graph."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ __all__ = [
 
 
 def anonymous_node_name(position: int) -> str:
-    """The name of a query node that has no variable."""
+    """The name of a query node without a variable."""
     return f"\0n{position}"
 
 
 def anonymous_relationship_name(position: int) -> str:
-    """The name of a query relationship that has no variable."""
+    """The name of a query relationship without a variable."""
     return f"\0r{position}"
 
 
 def is_anonymous(name: str) -> bool:
-    """Whether a query node or query relationship was written without a variable.
+    """True for the name of a query node or query relationship without a variable.
 
-    The names made for those begin with a null character, which no query can contain.
+    Such names begin with a null character, which no query can contain.
     """
     return name.startswith("\0")
 
 
 @value(frozen=True, slots=True)
 class QueryNode:
-    """A node to be found. ``labels`` must all hold.
+    """A node to match; it must satisfy all of ``labels``.
 
     Anonymous nodes have names that no text can contain.
     """
@@ -50,19 +50,19 @@ class QueryNode:
 
 @value(frozen=True, slots=True)
 class QueryRelationship:
-    """A relationship to be found between the query nodes at positions ``source`` and ``target``.
+    """A relationship to match between the query nodes at positions ``source`` and ``target``.
 
     Args:
-        position: Place in the query graph.
-        name: The variable, or a name that no text can contain.
+        position: Position in the query graph.
+        name: Variable, or a name that no text can contain.
         source: Start node; for an undirected one, the node written first.
         target: End node; for an undirected one, the node written second.
-        directed: False where either direction fits.
-        types: What its type must satisfy, None for any.
-        clause: Number of its MATCH clause, counting those that have relationships: relationships
-            of one clause are distinct.
-        same_as: Position of an earlier query relationship that it must equal, where an earlier
-            clause binds the same variable.
+        directed: False if either direction matches.
+        types: Type expression; None for any type.
+        clause: Number of its MATCH clause, among those with relationships: relationships of one
+            clause are distinct.
+        same_as: Position of an earlier query relationship that it must equal, if an earlier clause
+            binds the same variable.
     """
 
     position: int

@@ -1,4 +1,4 @@
-"""What of a graph the answer of a query hangs on: labels, types and property keys."""
+"""The labels, types and property keys that a query's result depends on."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["Reads", "reads_of"]
 
 _ONLY_WHICH: Final = frozenset(("count", "id", "elementid", "type"))
-"""Functions that look at which entity it is, and at nothing that can change of it."""
+"""Functions of an entity's identity only, which no change of the entity affects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a query reads; more where its text does not tell plainly.
+    """What a query reads; an upper bound if its text does not determine it.
 
     Args:
-        labels: Of nodes.
-        types: Of relationships.
-        keys: Of properties of either.
-        any_node: Also nodes without one of these labels.
-        any_relationship: Also relationships of other types.
-        any_key: Also other properties, and all labels of what it returns.
+        labels: Labels of nodes.
+        types: Types of relationships.
+        keys: Property keys of nodes or relationships.
+        any_node: True if it also reads nodes without one of these labels.
+        any_relationship: True if it also reads relationships of other types.
+        any_key: True if it also reads other properties, and all labels of returned nodes.
     """
 
     labels: frozenset[str]
@@ -40,17 +40,17 @@ class Reads:
 
 
 def reads_of(text: str) -> Reads:
-    """What the query of this text reads.
+    """Determines what a query reads.
 
     Raises:
-        QueryError: It cannot be read.
+        QueryError: The text cannot be parsed.
     """
     nodes = list(walk(parse(text)))
     node_patterns = [each for each in nodes if isinstance(each, ast.NodePattern)]
     relationships = [each for each in nodes if isinstance(each, ast.RelationshipPattern)]
     labels = [_names(each.labels) for each in node_patterns]
     types = [_names(each.types) for each in relationships]
-    # Labels in conditions may be asked of any node, whatever its pattern says.
+    # Labels in conditions may apply to any node, whatever its pattern.
     elsewhere = {each.name for each in nodes if isinstance(each, ast.LabelName)}
     unnamed = any(isinstance(each, ast.LabelWildcard | ast.LabelDynamic) for each in nodes)
     return Reads(
@@ -64,7 +64,7 @@ def reads_of(text: str) -> Reads:
 
 
 def _names(expression: ast.LabelExpression | None) -> frozenset[str] | None:
-    """Names of which whatever matches has one; None where others may match."""
+    """Names of which every match has one; None if others may match."""
     match expression:
         case ast.LabelName(name=name):
             return frozenset((name,))
@@ -88,7 +88,7 @@ def _keys(nodes: Iterable[ast.Node]) -> Iterable[str]:
 
 
 def _shows_whole(nodes: list[ast.Node]) -> bool:
-    """Whether something of an entity may be shown, or tested, that the text does not name."""
+    """True if the query may show or test parts of an entity that its text does not name."""
     plain: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.NodePattern | ast.RelationshipPattern):

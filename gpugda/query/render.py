@@ -1,10 +1,10 @@
-"""Syntax nodes back to Cypher text; reading the text again gives the same tree."""
+"""Renders syntax nodes as Cypher text; parsing the text gives the same tree."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-# Each of the three adds what it can write to one table.
+# Importing each of these modules adds its writers to a common table.
 from gpugda.query import render_clauses as _clauses  # noqa: F401 - see above
 from gpugda.query import render_patterns as _patterns  # noqa: F401 - see above
 from gpugda.query.render_expressions import labels_text
@@ -17,7 +17,7 @@ __all__ = ["expression_text", "labels_text", "name_text", "query_text", "value_t
 
 
 def expression_text(node: ast.Expression) -> str:
-    """An expression as Cypher; reading it gives the same tree.
+    """An expression as Cypher; parsing it gives the same tree.
 
     Raises:
         KeyError: The expression is of a kind that no query has.
@@ -26,12 +26,12 @@ def expression_text(node: ast.Expression) -> str:
 
 
 def query_text(query: ast.Query | ast.QueryBody) -> str:
-    """A query that reads, as Cypher on one line.
+    """A reading query as Cypher on one line.
 
-    Reading it gives the same tree, but that a column whose name was its expression's text as
-    written gets the name with AS.
+    Parsing it gives the same tree, except that a column named by its expression's original text
+    gets this name with AS.
 
     Raises:
-        KeyError: A clause writes or is a command: of those the tree keeps too little.
+        KeyError: A clause writes or is a command, of which the tree does not keep enough.
     """
     return text_of(query)

@@ -1,4 +1,4 @@
-"""Clauses and queries back to Cypher text."""
+"""Renders clauses and queries as Cypher text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _query(query: ast.Query) -> str:
 
 
 def _option(value: str) -> str:
-    return value  # as written, with its quotes where it has them
+    return value  # as written, including quotes if present
 
 
 def _body(body: ast.QueryBody) -> str:
@@ -67,7 +67,7 @@ def _projection(body: ast.Projection) -> str:
 
 
 def _item(item: ast.ReturnItem) -> str:
-    """An item with its column's name, which is given with AS where the text would give another."""
+    """An item, with AS if its text would give the column another name."""
     text = text_of(item.expression)
     same = item.alias is None and column_name(item.expression, text) == item.name
     return text if same else f"{text} AS {name_text(item.name)}"
@@ -103,10 +103,10 @@ def _load_csv(clause: ast.LoadCsv) -> str:
 
 # ------------------------------------------------------------------ CALL
 def _call_subquery(clause: ast.CallSubquery) -> str:
-    """A subquery that reads.
+    """A reading subquery.
 
     Raises:
-        KeyError: It runs in transactions of its own, so it writes.
+        KeyError: It runs in its own transactions, so it writes.
     """
     imports = None
     if clause.imports is not None:

@@ -1,4 +1,4 @@
-"""Expressions, labels and types back to Cypher text."""
+"""Renders expressions, labels and types as Cypher text."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _COMPOUND: Final = (
     | ast.Case
     | ast.PatternExpression
 )
-"""What stands in parentheses where it is a part of something else."""
+"""Expressions that need parentheses as operands."""
 
 _LEFT_ASSOCIATIVE: Final = (
     ast.BinaryOperator.ADD,
     ast.BinaryOperator.MULTIPLY,
     ast.BinaryOperator.CONCATENATE,
 )
-"""Long chains of these are written without parentheses, which may not nest without end. Minus is
-none of them: ``(a:A) - [b] - (c:C)`` is a path."""
+"""Long chains of these are rendered without parentheses, whose nesting is limited. Minus is not
+among them: ``(a:A) - [b] - (c:C)`` is a path."""
 
 _WITH_KEYWORD: Final = {"normalize": 2, "vector": 3, "vector_distance": 3, "vector_norm": 2}
-"""Functions whose last argument is a keyword, and how many arguments they then have."""
+"""Functions whose last argument is a keyword, with their number of arguments in this form."""
 _KEYWORD: Final = re.compile(r"[A-Z][A-Z0-9_]*(?: NOT NULL)?")
 
 
 # ------------------------------------------------------------------ labels
 def labels_text(labels: ast.LabelExpression) -> str:
-    """What follows the colon."""
+    """A label expression, without the colon."""
     return text_of(labels)
 
 
@@ -66,7 +66,7 @@ def _unary(node: ast.Unary) -> str:
         return f"{operand} {node.operator}"
     if node.operator is ast.UnaryOperator.NOT:
         return f"NOT {operand}"
-    # A sign before a number would be read as a part of it.
+    # A sign directly before a number would be parsed as part of it.
     return (
         f"{node.operator}({operand})"
         if isinstance(node.operand, ast.Literal)
@@ -103,7 +103,7 @@ def _normalized_predicate(node: ast.NormalizedPredicate) -> str:
 
 # ------------------------------------------------------------------ parts and calls
 def _subject(node: ast.Expression) -> str:
-    # A number before the dot would be read as a part of it.
+    # A number directly before the dot would be parsed as a float.
     text = _operand(node)
     return f"({text})" if isinstance(node, ast.Literal) else text
 
@@ -126,7 +126,7 @@ def _call(node: ast.FunctionCall) -> str:
 
 
 def _plain(part: str) -> str:
-    # Words such as count and exists are functions' names as well.
+    # Keywords such as count and exists are function names, too.
     return part if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", part) else name_text(part)
 
 
@@ -138,7 +138,7 @@ def _trim(node: ast.Trim) -> str:
 def _list(node: ast.ListLiteral) -> str:
     items = [*map(text_of, node.items)]
     if node.items and _is_in(node.items[0]):
-        items[0] = f"({items[0]})"  # else it would be a comprehension
+        items[0] = f"({items[0]})"  # otherwise it would be a comprehension
     return f"[{', '.join(items)}]"
 
 
@@ -168,9 +168,9 @@ def _case(node: ast.Case) -> str:
 
 
 def _condition(node: ast.Expression) -> str:
-    """A condition of a CASE with operand, without the operand that it leaves out."""
+    """A condition of a CASE with an operand, without that operand."""
     if isinstance(node, ast.Comparison) and node.operators == (ast.ComparisonOperator.EQUAL,):
-        # With parentheses, as what begins like an operator would be read as one.
+        # In parentheses, as a value that begins like an operator would be parsed as one.
         return _operand(node.operands[1])
     return text_of(node).lstrip()
 

@@ -1,4 +1,4 @@
-"""Patterns back to Cypher text."""
+"""Renders patterns as Cypher text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _relationship(node: ast.RelationshipPattern) -> str:
     inside = _filled(node, inside)
     left, right = _ARROWS[node.direction]
     quantifier = "" if node.quantifier is None else text_of(node.quantifier)
-    # Without brackets '--' and '-->' remain.
+    # Without brackets, '--' or '-->' remains.
     return f"{left}{f'[{inside}]' if inside else ''}{right}{quantifier}"
 
 
@@ -56,7 +56,7 @@ def _labelled(variable: ast.Variable | None, labels: ast.LabelExpression | None)
 
 
 def _filled(node: ast.NodePattern | ast.RelationshipPattern, inside: str) -> str:
-    # In parentheses, as in (WHERE $map) the word would be read as a variable.
+    # In parentheses, as in (WHERE $map) the keyword would be parsed as a variable.
     properties = None if node.properties is None else text_of(node.properties)
     where = None if node.where is None else f"WHERE ({text_of(node.where)})"
     return joined(inside, properties, where)

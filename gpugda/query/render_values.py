@@ -1,4 +1,4 @@
-"""Names and values back to Cypher text, and which function writes which kind of node."""
+"""Renders names and values as Cypher text, and holds the table of writers by node class."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["WRITERS", "Writer", "joined", "name_text", "text_of", "value_text", 
 Writer = Callable[[Any], str]
 
 WRITERS: Final[dict[type, Writer]] = {}
-"""By kind of node: filled by the modules of labels, expressions, patterns and clauses, which need
-one another."""
+"""Writer by node class, filled by the modules of labels, expressions, patterns and clauses, which
+depend on one another."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED_WORDS: Final = (
@@ -30,7 +30,7 @@ _QUOTED_WORDS: Final = (
         " INFINITY LEADING NAN NONE NOT NULL PROFILE REDUCE SHORTEST SINGLE TRAILING TRUE TYPED"
     )
 )
-"""Words that could be read as something else in one place or another."""
+"""Words that have another meaning in some positions."""
 
 _ESCAPES: Final = {
     "\\": "\\\\",
@@ -48,30 +48,30 @@ def text_of(node: ast.Node) -> str:
     """A node of any kind as Cypher.
 
     Raises:
-        KeyError: The node is of a kind that has no text here, such as a clause that writes.
+        KeyError: The node has no writer, such as a clause that writes.
     """
     return WRITERS[type(node)](node)
 
 
 def joined(*pieces: str | None) -> str:
-    """The pieces that are there, with blanks between them."""
+    """The non-empty pieces, joined by spaces."""
     return " ".join(piece for piece in pieces if piece)
 
 
 def name_text(name: str) -> str:
-    """A name, between backticks where it needs them."""
+    """A name, in backticks if it needs them."""
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in _QUOTED_WORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def with_colons(names: Iterable[str]) -> str:
-    """Labels or types for a sentence, each as Cypher writes it: ``:Person, :`odd name```."""
+    """Labels or types for a message, each in Cypher syntax: ``:Person, :`odd name```."""
     return ", ".join(f":{name_text(name)}" for name in names)
 
 
 def value_text(value: Any) -> str:
-    """A literal. Lists and tuples are lists of literals."""
+    """A literal; lists and tuples become list literals."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Which variables can be read at a place, and of which types they are."""
+"""Scopes: the visible variables and their types."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Scope"]
 
 
 class Scope:
-    """Variables by name.
+    """Visible variables by name.
 
     Args:
-        text: The whole query, for errors.
-        variables: What can be read.
-        outer: What a subquery imports: it stays through every WITH, and no name hides it.
+        text: The whole query text, for error messages.
+        variables: The visible variables.
+        outer: Imported variables of a subquery, which stay in scope and cannot be shadowed.
 
     Attributes:
-        text: The whole query.
-        variables: What can be read, with what is imported.
-        outer: What is imported.
+        text: The whole query text.
+        variables: The visible variables, including imported ones.
+        outer: The imported variables.
     """
 
     __slots__ = ("outer", "text", "variables")
@@ -43,35 +43,35 @@ class Scope:
         self.variables = {**(variables or {}), **self.outer}
 
     def with_locals(self, names: Mapping[str, Static]) -> Scope:
-        """The scope inside a comprehension or the like, whose variables may hide others."""
+        """The scope inside a comprehension or the like, whose variables may shadow others."""
         inner = Scope(self.text, self.variables)
         inner.outer = self.outer
         inner.variables.update(names)
         return inner
 
     def after(self, columns: Mapping[str, Static]) -> Scope:
-        """The scope after a WITH that leaves these columns."""
+        """The scope after a WITH with these columns."""
         return Scope(self.text, columns, self.outer)
 
     def inside(self) -> Scope:
-        """The scope at the begin of a subquery that sees everything here."""
+        """The scope at the start of a subquery that sees all variables."""
         return Scope(self.text, {}, self.variables)
 
     def read(self, variable: ast.Variable) -> Static:
-        """The type of a variable that must be there."""
+        """The type of a variable, which must be defined."""
         found = self.variables.get(variable.name)
         if found is None:
             self.fail(f"Variable `{variable.name}` not defined", variable.span)
         return found
 
     def declare(self, variable: ast.Variable, kind: Static) -> None:
-        """Adds a variable whose name must be new."""
+        """Adds a variable, whose name must be new."""
         if variable.name in self.variables:
             self.fail(f"Variable `{variable.name}` already declared", variable.span)
         self.variables[variable.name] = kind
 
     def bind(self, variable: ast.Variable, kind: Static) -> None:
-        """Adds a variable of a pattern, or finds one that can be of this type."""
+        """Adds a pattern variable, or checks that an existing one can have this type."""
         found = self.variables.setdefault(variable.name, kind)
         if not found.meets(kind):
             message = (
@@ -81,7 +81,7 @@ class Scope:
             self.fail(message, variable.span, "22N27")
 
     def check_not_outer(self, name: str, span: Span) -> None:
-        """Refuses a name that would hide an imported variable."""
+        """Rejects a name that would shadow an imported variable."""
         if name in self.outer:
             message = (
                 f"The variable `{name}` is shadowing a variable with the same name from the outer"
@@ -90,7 +90,7 @@ class Scope:
             self.fail(message, span, "42N07")
 
     def expect(self, found: Static, wanted: Static, span: Span, status: str = "22NB1") -> None:
-        """Refuses what certainly is of another type. An integer may stand for a float."""
+        """Rejects a certainly different type. An integer is accepted as a float."""
         if found.meets(wanted) or (wanted.has("Float") and found.meets(of("Integer"))):
             return
         self.fail(f"Type mismatch: expected {wanted} but was {found}", span, status)

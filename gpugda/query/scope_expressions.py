@@ -1,9 +1,9 @@
-"""Checks of expressions: their variables are there, their operands can be of the right types.
+"""Checks expressions: variables must be defined, and operands must be able to have valid types.
 
-A visitor for each kind of node gives what the value can be. Queries and patterns inside expressions
-are left to `scopes`, which hands in how they are checked.
+A visitor for each node class returns the possible types of the value. The checks of queries and
+patterns inside expressions are passed in by `scopes`.
 
-More than 300 lines: a method for each kind of expression.
+More than 300 lines: a function for each kind of expression.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["SUBQUERIES", "Inner", "check_condition", "check_expression", "is_aggregate"]
 
 SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.QueryBody,))
-"""What is a query of its own inside an expression: left out where a walk looks at one query."""
+"""Nested queries in an expression, excluded from walks over one query."""
 
 _LITERALS: Final[Mapping[type, Static]] = {
     bool: BOOLEAN,
@@ -50,7 +50,7 @@ _WITH_KEYS: Final = of("Map", "Node", "Relationship", "Point", *_TEMPORAL)
 _WITH_PROPERTIES: Final = of("Map", "Node", "Relationship")
 _ENTITY_TYPES: Final = frozenset(("Node", "Relationship"))
 _STORABLE: Final = of("Boolean", "Float", "Integer", "String", "Point", "List", *_TEMPORAL)
-"""What a property of a node or relationship can be."""
+"""Types that a property of a node or relationship can have."""
 _NUMBER: Final = of("Float", "Integer")
 _LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
 _ELEMENTS: Final = {
@@ -69,7 +69,7 @@ _PATTERN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """How the patterns and queries inside an expression are checked."""
+    """The checks for patterns and queries inside an expression."""
 
     pattern: Callable[[ast.Pattern, Scope], None]
     comprehension: Callable[[ast.Pattern, Scope], Scope]
@@ -78,7 +78,7 @@ class Inner:
 
 
 def is_aggregate(node: ast.Node) -> bool:
-    """Whether it takes many rows to one value."""
+    """True for an aggregate."""
     if isinstance(node, ast.CountStar):
         return True
     if not isinstance(node, ast.FunctionCall):
@@ -88,10 +88,10 @@ def is_aggregate(node: ast.Node) -> bool:
 
 
 def check_condition(node: ast.Expression, scope: Scope, inner: Inner) -> None:
-    """Checks an expression that decides; a pattern may be one.
+    """Checks a condition, which may also be a pattern.
 
     Raises:
-        CypherSyntaxError: It cannot be a truth value, or something in it is wrong.
+        CypherSyntaxError: It cannot be a truth value, or a part of it is invalid.
     """
     if isinstance(node, ast.PatternExpression):
         inner.pattern(node.pattern, scope)
@@ -106,10 +106,10 @@ def check_condition(node: ast.Expression, scope: Scope, inner: Inner) -> None:
 
 
 def check_expression(node: ast.Expression, scope: Scope, inner: Inner) -> Static:
-    """What an expression can be.
+    """The possible types of an expression.
 
     Raises:
-        CypherSyntaxError: Something in it is wrong.
+        CypherSyntaxError: A part of it is invalid.
     """
     return _VISITORS[type(node)](node, scope, inner)
 
@@ -157,13 +157,13 @@ def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:
         _expect_place(index, node.index, scope)
     if subject.types is not None and subject.types <= {"Map", "Node", "Relationship"}:
         scope.expect(index, STRING, node.index.span, "22N27")
-    if not _is_temporal(subject) or index.is_certainly("Integer"):  # else they pass for maps
+    if not _is_temporal(subject) or index.is_certainly("Integer"):  # otherwise accepted like maps
         scope.expect(subject, of("List", "Map", "Node", "Relationship"), node.subject.span)
     return ANY
 
 
 def _expect_place(index: Static, node: ast.Expression, scope: Scope) -> None:
-    """A property's subscript: of what can be stored, a list alone has any."""
+    """Checks the subscript of a property: among storable values only lists have subscripts."""
     if not index.meets(INTEGER):
         message = f"Type mismatch: list index must be given as Integer, but was {index}"
         scope.fail(message, node.span, "22N27")
@@ -266,7 +266,7 @@ def _call(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
 def _unknown(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
     if "." not in node.name:
         scope.fail(f"Unknown function '{node.name}'", node.span)
-    for argument in node.arguments:  # of a plugin, which this cannot know
+    for argument in node.arguments:  # a plugin's function, whose signature is unknown here
         check_expression(argument, scope, inner)
     return ANY
 
@@ -336,7 +336,7 @@ def _united(kinds: set[Static]) -> Static:
 
 # ------------------------------------------------------------------ lists
 def _element(variable: ast.Variable, elements: ast.Expression, scope: Scope, inner: Inner) -> Scope:
-    """The scope in which each element has a name."""
+    """The scope with a variable for each element."""
     found = check_expression(elements, scope, inner)
     scope.expect(found, LIST, elements.span)
     element = found.element if found.is_certainly("List") else None
@@ -373,7 +373,7 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
     within = _element(node.variable, node.elements, scope, inner)
     if node.accumulator.name == node.variable.name:
         scope.fail(f"Variable `{node.variable.name}` already declared", node.variable.span)
-    # What the accumulator can be is its begin and whatever a step makes of it: not followed here.
+    # The accumulator's type is that of its start or of a step; steps are not iterated here.
     guess = within.with_locals({node.accumulator.name: start})
     step = check_expression(node.step, guess, inner)
     if not step.meets(start) and not (start.meets(_NUMBER) and step.meets(_NUMBER)):
@@ -386,7 +386,7 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
 
 
 def _accumulated(start: Static, step: Static) -> Static:
-    """What both the begin and a step can be; the step where they have nothing in common."""
+    """The common type of start and step; the step's type if they have none in common."""
     if start == step or start.types is None:
         return step
     common = start.types if step.types is None else start.types & step.types

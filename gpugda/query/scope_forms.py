@@ -1,4 +1,4 @@
-"""Checks of patterns: which forms there are, and which go together."""
+"""Checks the forms of patterns, and which forms may be combined."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SHORTEST: Final = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTES
 
 
 def check_forms(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats: bool) -> None:
-    """Of the patterns of one clause; ``repeats``: relationships may come again.
+    """Checks the patterns of one clause; ``repeats``: True if relationships may repeat.
 
     Raises:
-        CypherSyntaxError: A form is wrong, or goes with none of the others.
+        CypherSyntaxError: A form is invalid, or cannot be combined with another one.
     """
     for pattern in patterns:
         _check_form(pattern, scope)
@@ -31,7 +31,7 @@ def check_forms(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats: boo
 
 
 def named_variables(pattern: ast.Pattern) -> Iterator[ast.Variable]:
-    """The variables of nodes and relationships, also of those in groups."""
+    """The variables of nodes and relationships, including those in groups."""
     for element in pattern.elements:
         if isinstance(element, ast.GroupPattern):
             yield from named_variables(element.pattern)
@@ -100,7 +100,7 @@ def _check_quantifiers(pattern: ast.Pattern, scope: Scope) -> None:
 
 
 def _check_bounded(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
-    """No path may repeat relationships without end."""
+    """Rejects unbounded repetitions, for patterns whose relationships may repeat."""
     for pattern, element in ((each, e) for each in patterns for e in each.elements):
         quantifier = None if isinstance(element, ast.NodePattern) else element.quantifier
         if quantifier is not None and quantifier.maximum is None:
@@ -112,7 +112,7 @@ def _check_bounded(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
 
 
 def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats: bool) -> None:
-    """What no two patterns of a clause may have, each of which is right alone."""
+    """Rejects combinations of patterns in a clause that are valid separately."""
     selective = [each.selector for each in patterns if is_selective(each)]
     if selective and len(patterns) > 1 and not repeats and selective[0] is not None:
         message = (
@@ -135,7 +135,7 @@ def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats:
 
 
 def _refuse_inner(pattern: ast.Pattern, others: list[ast.Pattern], scope: Scope) -> None:
-    """What lies between the ends of a chosen path stands in no other path of its clause."""
+    """Rejects inner variables of a selected path that other paths of the clause use."""
     ends = {id(pattern.elements[0]), id(pattern.elements[-1])}
     inner = ast.Pattern(pattern.span, None, tuple(e for e in pattern.elements if id(e) not in ends))
     elsewhere = {each.name for other in others for each in named_variables(other)}
@@ -145,7 +145,7 @@ def _refuse_inner(pattern: ast.Pattern, others: list[ast.Pattern], scope: Scope)
 
 
 def is_selective(pattern: ast.Pattern) -> bool:
-    """Does it choose some of its paths, by other words than ``shortestPath`` and the like?"""
+    """True if it selects paths, other than with ``shortestPath`` and the like."""
     selector = pattern.selector
     return selector is not None and selector.kind not in (*_SHORTEST, ast.SelectorKind.ALL)
 
@@ -154,7 +154,7 @@ def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
     """Checks the path in ``shortestPath(…)`` and ``allShortestPaths(…)``.
 
     Raises:
-        CypherSyntaxError: It is not of one relationship, or its least length is not 0 or 1.
+        CypherSyntaxError: It has other than one relationship, or a minimum length above 1.
     """
     selector = pattern.selector
     name = "shortestPath" if selector is None else selector.kind

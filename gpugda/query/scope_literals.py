@@ -1,4 +1,4 @@
-"""Literals that are certainly wrong where they stand, whatever rows there are."""
+"""Checks literals that are invalid in their position for any data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POINTS: Final = (frozenset(("x", "y")), frozenset(("latitude", "longitude")))
 
 
 def check_range(node: ast.Binary, scope: Scope) -> None:
-    """Checks that two literals' sum, difference or product stays in 64 bits.
+    """Checks that the sum, difference or product of two literals fits 64 bits.
 
     Raises:
         CypherSyntaxError: It does not.
@@ -42,10 +42,10 @@ def check_range(node: ast.Binary, scope: Scope) -> None:
 
 
 def check_literals(node: ast.FunctionCall, scope: Scope) -> None:
-    """Checks the share of a percentile and the map of a point, where they are written out.
+    """Checks the literal share of a percentile and the literal map of a point.
 
     Raises:
-        CypherSyntaxError: One is wrong for its function.
+        CypherSyntaxError: The literal is invalid for its function.
     """
     name = node.name.lower()
     if name in _PERCENTILES:
@@ -83,7 +83,7 @@ def _check_point(made: ast.MapLiteral, scope: Scope) -> None:
 
 
 def _number(node: ast.Expression) -> float | None:
-    """The number that a literal is, perhaps with its sign."""
+    """The number of a literal, with an optional sign."""
     if isinstance(node, ast.Unary) and node.operator is ast.UnaryOperator.MINUS:
         found = _number(node.operand)
         return None if found is None else -found

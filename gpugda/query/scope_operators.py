@@ -1,4 +1,4 @@
-"""What operators take and give, type by type."""
+"""Operand and result types of operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PAIRS: Final = {
 
 
 def operand_types(operator: Op, left: Static) -> Static | None:
-    """What the right operand may be of; None where any will do."""
+    """The possible types of the right operand; None for any type."""
     if operator is Op.IN:
         return LIST
     pairs = _PAIRS.get(operator)
@@ -43,7 +43,7 @@ def operand_types(operator: Op, left: Static) -> Static | None:
 
 
 def left_types(operator: Op) -> Static:
-    """What the left operand may be of."""
+    """The possible types of the left operand."""
     pairs = _PAIRS.get(operator)
     if pairs is None or operator is Op.ADD:
         return ANY
@@ -51,7 +51,7 @@ def left_types(operator: Op) -> Static:
 
 
 def result_type(operator: Op, left: Static, right: Static) -> Static:
-    """What the operation gives."""
+    """The possible types of the result."""
     if operator not in _PAIRS or operator is Op.MATCHES:
         return BOOLEAN
     if operator is Op.POWER:
@@ -71,7 +71,7 @@ def result_type(operator: Op, left: Static, right: Static) -> Static:
 
 
 def _possible(operator: Op, left: Static, right: Static) -> Static:
-    """What the operation may give, by the pairs of types that it takes."""
+    """The possible result types, from the supported pairs of operand types."""
     found = {
         _of_pair(one, two) for one, two in _PAIRS[operator] if left.has(one) and right.has(two)
     }

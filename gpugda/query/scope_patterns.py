@@ -1,4 +1,4 @@
-"""Checks of patterns: what their variables are, and what stands in them."""
+"""Checks patterns: the types of their variables, and their contents."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NAMES: Final = of("String", "List")
 def check_patterns(
     patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner, *, repeats: bool = False
 ) -> None:
-    """Declares the variables of the patterns of one clause, and checks all that is in them.
+    """Declares the variables of the patterns of one clause, and checks their contents.
 
-    ``repeats``: relationships may come again.
+    ``repeats``: True if relationships may repeat.
 
     Raises:
-        CypherSyntaxError: Something is wrong.
+        CypherSyntaxError: A part is invalid.
     """
     check_forms(patterns, scope, repeats=repeats)
     groups: dict[str, ast.Variable] = {}
@@ -45,7 +45,7 @@ def check_patterns(
 
 
 def _refuse_paths(pattern: ast.Pattern, paths: set[str], scope: Scope) -> None:
-    """What stands in brackets, or is chosen by a selector, cannot read a path of its clause."""
+    """Rejects path variables of the clause inside brackets or selected paths."""
     kind = "selective" if is_selective(pattern) else ""
     for element in pattern.elements if paths else ():
         within = kind
@@ -81,7 +81,7 @@ def _declare(pattern: ast.Pattern, scope: Scope, groups: dict[str, ast.Variable]
 
 
 def _refuse_type_expression(types: ast.LabelExpression, scope: Scope) -> None:
-    """With ``*1..2`` types are names that ``|`` joins."""
+    """Requires that the types of ``*1..2`` are names joined by ``|``."""
     parts = types.operands if isinstance(types, ast.LabelOr) else (types,)
     if not all(isinstance(each, ast.LabelName | ast.LabelDynamic) for each in parts):
         message = "Variable length relationships must not use relationship type expressions."
@@ -139,7 +139,7 @@ def _check_inside(elements: tuple[ast.PatternElement, ...], scope: Scope, inner:
 
 
 def _singular(element: ast.NodePattern | ast.RelationshipPattern, scope: Scope) -> Scope:
-    """Inside a quantified relationship its variable is one relationship."""
+    """The scope inside a quantified relationship, where its variable is one relationship."""
     quantified = isinstance(element, ast.RelationshipPattern) and element.quantifier is not None
     if quantified and element.variable is not None:
         return scope.with_locals({element.variable.name: _RELATIONSHIP})

@@ -1,4 +1,4 @@
-"""Checks of WITH and RETURN: columns, grouping, and what ORDER BY and WHERE see after them."""
+"""Checks WITH and RETURN: columns, grouping, and the scope of a following ORDER BY and WHERE."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ _ONLY_COLUMNS: Final = (
 def check_projection(
     body: ast.Projection, where: ast.Expression | None, scope: Scope, inner: Inner, word: str
 ) -> dict[str, Static]:
-    """The columns of a WITH or RETURN, all of which is checked.
+    """Checks a WITH or RETURN and returns its columns.
 
     Args:
-        body: What is projected.
+        body: The projection.
         where: The condition after WITH.
-        scope: What can be read before.
-        inner: How queries and patterns in expressions are checked.
+        scope: The scope before it.
+        inner: The checks for queries and patterns in expressions.
         word: ``WITH`` or ``RETURN``, for messages.
 
     Raises:
-        CypherSyntaxError: Something is wrong.
+        CypherSyntaxError: A part is invalid.
     """
     columns = {}
     if body.star:
@@ -80,10 +80,10 @@ def check_projection(
 
 
 def refuse_aggregates(node: ast.Expression, scope: Scope) -> None:
-    """Refuses aggregates where there is nothing to aggregate.
+    """Rejects aggregates in a position where they are not allowed.
 
     Raises:
-        CypherSyntaxError: There is one.
+        CypherSyntaxError: There is an aggregate.
     """
     for part in walk(node, without=SUBQUERIES):
         if is_aggregate(part):
@@ -96,7 +96,7 @@ def check_paging(body: ast.Projection | ast.OrderSkipLimit, scope: Scope, inner:
     """Checks SKIP and LIMIT, whose values must be known before there are rows.
 
     Raises:
-        CypherSyntaxError: One reads a variable, or is certainly no count.
+        CypherSyntaxError: One reads a variable, or is certainly not a row count.
     """
     for word, value in (("SKIP", body.skip), ("LIMIT", body.limit)):
         if value is None:
@@ -164,7 +164,7 @@ def _check_grouping(body: ast.Projection, scope: Scope) -> None:
 
 
 def _is_simple(node: ast.Expression) -> bool:
-    """Whether it can be found again beside an aggregate: a variable, or a property of one."""
+    """True for a variable or a property of one, which may be used next to an aggregate."""
     if isinstance(node, ast.Subscript):
         return isinstance(node.subject, ast.Variable) and isinstance(node.index, ast.Literal)
     if isinstance(node, ast.Property):
@@ -173,7 +173,7 @@ def _is_simple(node: ast.Expression) -> bool:
 
 
 def _ungrouped(node: ast.Node, keys: set[Hashable]) -> Iterator[ast.Variable]:
-    """Variables outside of aggregates and keys, but those that the expression itself declares."""
+    """Variables outside of aggregates and keys, without those that the expression declares."""
     if is_aggregate(node) or (isinstance(node, ast.Expression) and shape(node) in keys):
         return
     if isinstance(node, ast.Variable):
@@ -207,10 +207,10 @@ def _nodes(value: Any) -> Iterator[ast.Node]:
 
 # ------------------------------------------------------------------ after the columns
 class _After:
-    """What ORDER BY and WHERE may read.
+    """The scope of ORDER BY and WHERE after a projection.
 
-    Columns, and what was there before them; after DISTINCT or an aggregation only columns and what
-    is written as one of them.
+    Columns, and earlier variables; after DISTINCT or an aggregation only columns and expressions
+    equal to one of them.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class _After:
         check_expression(node, self._scope, self._inner)
 
     def _without_columns(self, node: ast.Expression) -> ast.Expression:
-        """The expression with a value that may be anything for what is written as a column."""
+        """The expression, with parts equal to a column replaced by a value of any type."""
         if not self._only_columns:
             return node
         return rewrite(node, self._column)

@@ -1,4 +1,4 @@
-"""What only Cypher 25 has, refused in Cypher 5."""
+"""Rejects constructs of Cypher 25 in Cypher 5."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["check_version"]
 
 
 def check_version(query: ast.Query, version: int) -> None:
-    """Checks that a query keeps to its version of Cypher.
+    """Checks that a query only uses constructs of its Cypher version.
 
     Raises:
-        CypherSyntaxError: The version is 5, and it does not.
+        CypherSyntaxError: The version is 5, and the query has a construct of Cypher 25.
     """
     if version >= 25:
         return

@@ -1,13 +1,13 @@
-"""Checks of a whole reading query, as Neo4j compiles it: ``check_query``.
+"""Checks a whole reading query as Neo4j's compiler does: ``check_query``.
 
-Names, scopes, types as far as the text tells them, aggregation, and which forms go together. Of
-queries that write nothing is checked: their clauses keep too little of what they declare.
+Names, scopes, types as far as the text determines them, aggregation, and combinations of forms.
+Writing queries are not checked, as the tree does not keep enough of what their clauses declare.
 
-What Neo4j refuses and this does not: functions and procedures of plugins and the columns of
-procedures (they are the server's), hints that no index answers, what only the elements of a list
-property cannot be, RETURN * in COLLECT, and values that are only wrong when they are computed.
-Types are those of Cypher 5: in a few places Cypher 25 lets pass what this refuses, such as
-``reverse(1)`` and dynamic labels in WHERE.
+Neo4j rejects these, but this module does not: functions and procedures of plugins and the columns
+of procedures (they belong to the server), hints without an index, impossible element types of a
+list property, RETURN * in COLLECT, and values that are only invalid at run time. Types are those of
+Cypher 5: in a few places Cypher 25 accepts what is rejected here, such as ``reverse(1)`` and
+dynamic labels in WHERE.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _UNION: Final = "All sub queries in an UNION must have the same return column na
 
 
 def check_query(query: ast.Query, version: int = 5) -> None:
-    """Checks that Neo4j would compile a query that reads.
+    """Checks that Neo4j would compile a reading query.
 
     Args:
         query: The tree of the whole text.
-        version: Of Cypher, where the text does not say: 5 or 25.
+        version: Cypher version if the text has no prefix: 5 or 25.
 
     Raises:
-        CypherSyntaxError: It would not; the error knows the place, and the GQLSTATUS where Neo4j's
-            own error has one.
+        CypherSyntaxError: It would not; the error has the place, and the GQLSTATUS if Neo4j's own
+            error has one.
     """
     if any(isinstance(node, ast.OtherClause | ast.Transactions) for node in walk(query)):
         return
@@ -51,17 +51,17 @@ def check_query(query: ast.Query, version: int = 5) -> None:
     try:
         _body(query.body, Scope(query.text), None)
     except RecursionError:
-        return  # a sum of thousands of terms: what is wrong with it shows when it is computed
+        return  # such as a sum of thousands of terms: errors in it are found at run time
 
 
 # ------------------------------------------------------------------ queries
 def _body(body: ast.QueryBody, scope: Scope, importing: Scope | None) -> _Columns | None:
-    """The columns of a query; None where it returns nothing.
+    """The columns of a query; None if it returns nothing.
 
     Args:
         body: The query.
-        scope: What its clauses see; it is not changed.
-        importing: What a WITH that begins a part may import.
+        scope: The scope of its clauses; it is not changed.
+        importing: The scope from which a leading WITH of a part may import.
     """
     first: _Columns | None = None
     for place, part in enumerate(body.parts):
@@ -236,7 +236,7 @@ def _check_named(clause: ast.Return, scope: Scope) -> None:
 
 
 def _nothing(clause: ast.Clause, scope: Scope) -> None:
-    """USE and FINISH: names of graphs are no variables."""
+    """USE and FINISH need no check: graph names are not variables."""
 
 
 _CLAUSES: Final[Mapping[type, Callable[[Any, Scope], None]]] = {

@@ -1,4 +1,4 @@
-"""Comparing and rewriting expressions: when two are the same text, and replacing parts."""
+"""Comparing and rewriting expressions: textual equality, and replacement of parts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 
 
 def shape(node: ast.Node) -> Hashable:
-    """A key that is equal for expressions which Neo4j takes for the same text.
+    """A key that is equal for expressions which Neo4j considers the same text.
 
-    Blanks, parentheses and the case of function names do not matter; ``1``, ``1.0`` and ``true``
-    are three things (Python's equality would merge them).
+    Spaces, parentheses and the case of function names are ignored; ``1``, ``1.0`` and ``true``
+    have different keys (Python's equality would merge them).
     """
     if isinstance(node, ast.Variable):
         return node.name
@@ -55,9 +55,9 @@ def rewrite(
     """The expression with parts replaced, from the outside in.
 
     Args:
-        node: Where to begin.
-        change: Gives what takes a part's place, or None to look inside the part. Label expressions
-            are not shown to it.
+        node: The expression.
+        change: Returns the replacement of a part, or None to descend into it. It is not called for
+            label expressions.
     """
     changed = change(node)
     if changed is not None:
@@ -78,15 +78,15 @@ def _rewrite_item(item: Any, change: Callable[[ast.Expression], ast.Expression |
     if isinstance(item, ast.CaseAlternative | ast.MapEntry):
         parts = {name: _rewrite_item(getattr(item, name), change) for name in _names(item)}
         return replace(item, **parts)
-    if isinstance(item, tuple):  # an entry of a map
+    if isinstance(item, tuple):  # a map entry
         return tuple(_rewrite_item(part, change) for part in item)
     return item
 
 
 def variable_names(node: ast.Node) -> frozenset[str]:
-    """Names of the variables that an expression reads; those that it declares itself do not count.
+    """Names of the variables that an expression reads, without those that it declares itself.
 
-    Of patterns and subqueries all names count, as it depends on what is around them which are new.
+    All names in patterns and subqueries count, as the context determines which ones are new.
     """
     found: set[str] = set()
     stack: list[Any] = [node]
@@ -106,7 +106,7 @@ def variable_names(node: ast.Node) -> frozenset[str]:
 
 
 def all_names(expressions: Iterable[ast.Node]) -> frozenset[str]:
-    """Variables that expressions read; of subqueries and patterns all that they name."""
+    """Variables that expressions read, including all names in subqueries and patterns."""
     found: set[str] = set()
     for expression in expressions:
         found |= variable_names(expression)
@@ -121,13 +121,13 @@ _DECLARING = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduc
 
 
 def _around(node: Any) -> tuple[ast.Expression, ...]:
-    """The parts that do not see the variables that a node declares."""
+    """The parts of a node in which its own variables are not visible."""
     initial = getattr(node, "initial", None)
     return (node.elements,) if initial is None else (node.elements, initial)
 
 
 def _inside(node: Any) -> frozenset[str]:
-    """What the other parts read besides those variables."""
+    """Variables that the other parts read, without the node's own variables."""
     own = {node.variable.name, *(a.name for a in (getattr(node, "accumulator", None),) if a)}
     names = ("where", "projection", "step", "predicate")
     parts = [part for name in names if (part := getattr(node, name, None)) is not None]
@@ -135,7 +135,7 @@ def _inside(node: Any) -> frozenset[str]:
 
 
 def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
-    """The parts that AND joins at the top, in the order written."""
+    """The conjuncts of an expression, in written order."""
     if isinstance(expression, ast.Binary) and expression.operator is ast.BinaryOperator.AND:
         yield from conjuncts(expression.left)
         yield from conjuncts(expression.right)
@@ -144,12 +144,12 @@ def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
 
 
 def is_dynamic(labels: ast.LabelExpression) -> bool:
-    """Whether an expression names labels or types, so that they are known only at run time."""
+    """True if an expression has dynamic labels or types, known only at run time."""
     return any(isinstance(part, ast.LabelDynamic) for part in walk(labels))
 
 
 def join_by_ampersand(expression: ast.Expression) -> ast.Expression:
-    """The expression with ``a:A:B`` written ``a:A&B``, which goes with every other spelling."""
+    """The expression with ``a:A:B`` as ``a:A&B``, which can be combined with all other syntax."""
     spelt = (part for part in walk(expression) if isinstance(part, ast.LabelAnd))
     if not any(part.colon for part in spelt):
         return expression
@@ -173,7 +173,7 @@ def _names(node: ast.Node) -> tuple[str, ...]:
 
 
 def label_conjuncts(labels: ast.LabelExpression | None) -> list[ast.LabelExpression]:
-    """The label expressions that all have to hold; none where there is nothing."""
+    """The conjuncts of a label expression; empty for None."""
     if labels is None:
         return []
     if not isinstance(labels, ast.LabelAnd):

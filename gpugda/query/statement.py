@@ -1,4 +1,4 @@
-"""A query of several clauses: its syntax tree, and what everybody asks of it."""
+"""A query of several clauses: its syntax tree and commonly needed facts."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Statement:
     """A checked query that is more than MATCH and RETURN.
 
     Args:
-        text: As the user wrote it.
+        text: The original text.
         tree: Its syntax tree.
-        columns: What it returns; the expressions are those of the first part of a UNION.
+        columns: The output columns; for a UNION, with the expressions of its first part.
         parameters: Names of all parameters in the text.
-        typed_parameters: Parameters that stand where only some types may.
+        typed_parameters: Parameters in positions that accept only some types.
         mode: ``EXPLAIN``, ``PROFILE`` or None.
-        version: Cypher version the text asks for, or None.
-        limit: What LIMIT says at the end, or None.
-        uses: The USE clauses: who answers has to be the database that they name.
+        version: Cypher version in the text's prefix, or None.
+        limit: The final LIMIT, or None.
+        uses: The USE clauses, which must name the database that answers.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Statement:
 
 
 def statement_of(tree: ast.Query) -> Statement:
-    """A parsed query as a statement.
+    """Converts a parsed query to a statement.
 
     Raises:
         UnsupportedQueryError: It writes, calls a procedure or reads a file.
@@ -75,10 +75,10 @@ def statement_of(tree: ast.Query) -> Statement:
 
 
 def _check_depth(tree: ast.Query) -> None:
-    """Refuses what is nested deeper than those who go through it go.
+    """Rejects queries that are too deeply nested for recursive traversals.
 
     Raises:
-        UnsupportedQueryError: A sum of hundreds of terms, for example.
+        UnsupportedQueryError: The nesting is too deep, such as in a sum of hundreds of terms.
     """
     level: list[ast.Node] = [tree]
     for _ in range(_MOST_LEVELS):

@@ -1,4 +1,4 @@
-"""Text to statements and commands, as it is typed or read line by line."""
+"""Splits typed or streamed text into statements and shell commands."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "EntryReader"]
 
-# What a semicolon may stand in without ending a statement, and the beginning of such a thing whose
-# end has not come yet.
+# Constructs in which a semicolon does not end a statement, complete ones and the start of
+# incomplete ones.
 _PIECE: Final = re.compile(
     r"""//[^\n\r]*+|/\*.*?\*/|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`
     |(?P<open>/\*|['"`])
@@ -28,7 +28,7 @@ class Entry:
     """One statement without its semicolon, or one command, which begins with a colon.
 
     Args:
-        text: As written; a statement keeps the comments before it.
+        text: The original text; a statement keeps its leading comments.
         line: 1-based line in which the text begins.
     """
 
@@ -37,43 +37,43 @@ class Entry:
 
     @property
     def is_command(self) -> bool:
-        """Whether it is for the shell and not for the database."""
+        """True for a command of the shell, which is not sent to the database."""
         return self.text.startswith(":")
 
     @property
     def comments(self) -> int:
-        """Characters of blanks and comments before the statement itself."""
+        """Number of characters of spaces and comments before the statement."""
         blank = _BLANK.match(self.text)
         return 0 if blank is None else blank.end()
 
 
 class EntryReader:
-    """Cuts text into entries.
+    """Splits text into entries.
 
-    A statement ends with a semicolon that is in no string, comment or backticks; a command with its
-    line, but ``:explain``, which holds a statement, as that does.
+    A statement ends with a semicolon outside strings, comments and backticks; a command with its
+    line, except that ``:explain`` is followed by a statement and ends like one.
     """
 
     def __init__(self) -> None:
         self._text = ""
-        self._line = 1  # of the text's start
-        self._head = 0  # behind blanks and comments: where the entry begins
-        self._at = 0  # everything before has been looked at
+        self._line = 1  # line number of the text's start
+        self._head = 0  # start of the entry, after spaces and comments
+        self._at = 0  # everything before this offset has been scanned
         self._begun = False
 
     @property
     def is_within(self) -> bool:
-        """Whether an entry or a comment has begun and not ended."""
+        """True if an entry or a comment has begun and not ended."""
         return self._begun or bool(_BLANK.sub("", self._text[self._at :]))
 
     def feed(self, lines: str) -> Iterator[Entry]:
-        """The entries that end in these lines; only the last line may lack its end."""
+        """The entries that end in these lines; only the last line may be incomplete."""
         self._text += lines
         while self._find_head() and (cut := self._find_end()) is not None:
             yield from self._cut(*cut)
 
     def finish(self) -> Iterator[Entry]:
-        """What is left as an entry, even where its end is missing."""
+        """The remaining text as an entry, even if its end is missing."""
         rest = len(self._text)
         if self._begun or self.is_within:
             yield from self._cut(rest, rest)
@@ -87,7 +87,7 @@ class EntryReader:
         return self._begun
 
     def _find_end(self) -> tuple[int, int] | None:
-        """Where the entry ends, and where the next one may begin."""
+        """End of the entry, and start of the next one."""
         text = self._text
         if text[self._head] == ":" and not _WITH_STATEMENT.match(text, self._head):
             newline = text.find("\n", self._head)

@@ -1,4 +1,4 @@
-"""What an expression can be, as far as the text tells: a set of types, or anything."""
+"""The possible types of an expression, as far as the text determines them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _ORDER: Final = (
     "Boolean",
     "List",
 )  # fmt: skip - two lines of words
-"""As Neo4j's messages list them."""
+"""In the order of Neo4j's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """A set of types; None for all of them. ``element`` is what the elements of a List can be."""
+    """A set of types; None for all types. ``element``: the possible types of a list's elements."""
 
     types: frozenset[str] | None
     element: Static | None = None
 
     def meets(self, other: Static) -> bool:
-        """Whether a value can be of both; elements count where both are certainly lists."""
+        """True if a value can have both types; elements count if both are certainly lists."""
         if self.types is None or other.types is None:
             return True
         if not self.types & other.types:
@@ -51,11 +51,11 @@ class Static:
         return True
 
     def has(self, kind: str) -> bool:
-        """Whether a value can be of this type."""
+        """True if a value can have this type."""
         return self.types is None or kind in self.types
 
     def is_certainly(self, kind: str) -> bool:
-        """Whether a value that is not null is of this type."""
+        """True if every non-null value has this type."""
         return self.types == frozenset((kind,))
 
     def __str__(self) -> str:
@@ -71,12 +71,12 @@ class Static:
 
 
 def of(*types: str) -> Static:
-    """One of these types."""
+    """A value of one of these types."""
     return Static(frozenset(types))
 
 
 def list_of(element: Static) -> Static:
-    """A list of such elements."""
+    """A list with elements of this type."""
     return Static(frozenset(("List",)), element)
 
 

@@ -1,10 +1,10 @@
-"""Types as far as a query's text tells them: what Neo4j refuses before it runs anything.
+"""Static type checks: expressions that Neo4j rejects before it runs a query.
 
-Neo4j 5.26 refuses, and so does this: a condition (WHERE, NOT, AND, OR, XOR) that is certainly no
-truth value, also a list; IN with what is certainly no list; a property, label or id of what is
-certainly no node or relationship; ``labels(r)``, ``type(n)``. It lets pass whatever may be right at
-run time, and every comparison and text test between types: they are false or null. A property may
-hold anything that can be stored, a parameter anything.
+As in Neo4j 5.26, these are rejected: a condition (WHERE, NOT, AND, OR, XOR) that certainly is not a
+truth value, including lists; IN with a right side that certainly is not a list; a property, label
+or id of a value that certainly is not a node or relationship; ``labels(r)``, ``type(n)``.
+Everything that may be valid at run time is accepted, as are all comparisons and text tests between
+types: they are false or null. A property may have any storable type, a parameter any type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["AGGREGATES", "Kind", "TypeChecker", "UncheckedTypes", "is_aggregate"
 
 
 class Kind(StrEnum):
-    """What an expression certainly is, by the name that Neo4j's messages use."""
+    """The certain type of an expression, named as in Neo4j's messages."""
 
     NODE = "Node"
     RELATIONSHIP = "Relationship"
@@ -52,7 +52,7 @@ _LISTS: Final = frozenset((Kind.LIST, Kind.STORABLE, Kind.ANY))
 _WITH_KEYS: Final = _ENTITIES | {Kind.MAP, Kind.STORABLE}
 _LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
 
-# Function: what its argument may be, how messages call that, and what it gives.
+# Function: possible argument types, their name in messages, and the result type.
 _FUNCTIONS: Final[Mapping[str, tuple[frozenset[Kind], str, Kind]]] = {
     "id": (_ENTITIES, "Node or Relationship", Kind.INTEGER),
     "elementid": (_ENTITIES, "Node or Relationship", Kind.STRING),
@@ -87,21 +87,21 @@ def is_aggregate(node: ast.Node) -> bool:
 
 
 class UncheckedTypes:
-    """Takes any expression: for queries whose types were checked as a whole."""
+    """Accepts any expression, for queries whose types were checked as a whole."""
 
     def kind(self, node: ast.Expression) -> Kind:
-        """Nothing is known."""
+        """Always `Kind.ANY`."""
         return Kind.ANY
 
 
 class TypeChecker:
-    """Finds an expression's kind and refuses what Neo4j would refuse to compile.
+    """Determines an expression's kind, and rejects what Neo4j would refuse to compile.
 
     Args:
-        text: The query, for errors.
-        variables: Kind of each variable that may be used.
-        columns: Kind of each returned column, where sort keys are checked.
-        aggregates: Whether ``count()`` may stand here.
+        text: The query text, for error messages.
+        variables: Kind of each visible variable.
+        columns: Kind of each returned column, when sort keys are checked.
+        aggregates: True if ``count()`` is allowed.
     """
 
     def __init__(
@@ -119,10 +119,10 @@ class TypeChecker:
         self._inside_aggregate = False
 
     def condition(self, node: ast.Expression) -> None:
-        """Checks an expression that decides: of WHERE, or below NOT, AND, OR, XOR.
+        """Checks a condition: of WHERE, or below NOT, AND, OR, XOR.
 
         Raises:
-            CypherSyntaxError: It cannot be a truth value, or something in it is wrong.
+            CypherSyntaxError: It cannot be a truth value, or a part of it is invalid.
         """
         kind = self.kind(node)
         if kind is Kind.LIST:
@@ -130,10 +130,10 @@ class TypeChecker:
         self._expect(node, kind, _CONDITIONS, "Boolean")
 
     def kind(self, node: ast.Expression) -> Kind:
-        """The kind of an expression, all parts of which are checked.
+        """The kind of an expression; all of its parts are checked.
 
         Raises:
-            CypherSyntaxError: Something in it is wrong.
+            CypherSyntaxError: A part of it is invalid.
         """
         check_time()
         check = _CHECKS.get(type(node))

@@ -1,4 +1,4 @@
-"""What this version does not answer, named with its place: ``check_supported``."""
+"""Finds constructs that this version does not answer: ``check_supported``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "check_supported"]
 
 FUNCTIONS: Final = frozenset(("id", "elementid", "labels", "type", "count"))
-"""The functions that can be computed, in lower case; ``count`` in RETURN and ORDER BY only."""
+"""The supported functions, in lower case; ``count`` in RETURN and ORDER BY only."""
 
 _BINARY: Final = frozenset(
     (
@@ -36,7 +36,7 @@ _NOT_ARITHMETIC: Final = {
 _SIGNS: Final = (ast.UnaryOperator.MINUS, ast.UnaryOperator.PLUS)
 
 _NAMES: Final = frozenset[type[ast.Node]]((ast.Variable, ast.LabelName))
-"""Most nodes of a tree; there is nothing to find at them."""
+"""Node classes that need no check and make up most of a tree."""
 _ELEMENTS: Final = (ast.NodePattern, ast.RelationshipPattern)
 
 _Finding = tuple[str, Span]
@@ -78,13 +78,13 @@ _OtherExpression = (
 
 
 def check_supported(query: ast.Query) -> None:
-    """Checks that a query is of the MATCH, WHERE and RETURN that this version answers.
+    """Checks that a query consists of supported forms of MATCH, WHERE and RETURN.
 
     ``query.mode`` (EXPLAIN, PROFILE) is left to the caller.
 
     Raises:
-        UnsupportedQueryError: It is not; the error names the first such construct in the text.
-        CypherSyntaxError: It is, but a function does not have its one argument.
+        UnsupportedQueryError: It does not; the error names the first such construct in the text.
+        CypherSyntaxError: It does, but a function does not have its one argument.
     """
     clauses = [clause for part in query.parts for clause in part.clauses]
     nodes = [(clause, list(_to_look_at(clause))) for clause in clauses]
@@ -100,7 +100,7 @@ def check_supported(query: ast.Query) -> None:
 
 
 def _to_look_at(clause: ast.Clause) -> Iterator[ast.Node]:
-    """A clause and all below it, parents first, but names and what holds nothing else."""
+    """A clause and its descendants, parents first, without nodes that need no check."""
     if not isinstance(clause, ast.Match):
         yield from walk(clause, without=_NAMES)
         return
@@ -116,7 +116,7 @@ def _to_look_at(clause: ast.Clause) -> Iterator[ast.Node]:
 
 
 def _is_plain(element: ast.PatternElement) -> bool:
-    """Is it like most of them: a name and one label or type at most?"""
+    """True if it has at most a name and one label or type, as most elements do."""
     if element.where is not None:
         return False
     if isinstance(element, ast.NodePattern):
@@ -140,7 +140,7 @@ def _in_structure(query: ast.Query) -> Iterator[_Finding]:
 
 
 def _in_nodes(nodes: list[tuple[ast.Clause, list[ast.Node]]]) -> Iterator[_Finding]:
-    """Args: ``nodes``, of each clause what `_to_look_at` gives."""
+    """Args: ``nodes``: each clause with its `_to_look_at` nodes."""
     for clause, below in nodes:
         property_maps = set()
         for node in below:
@@ -196,7 +196,7 @@ def _function(call: ast.FunctionCall) -> str | None:
 
 
 def _property(access: ast.Property) -> str | None:
-    # Of a map too: $map.key is a value known only with the parameters.
+    # Maps are excluded, too: $map.key is known only with the parameters.
     return None if isinstance(access.subject, ast.Variable) else "a property of an expression"
 
 
@@ -243,7 +243,7 @@ def _is_count(node: ast.Node) -> bool:
 
 
 def _place(node: ast.Node, construct: str) -> Span:
-    """Where the caret goes: to the part that is meant, where that is less than the node."""
+    """The span for the error's caret: the offending part, if it is smaller than the node."""
     if isinstance(node, ast.Pattern) and node.selector is not None:
         return node.selector.span
     if isinstance(node, ast.Pattern) and node.variable is not None:

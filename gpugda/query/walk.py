@@ -1,4 +1,4 @@
-"""Every node of a syntax tree, without recursion."""
+"""Iterates over the nodes of a syntax tree without recursion."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["children", "walk"]
 
 
 def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> Iterator[ast.Node]:
-    """A node and all below it, parents before children and otherwise in the order written.
+    """A node and all its descendants, parents before children, otherwise in written order.
 
     Args:
-        root: Where to begin.
-        without: Classes of nodes that are left out, with all below them.
+        root: The start node.
+        without: Node classes to leave out, with all their descendants.
     """
     stack: list[ast.Node] = [root]
     while stack:
@@ -40,7 +40,7 @@ def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> It
 
 
 def children(node: ast.Node) -> list[ast.Node]:
-    """The nodes right below a node, in the order written."""
+    """The direct children of a node, in written order."""
     found: list[ast.Node] = []
     below = _BELOW.get(type(node)) or _learn(type(node))
     _collect(below(node), frozenset(), found)
@@ -53,18 +53,18 @@ def _collect(
     for value in values:
         if value is None:
             continue
-        if value.__class__ is tuple:  # also an entry of a map
+        if value.__class__ is tuple:  # includes map entries
             _collect(value, without, children)
         elif isinstance(value, ast.Node) and value.__class__ not in without:
             children.append(value)
 
 
 _SOME: Final = 1023
-"""Nodes, one less: between two looks at the time."""
+"""Mask: the deadline is checked every 1024 nodes."""
 _LEAVES: Final = frozenset(("str", "bool", "int", "int | None", "str | None", "Direction"))
 _Below = Callable[[ast.Node], tuple[Any, ...]]
 _BELOW: dict[type[ast.Node], _Below] = {}
-"""What stands in those fields of a class of nodes that may hold nodes."""
+"""Getter of the fields of a node class that may hold nodes."""
 
 
 def _learn(kind: type[ast.Node]) -> _Below:
@@ -73,7 +73,7 @@ def _learn(kind: type[ast.Node]) -> _Below:
         for field in fields(kind)
         if "Span" not in str(field.type) and field.type not in _LEAVES
     ]
-    # With fewer than two names attrgetter gives no tuple; a span is nothing to walk into.
+    # attrgetter returns a tuple only for two names or more; a span is ignored by the walk.
     below: _Below = attrgetter(*names, *["span"] * (2 - len(names))) if names else _nothing
     _BELOW[kind] = below
     return below

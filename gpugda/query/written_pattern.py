@@ -1,4 +1,4 @@
-"""The patterns of a MATCH clause as Neo4j writes them in its messages."""
+"""The patterns of a MATCH clause in the format of Neo4j's messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["written_pattern"]
 
 
 def written_pattern(match: ast.Match) -> str:
-    """All patterns of a clause, without the word MATCH and the WHERE behind them."""
+    """All patterns of a clause, without MATCH and WHERE."""
     return ", ".join(map(_path, match.patterns))
 
 
