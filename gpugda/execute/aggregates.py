@@ -17,8 +17,8 @@ from gpugda.execute.distinct_counts import distinct_counts
 from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import first_rows
 from gpugda.execute.nan_identity import row_identity
+from gpugda.execute.order_keys import float_order
 from gpugda.execute.percentiles import percentiles_of
-from gpugda.execute.sorting import float_order
 from gpugda.execute.sums import sum_of_floats, sum_of_integers, sum_of_known_floats
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists

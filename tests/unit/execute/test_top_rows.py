@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.execute import sorting
+from gpugda.execute import sorting, top_rows
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.made_columns import column_of
 from gpugda.values import order_key
@@ -31,15 +31,16 @@ def slowly(rows, descending, limit):
     return order[:limit]
 
 
-@given(data=st.data(), kinds=KEYS, aside=st.integers(0, 3))
-def test_first_rows(data, kinds, aside):
+@given(data=st.data(), kinds=KEYS, margin=st.integers(0, 3))
+def test_top_rows(data, kinds, margin):
     rows = data.draw(st.lists(st.tuples(*(kind for kind, _ in kinds)), max_size=60))
     limit = data.draw(st.integers(0, 20))
     descending = [turned for _, turned in kinds]
     operands = [column_of(list(each)) for each in zip(*rows, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        for name, number in {"_SEARCHED": 8, "_SAMPLES": 8, "_ASIDE": aside, "_WINDOW": 7}.items():
-            patch.setattr(sorting, name, number)
+        patch.setattr(sorting, "_SAMPLED_ROWS", 8)
+        for name, number in {"_SAMPLES": 8, "_MARGIN": margin, "_WINDOW": 7}.items():
+            patch.setattr(top_rows, name, number)
         found = sorted_rows(operands, descending, len(rows), limit) if rows else np.zeros(0)
     assert found.tolist() == slowly(rows, descending, limit)
 
