@@ -1,6 +1,6 @@
-"""From when on something pays, and how much is done at once: one table per kind of device.
+"""Thresholds and limits of the planner and the join, one table per kind of device.
 
-Pairs are data relationships that a join would test; a GPU tests many more of them in the same time.
+A pair is a data relationship that a join tests for one row; a GPU tests far more pairs per second.
 """
 
 from __future__ import annotations
@@ -21,55 +21,59 @@ __all__ = [
 ]
 
 MOST_LINKS = 8
-"""Links that a kernel takes in one step."""
+"""Maximum number of links that a kernel evaluates in one step."""
 
 _FASTER_GPU = 64
-"""So many times as many pairs in the same time, though pairs may be a thousand times as many."""
+"""Speed of a GPU over a CPU that the thresholds assume; the measured ratio can reach 1,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountThresholds:
-    """When a count plan is looked for, and which one is taken.
+    """When a count plan is searched for, and which plan is taken.
 
     Args:
-        tries_at_once: Is everything joined first where that needs no waiting?
-        first_seconds: So long everything is joined before a plan is looked for: per query
-            relationship to the third, which is how the time of a search grows.
-        most_first_seconds: And in all. Estimates are easily a thousand times what there is, and a
-            query may never come again.
-        worth_searching_again: Seconds of a join from which on a plan is looked for when the query
+        tries_at_once: True if the plain join is tried first where this needs no waiting.
+        first_seconds: Budget of the plain join before a plan is searched for, in seconds:
+            multiplied by the third power of the number of query relationships, which is how the
+            time of a search grows.
+        most_first_seconds: Upper bound of that budget, in seconds. Estimates are easily 1,000 times
+            too high, and a query may never come again.
+        worth_searching_again: Seconds of a join above which a plan is searched for when the query
             comes again.
-        search_share: That search may take so many times as long as the join took.
-        replan_rows: Runs that make fewer rows never ask for another plan.
-        search_rows: Queries that could have fewer rows are not searched for more than degrees.
-        search_pairs: Nor are joins that are expected to test fewer pairs.
-        cyclic_growth: Degree messages must make rows of a core with a cycle so many times fewer:
-            such a core may be counted by intersection.
+        search_share: Budget of that search, as a multiple of the join's time.
+        replan_rows: A run that makes fewer rows never asks for another plan.
+        search_rows: If the upper bound of rows is lower, only degree messages are searched for.
+        search_pairs: The same if the join is expected to test fewer pairs.
+        cyclic_growth: Factor by which degree messages must reduce the rows of a core with a cycle,
+            since such a core may be counted by intersection.
         row_pairs: Joins of fewer pairs have no row messages.
-        row_doubt: Row messages may be expected to cost so many times as much as joining, since
-            rows are underestimated more often than they are.
+        row_doubt: Row messages may have this many times the estimated cost of the join, since row
+            counts are underestimated more often than overestimated.
         table_pairs: Joins of fewer pairs have no table messages.
-        table_gain: A table message must leave at most this share of the cost.
-        table_cost: Of a table message's own launches, in pairs.
-        cell_cost: Of a cell of a table of two separators, in pairs: it is zeroed and read once.
-        most_cells: Of such a table, 12 bytes each.
-        most_paired: Each two nodes of a part with at most so many are tried as separators.
-        pair_pairs: Joins of fewer pairs have no tables of two separators.
-        pair_gain: Those must leave at most this share of the cost.
-        separators: How many nodes a table may have as separator.
-        part_pairs: Joins of fewer pairs are not counted in parts.
-        part_cost: Of a query of its own, in pairs.
-        part_gain: Parts must leave at most this share of the cost.
-        most_nested: Parts of parts are planned, to know what these cost, so many levels deep.
-        most_loosened: Pairs of relationships whose test is left out in a sum, at most.
-        list_search: Entries that are gone through in the time of searching one in a list. Of lists
-            that are intersected, the one of the node that came last is gone through, but where
-            searching it for those of a shorter one takes less time: on a GPU, always.
-        order_pairs: Of a join with a cycle, for each order of its query nodes: where it has more,
-            all orders of a few nodes are compared.
-        counts_cycles: Are short cycles counted without rows?
-        most_orders: Orders of sets of query nodes that a search keeps: long paths have no end of
-            sets.
+        table_gain: A table message must reduce the cost to at most this share.
+        table_cost: Cost of the launches of a table message, in pairs.
+        cell_cost: Cost of a cell of a table with two separators, in pairs: it is zeroed and read
+            once.
+        most_cells: Maximum number of cells of such a table, 12 bytes each.
+        most_paired: In a part with at most this many nodes, every pair of nodes is tried as
+            separators.
+        pair_pairs: Joins of fewer pairs have no tables with two separators.
+        pair_gain: Such tables must reduce the cost to at most this share.
+        separators: Permitted numbers of separator nodes of a table.
+        part_pairs: Joins of fewer pairs are not split into parts.
+        part_cost: Fixed cost of a part that runs as a query of its own, in pairs.
+        part_gain: Parts must reduce the cost to at most this share.
+        most_nested: Maximum nesting depth to which parts of parts are planned to find their cost.
+        most_loosened: Maximum number of relationship pairs whose distinctness test a sum leaves
+            out.
+        list_search: Entries scanned in the time of one search in a list. An intersection scans the
+            list of the node bound last, unless it takes less time to search that list for the
+            entries of a shorter one; a GPU always searches.
+        order_pairs: A join with a cycle compares all orders of a few query nodes if it has more
+            pairs than this per order.
+        counts_cycles: True if short cycles are counted without making rows.
+        most_orders: Maximum number of orders (of sets of query nodes) that a search keeps, since
+            the number of sets on long paths has no useful bound.
     """
 
     tries_at_once: bool = True
@@ -105,17 +109,18 @@ class CountThresholds:
 
 @dataclass(frozen=True, slots=True)
 class FilterLimits:
-    """When neighbours of candidates are looked at, and what one work item filters alone.
+    """When the neighbours of candidates are explored, and when one work item does the whole filter.
 
     Args:
-        explores: Are neighbours looked at? None: where that pays.
-        cheap_looks: Entries of neighbours that are looked at in the time of some launches.
-        small_looks: Entries that one work item looks at in that time.
-        given_up_looks: After so many it gives up: they are more than was expected.
-        small_words: Of the matrix, for one work item: it goes through them some times.
-        small_explored_words: The same where neighbours are looked at; by many items they are gone
-            through more often, together with sums of twice their size.
-        listed: Candidates of which it makes lists.
+        explores: True if neighbours are explored; None to explore where it pays off.
+        cheap_looks: Neighbour entries read in the time of a few launches.
+        small_looks: Neighbour entries that one work item reads in that time.
+        given_up_looks: Entries after which the work item gives up, as there are more than expected.
+        small_words: Maximum words of the matrix for one work item, which passes over them a few
+            times.
+        small_explored_words: The same if neighbours are explored: many work items would make more
+            passes, and also pass over sums of twice the size.
+        listed: Maximum number of candidates that the work item writes to lists.
     """
 
     explores: bool | None = None
@@ -129,34 +134,34 @@ class FilterLimits:
 
 @dataclass(frozen=True, slots=True)
 class JoinLimits:
-    """How much of a join, and of what is done with its rows, is done at once.
+    """Sizes of the windows and launches of a join and of the operators that read its rows.
 
     Args:
-        first_window: Rows of the first window: a caller that takes few must not wait for many.
-        first_count_window: The same where all are counted; each window waits for the device.
-        smallest_window: Rows of windows that take too long.
-        largest_window: Rows of windows that other steps extend.
-        largest_last_window: Rows of windows of the last step.
-        few_rows: So many new rows, at most, are made without measuring how many there could be.
-        first_weighed: Rows of the first launch that counts what fits to them.
-        first_looks: Entries that this launch looks at, at most, where that leaves:
-        fewest_first: rows at least.
-        listed_rows: From so many rows on, what fits to them along plain lists is counted pair by
-            pair on a GPU, after measuring.
-        most_at_once: Rows of a step that is done without waiting. No powers of two: the columns of
-            a row would be in each other's way in the caches.
-        looks_at_once: Entries that it looks at: one work item takes longer for more than the
-            launches of all steps do, and on a GPU they take longer than waiting does.
-        item_work: Neighbours per work item and launch where items take rows: some ten milliseconds.
-        measures_pairs: Are pairs counted even where there cannot be many?
-        share_for_pairs: The same where steps follow two links.
-        share_for_messages: Of the free memory, for degrees and tables.
-        share_for_sums: Of the free memory, for sums of groups.
-        most_tuples: Groups of several nodes that are added up on the device: most of them are taken
-            by no row, and all are fetched.
-        first_summed: Rows of the first launch that adds to groups, whatever they cost.
+        first_window: Rows of the first window: a caller that takes few rows must not wait for many.
+        first_count_window: The same if all rows are counted; each window waits for the device.
+        smallest_window: Lower bound of rows to which a window that takes too long shrinks.
+        largest_window: Maximum rows of a window that further steps extend.
+        largest_last_window: Maximum rows of a window of the last step.
+        few_rows: Maximum number of new rows that a step makes without counting pairs first.
+        first_weighed: Rows of the first launch that counts the matches of each row.
+        first_looks: Maximum number of entries that this launch reads, but see ``fewest_first``.
+        fewest_first: Minimum rows of this launch.
+        listed_rows: From this many rows on, a GPU counts matches along plain lists pair by pair,
+            after counting the pairs.
+        most_at_once: Maximum rows of a step that runs without waiting. Not a power of two: the
+            columns of a row would compete for the same cache lines.
+        looks_at_once: Maximum number of entries that such a step reads: beyond it, one work item
+            takes longer than the launches of all steps (CPU) or than waiting (GPU).
+        item_work: Neighbours per work item and launch where each item takes rows: about 10 ms.
+        measures_pairs: True if pairs are counted even where their upper bound is low.
+        share_for_pairs: The same share for segments where steps follow two links.
+        share_for_messages: Share of the free memory for degree and table messages.
+        share_for_sums: Share of the free memory for sums of groups.
+        most_tuples: Maximum number of groups of several nodes that are added up on the device: no
+            row belongs to most of them, but all are fetched.
+        first_summed: Rows of the first launch that adds rows to groups.
         fetched_rows: Rows that are fetched together with their weights.
-        most_queries: Queries that are kept.
+        most_queries: Maximum number of queries in the cache.
     """
 
     first_window: int = 1 << 18
@@ -183,25 +188,29 @@ class JoinLimits:
 
 @dataclass(frozen=True, slots=True)
 class SegmentLimits:
-    """How a data graph that is too large for the device is sent there in parts.
+    """How a data graph that exceeds the device's memory is sent to it in segments.
 
     Args:
-        most_entries: Of a part; None for as many as fit. A number segments every graph.
-        share_for_directory: Of the memory limit: what says where runs of relationships begin is on
-            the device all the time where it takes no more, else it comes with the parts.
-        share_for_parts: Of the free memory when a join begins, for parts.
-        share_for_messages: Of the same, for what rows are multiplied with, where it is needed.
-        most_segments: Smaller parts than this makes are not cut.
-        share_for_rows: Of the host's memory, for rows that wait for the parts they need, where
-            nothing else is asked for.
-        rows_bytes: The same in bytes, for tests; None for the share.
-        disk_cost: Bytes of the data graph that are sent in the time in which a byte of rows goes to
-            disk and comes back: with fewer rows, sending it again takes longer. 0: rows go to disk
-            however many there are.
-        share_of_disk: Of what is free there, for rows.
-        reduces: May entries between candidates be kept instead, where those have room?
-        reduces_leaves: Also for leaves alone? A GPU counts them as soon as entries come; on a CPU
-            the entries are gone through twice.
+        most_entries: Maximum entries of a segment; None for as many as fit. A number makes every
+            graph run in segments.
+        share_for_directory: Share of the memory limit up to which the directory of runs (where the
+            relationships of each node begin) stays on the device; a larger one is sent with the
+            segments.
+        share_for_parts: Share of the memory that is free when a join begins, for segments.
+        share_for_pairs: The same where steps follow two links.
+        share_for_messages: Share of the same memory for messages, where the join needs any.
+        most_segments: Maximum number of segments; it bounds their size from below.
+        share_for_rows: Share of the host's memory for rows that wait for their segments, unless the
+            caller sets a limit.
+        rows_bytes: The same in bytes, for tests; None to use the share.
+        disk_cost: Bytes of the data graph that are sent in the time in which one byte of rows is
+            written to disk and read back: with fewer rows, sending the graph again takes longer. 0
+            spills rows to disk however many there are.
+        share_of_disk: Share of the free disk space for rows.
+        reduces: True if the entries between candidates may stay on the device instead, where they
+            fit.
+        reduces_leaves: True if this is also done for leaves alone. A GPU counts leaves as soon as
+            their entries arrive; a CPU would pass over the entries twice.
     """
 
     most_entries: int | None = None
@@ -220,11 +229,11 @@ class SegmentLimits:
 
 @dataclass(frozen=True, slots=True)
 class PathCosts:
-    """What searches from many nodes cost on the device, measured: else the host searches.
+    """Cost of path searches from many nodes on the device, measured; otherwise the host searches.
 
     Args:
-        begin_seconds: Of all launches, and of copying what they read and write.
-        word_seconds: Of a word at which a level looks: 32 searches at a node or a step.
+        begin_seconds: Seconds of all launches and of copying their input and output.
+        word_seconds: Seconds per word that a level reads: 32 searches at a node or a step.
     """
 
     begin_seconds: float = 2e-3
@@ -233,7 +242,7 @@ class PathCosts:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What the strategy ``extend`` decides by, and searches of paths."""
+    """Thresholds of the strategy ``extend`` and of path searches."""
 
     count: CountThresholds = CountThresholds()
     join: JoinLimits = JoinLimits()

@@ -1,3 +1,3 @@
 from gpugda.device.caches import prepare_caches
 
-prepare_caches()  # before any module of this room imports pyopencl
+prepare_caches()  # before any module of this package imports pyopencl

@@ -1,7 +1,7 @@
-"""A device's driver started in a thread of its own, while the host reads a graph.
+"""Starts a device's driver in a separate thread while the host reads a graph.
 
-To start a GPU's driver and make a context takes a fifth of a second, in which pyopencl holds Python
-up. So the driver is asked by the same library without pyopencl, which needs no lock of Python.
+Starting a GPU's driver and creating a context takes 0.2 s, during which pyopencl holds Python's
+lock. So this module calls the OpenCL library through ctypes, which releases that lock.
 """
 
 from __future__ import annotations
@@ -23,31 +23,33 @@ if TYPE_CHECKING:
 __all__ = ["StartedAhead"]
 
 _GPUS: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dri")
-"""What there is on a machine with a GPU. Without one nothing is started: it would gain nothing."""
+"""Files that exist on a machine with a GPU. Without one nothing is started, as it gains nothing."""
 _LOGGER = logging.getLogger("gpugda.device")
 _GPU: Final = 4
-"""The type of device, as OpenCL's header numbers it."""
+"""CL_DEVICE_TYPE_GPU of OpenCL's header."""
 
 
 class StartedAhead:
-    """Starts the driver of the device that will be opened, from its making on.
+    """Starts the driver of the device that will be opened; the thread begins in the constructor.
 
-    Where that fails, or would gain nothing, there is no context: who opens the device makes it.
+    If this fails or gains nothing, there is no context, and the code that opens the device creates
+    it.
 
     Args:
-        wanted: What `choose_device` is given.
+        wanted: The argument of `choose_device`.
     """
 
     def __init__(self, wanted: str | int | None) -> None:
         self._wanted = wanted
         self._info: DeviceInfo | None = None
         self._context: Any = None
-        # A process that ends waits for it: a driver must not be taken down while it starts.
+        # The interpreter waits for this thread at exit: a driver must not be unloaded while it
+        # starts.
         self._thread = threading.Thread(target=self._run, name="gpugda-start")
         self._thread.start()
 
     def take(self, info: DeviceInfo) -> Any:
-        """The context that was made for a device, which is the caller's now; None if none was."""
+        """Hands over the context created for a device; None if there is none."""
         self._thread.join()
         found, made_for = self._context, self._info
         self._context = self._info = None
@@ -66,7 +68,7 @@ class StartedAhead:
 
 
 def _opencl() -> Any:
-    """The library of OpenCL that pyopencl uses; None where nobody knows."""
+    """Loads the OpenCL library that pyopencl uses; None if it is not found."""
     if sys.platform != "linux":
         return None
     import pyopencl  # noqa: F401  # loads it
@@ -78,7 +80,7 @@ def _opencl() -> Any:
 
 
 def _start_drivers(library: Any) -> None:
-    """Asks each driver for its GPUs, which starts it."""
+    """Asks each driver for its GPUs, which starts the driver."""
     count = ctypes.c_uint(0)
     library.clGetPlatformIDs(0, None, ctypes.byref(count))
     platforms = (ctypes.c_void_p * count.value)()

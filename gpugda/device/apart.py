@@ -1,7 +1,7 @@
-"""Kernels compiled by other processes, once for a machine.
+"""Compiles the kernels in separate processes, once per machine.
 
-A GPU's driver compiles one program at a time in a process, whatever its threads do. Processes of
-their own compile side by side, and leave the programs on disk, from where they are loaded.
+A GPU's driver compiles one program at a time per process, whatever the number of threads. Separate
+processes compile in parallel and write the programs to disk, from where this process loads them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ with closing(DeviceContext(list_devices()[number])) as context:
 
 
 class CompilingApart:
-    """Compiles everything for a device, from its making on, if there are cores and a folder for it.
+    """Compiles all kernels for a device if there are cores and a folder for it; starts at once.
 
     Args:
         context: The device. Nothing is launched on it here.
@@ -54,11 +54,11 @@ class CompilingApart:
         self._thread.start()
 
     def wait(self) -> None:
-        """Waits until it has ended."""
+        """Waits until the compilation has ended."""
         self._thread.join()
 
     def stop(self) -> None:
-        """Ends it now; the next process that opens the device begins anew."""
+        """Stops the compilation now; the next process that opens the device starts it again."""
         self._stop.set()
         self._thread.join()
 
@@ -88,7 +88,7 @@ class CompilingApart:
         _LOGGER.info(said, len(processes), name, seconds, failed)
 
     def _has_waited(self, seconds: float) -> bool:
-        """False as soon as it is stopped, or the process ends, which waits for this thread."""
+        """False as soon as it is stopped or the main thread ends, which waits for this thread."""
         ends = time.monotonic() + seconds
         while self._goes_on() and time.monotonic() < ends:
             self._stop.wait(min(_LOOK_SECONDS, seconds))
@@ -99,14 +99,14 @@ class CompilingApart:
 
 
 def compiling_apart(context: DeviceContext) -> CompilingApart | None:
-    """Begins to compile for a device whose driver leaves programs to other processes."""
+    """Starts compiling for a device whose driver leaves this to other processes; otherwise None."""
     if not context.profile.compiles_apart or context.is_pocl:
         return None
     return CompilingApart(context)
 
 
 def _are_some_kept() -> bool:
-    """Then nearly always all are: to look for each would hold the first query up."""
+    """True if the folder has programs. Then almost always all are there; checking each is slow."""
     folder = program_folder()
     try:
         return folder is not None and next(folder.iterdir(), None) is not None
@@ -115,7 +115,7 @@ def _are_some_kept() -> bool:
 
 
 def _begun(number: int, share: int, shares: int) -> subprocess.Popen[bytes]:
-    # They shall find this package, wherever this process found it.
+    # The children must import this package from where this process imported it.
     path = os.pathsep.join(each for each in sys.path if each)
     return subprocess.Popen(
         [sys.executable, "-c", _BUILD, *map(str, (number, share, shares))],

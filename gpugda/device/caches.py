@@ -1,8 +1,8 @@
-"""Cache folders of PoCL and pyopencl: where theirs cannot be written, they get others.
+"""Cache folders of PoCL and pyopencl; replaces those that are not writable.
 
-PoCL without a folder reports no device, and pyopencl is not even imported. PoCL loads its kernels
-from its folder, and ends the process where the file system forbids that (``noexec``, as Docker
-mounts ``--tmpfs``).
+Without a folder PoCL reports no device, and pyopencl cannot be imported. PoCL loads its kernels
+from its folder and ends the process if the file system forbids that (``noexec``, as Docker mounts
+``--tmpfs``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 def pocl_folder(variables: Mapping[str, str] | None = None) -> Path:
-    """Where PoCL keeps what it compiled; it may not be there yet."""
+    """Folder where PoCL keeps compiled kernels; it may not exist yet."""
     found = os.environ if variables is None else variables
     if found.get(POCL_VARIABLE):
         return Path(found[POCL_VARIABLE])
@@ -44,12 +44,12 @@ def pocl_folder(variables: Mapping[str, str] | None = None) -> Path:
 
 
 def pyopencl_folders() -> tuple[Path, ...]:
-    """Where pyopencl keeps programs and generated code."""
+    """Folders where pyopencl keeps programs and generated code."""
     return user_cache("pyopencl"), user_cache("pytools")
 
 
 def prepare_caches(variables: MutableMapping[str, str] = os.environ) -> None:
-    """Leaves everything as it is where the folders can be written, which is nearly always."""
+    """Selects writable cache folders; changes nothing if the defaults are writable."""
     wanted = pocl_folder(variables)
     if not can_write(wanted):
         found = writable_or_spare(wanted, "pocl")
@@ -68,7 +68,7 @@ def prepare_caches(variables: MutableMapping[str, str] = os.environ) -> None:
 
 
 def why_pocl_cannot_load(variables: Mapping[str, str] | None = None) -> str:
-    """Why PoCL would end the process when it loads a kernel, and what to do; empty if it can."""
+    """Why PoCL would end the process on loading a kernel, with the remedy; empty if it can load."""
     folder = pocl_folder(variables)
     if can_run(folder):
         return ""
@@ -80,7 +80,7 @@ def why_pocl_cannot_load(variables: Mapping[str, str] | None = None) -> str:
 
 
 def _import_elsewhere(variables: MutableMapping[str, str]) -> None:
-    """Imports pyopencl, which looks for its folders then, with another home for caches."""
+    """Imports pyopencl, which sets its cache folders at import, with another home for caches."""
     found = writable_or_spare(pyopencl_folders()[0], "pyopencl")
     name, value = ("PYOPENCL_NO_CACHE", "true") if found is None else ("XDG_CACHE_HOME", str(found))
     before = variables.get(name)
@@ -97,7 +97,7 @@ def _import_elsewhere(variables: MutableMapping[str, str]) -> None:
 
 
 def _is_usable(folder: Path) -> bool:
-    """Whether files can be made there, and those that are there can be written and make sense."""
+    """True if files can be created there and existing databases are writable and intact."""
     if not can_write(folder):
         return False
     return all(map(_is_usable_database, folder.glob("pdict-*.sqlite")))

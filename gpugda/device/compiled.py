@@ -1,4 +1,4 @@
-"""Whether everything is compiled for a device, by this process or an earlier one."""
+"""Whether all kernels are compiled for a device, by this process or an earlier one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ __all__ = ["is_compiled", "remember_compiled"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _known: set[str] = set()
-"""What this process has compiled by PoCL, which keeps it for all contexts."""
+"""Names of the sets of kernels that this process compiled by PoCL, which keeps them for all
+contexts of the process.
+"""
 
 
 def is_compiled(context: DeviceContext, texts: Mapping[str, str]) -> bool:
-    """Would no query on the device wait for a compiler?
+    """True if no query on the device has to wait for a compiler.
 
     Args:
         context: The device.
-        texts: Of its kernels, by file.
+        texts: Texts of its kernels, by file.
     """
     if context.is_pocl:
         name = _name(context, texts)
@@ -38,7 +40,7 @@ def is_compiled(context: DeviceContext, texts: Mapping[str, str]) -> bool:
 
 
 def remember_compiled(context: DeviceContext, texts: Mapping[str, str]) -> None:
-    """Everything is compiled now: said for this process and, where PoCL keeps it, for others."""
+    """Records that all kernels are compiled, for this process and, with PoCL, for later ones."""
     context.everything_compiled = True
     if not context.is_pocl:
         return
@@ -60,7 +62,10 @@ def _is_kept(context: DeviceContext, text: str) -> bool:
 
 
 def _name(context: DeviceContext, texts: Mapping[str, str]) -> str:
-    """Of a file beside what PoCL keeps, so that it goes with it; made from what was compiled."""
+    """Name of a marker file in PoCL's cache: a digest of all that was compiled.
+
+    The file is deleted together with the cache.
+    """
     info, profile = context.info, context.profile
     device = [info.platform_version, info.name, info.version, info.driver_version]
     made_from = [*device, *profile.options, *profile.defines, *texts.values()]

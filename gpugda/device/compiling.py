@@ -1,4 +1,4 @@
-"""Programs are compiled beside the query that needs them: it may be given up meanwhile."""
+"""Compiles programs in threads beside the query that needs them, so that the query can time out."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Compiling"]
 
 
 class Compiling:
-    """What is compiled now, each by a thread that ends with it. Users hold the device's lock."""
+    """Compilations in progress, one thread each. Callers hold the device's lock."""
 
     def __init__(self) -> None:
         self._files: dict[str, Future[Any]] = {}
 
     def result(self, file: str, make: Callable[[], Any], deadline: float | None) -> Any:
-        """What ``make`` gives, or gave to somebody who did not wait for it.
+        """Waits for the result of ``make``, or of an earlier call for the same file that timed out.
 
         Raises:
-            QueryTimeoutError: The deadline passed. It is made all the same, for who asks next.
+            QueryTimeoutError: The deadline passed. The compilation goes on for the next caller.
         """
         if file not in self._files:
             self._files[file] = _begun(make, f"gpugda compiles {file}")
@@ -39,13 +39,13 @@ class Compiling:
             ) from None
         except BaseException:
             if future.done():
-                del self._files[file]  # who asks next tries again
+                del self._files[file]  # the next caller tries again
             raise
         del self._files[file]
         return found
 
     def close(self) -> None:
-        """Waits for what is compiled."""
+        """Waits for all compilations."""
         for future in self._files.values():
             future.exception()
         self._files.clear()

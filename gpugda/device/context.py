@@ -1,4 +1,4 @@
-"""An opened device: context, queue, limits and habits."""
+"""An opened device: context, queue, limits and profile."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ __all__ = ["DeviceContext", "DeviceInfo", "choose_device", "list_devices"]
 
 
 class DeviceContext:
-    """A device with one queue, in order. Its users take ``lock`` while they launch.
+    """A device with one in-order queue. Its users hold ``lock`` while they launch.
 
     Args:
-        info: Which device.
-        like_cpu: How kernels split their work: few items with long shares, or many. None asks the
-            device.
-        made: A context of pyopencl for the device that nobody uses, see `StartedAhead`.
+        info: The device to open.
+        like_cpu: True to split work as for a CPU (few items with long shares), False as for a GPU
+            (many items). None decides by the device.
+        made: An unused pyopencl context for the device, see `StartedAhead`.
 
     Attributes:
-        profile: What depends on the kind of device.
-        plain_builds: Files that did not build with the options for the device, and why.
-        everything_compiled: Whether it is known that all kernels are.
-        compiling_seconds: So long its users have waited for kernels to be compiled or loaded.
-        deadline: Until when who holds the lock waits for kernels to be compiled; None for ever.
+        profile: Settings that depend on the kind of device.
+        plain_builds: Files that did not build with the device's options, each with the reason.
+        everything_compiled: True if all kernels are known to be compiled.
+        compiling_seconds: Seconds that users have waited for kernels to be compiled or loaded.
+        deadline: Time until which the holder of the lock waits for compilation; None for no limit.
 
     Raises:
         DeviceError: The device cannot be opened.
@@ -61,7 +61,7 @@ class DeviceContext:
         self._closed = False
         self._origin: DeviceContext | None = None
         self._of_ids: dict[tuple[bool, bool], DeviceContext] = {}
-        """With kernels for wider ids of types and labels, see `of_ids`."""
+        """Variants with kernels for wider type and label ids, see `of_ids`."""
         try:
             kept = kept_context(info) if self.is_pocl and made is None else None
             self.loaded: LoadedContext = kept or LoadedContext(made or cl.Context([info.handle]))
@@ -72,31 +72,31 @@ class DeviceContext:
 
     @property
     def is_cpu(self) -> bool:
-        """Are its kernels those of a CPU: few work items with long shares? Asked to choose one.
+        """True if kernels are of the CPU's kind: few work items with long shares; selects kernels.
 
-        All else that hangs on the kind of device is a number of its ``profile``.
+        All other settings that depend on the kind of device are numbers of the ``profile``.
         """
         return self.profile.intersection == "marks"
 
     @property
     def is_pocl(self) -> bool:
-        """Does it compile each kernel at its first launch?"""
+        """True for PoCL, which compiles each kernel at its first launch."""
         return "portable computing language" in self.info.platform.lower()
 
     @property
     def group_size(self) -> int:
-        """Work items per group, the same for all kernels."""
+        """Work items per work group, the same for all kernels."""
         return self.profile.group_size
 
     @property
     def most_items(self) -> int:
-        """More work items than these do not make a launch faster."""
+        """Number of work items beyond which a launch does not become faster."""
         return self.info.compute_units * self.profile.items_per_unit
 
     def of_ids(self, *, wide_types: bool, wide_labels: bool) -> DeviceContext:
-        """The same device with kernels that read ids of types, or labels, of 32 bits.
+        """Returns the same device with kernels that read 32-bit ids of types or labels.
 
-        Itself where they are of 16 bits, as in nearly all graphs.
+        Returns the original where ids have 16 bits, as in almost all graphs.
         """
         origin, wide = self._origin or self, (wide_types, wide_labels)
         if not any(wide):
@@ -113,18 +113,18 @@ class DeviceContext:
         return origin._of_ids[wide]
 
     def clock(self) -> float:
-        """Seconds on a clock that stands still while kernels are compiled.
+        """Seconds on a clock that stops while kernels are compiled.
 
-        What a query takes tells by it what the next one like it takes.
+        The difference of two readings thus predicts the time of the next query of the same kind.
         """
         return time.perf_counter() - self.compiling_seconds
 
     def call(self, doing: str, function: Callable[..., Any], *args: Any, **settings: Any) -> Any:
-        """Calls pyopencl.
+        """Calls a function of pyopencl and translates its errors.
 
         Raises:
-            DeviceError: The call failed, or the device cannot be used from here.
-            MemoryLimitError: There is no memory for it.
+            DeviceError: The call failed, or the device cannot be used from this process.
+            MemoryLimitError: Memory is exhausted.
         """
         self.check()
         try:
@@ -133,7 +133,7 @@ class DeviceContext:
             raise device_failure(error, doing, self.info.name) from error
 
     def check(self) -> None:
-        """Refuses a closed device, and one that was opened before a fork."""
+        """Raises DeviceError for a closed device and for one opened before a fork."""
         if self._closed:
             raise DeviceError(f"{self.info.name} was closed; open it again")
         if process_id() != self._process:
@@ -143,13 +143,13 @@ class DeviceContext:
             )
 
     def finish(self) -> None:
-        """Waits until everything in the queue is done."""
+        """Waits until all commands in the queue are done."""
         self.check()
         self.call("waiting for kernels", self.queue.finish)
 
     def close(self) -> None:
-        """Lets go of the device; a second call does nothing."""
-        self._closed = True  # a query that runs notices before its next launch, and lets go
+        """Closes the device; a second call does nothing."""
+        self._closed = True  # a running query stops before its next launch
         with self.lock:
             if self.queue is None:
                 return

@@ -1,4 +1,4 @@
-"""Which OpenCL devices there are, and which one to take."""
+"""Lists the OpenCL devices and chooses one."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class DeviceInfo:
     """One OpenCL device.
 
     Args:
-        index: Its place among all devices of all platforms.
+        index: Its position among all devices of all platforms.
         platform: Name of its platform.
         name: Its name.
-        vendor: Who made it.
+        vendor: Name of its vendor.
         type: ``cpu``, ``gpu``, ``accelerator`` or ``custom``.
-        compute_units: How many there are.
-        global_memory_bytes: Its memory.
-        max_allocation_bytes: The largest single buffer.
-        version: OpenCL's version, as the device writes it.
-        platform_version: As its platform writes it.
-        driver_version: Of its driver.
+        compute_units: The number of compute units.
+        global_memory_bytes: Size of its memory.
+        max_allocation_bytes: Maximum size of a buffer.
+        version: OpenCL version, as the device reports it.
+        platform_version: OpenCL version, as the platform reports it.
+        driver_version: Version of its driver.
         handle: pyopencl's device.
     """
 
@@ -58,7 +58,7 @@ class DeviceInfo:
 
 
 def list_devices() -> list[DeviceInfo]:
-    """All OpenCL devices; empty where there is no platform or no OpenCL at all.
+    """All OpenCL devices; empty if there is no platform or no OpenCL.
 
     Raises:
         DeviceError: This process was forked from one that used OpenCL.
@@ -76,7 +76,7 @@ def list_devices() -> list[DeviceInfo]:
     for platform in platforms:
         try:
             handles.extend(platform.get_devices())
-        except cl.Error:  # a platform without devices says so by an error
+        except cl.Error:  # a platform without devices raises an error
             continue
     for handle in handles:
         name_unknown_cpu(handle, handle.platform.name)
@@ -89,7 +89,7 @@ def _info(index: int, handle: Any) -> DeviceInfo:
         platform=handle.platform.name.strip(),
         name=handle.name.strip(),
         vendor=handle.vendor.strip(),
-        # Several bits may be set: the last one says most.
+        # Several bits may be set: the highest one is the most specific.
         type=_TYPES.get(1 << (int(handle.type).bit_length() - 1), "custom"),
         compute_units=handle.max_compute_units,
         global_memory_bytes=handle.global_mem_size,
@@ -105,12 +105,14 @@ _first_process: int | None = None
 
 
 def note_process() -> None:
-    """OpenCL's threads do not come along in a fork: a child that calls it would wait forever.
+    """Notes the first process that uses OpenCL: its threads do not survive a fork.
+
+    A forked child that calls OpenCL would wait forever.
 
     Raises:
         DeviceError: This process was forked from one that used OpenCL.
     """
-    global _first_process  # OpenCL itself is one per process
+    global _first_process  # OpenCL is initialised once per process
     if _first_process is None:
         _first_process = process_id()
     if _first_process != process_id():
@@ -122,14 +124,14 @@ def note_process() -> None:
 
 
 def choose_device(wanted: str | int | None = None) -> DeviceInfo:
-    """The device that fits best.
+    """Chooses the best device that fits.
 
     Args:
-        wanted: ``"gpu"``, ``"cpu"``, an index as `list_devices` counts (also as text), or a part of
-            a platform's or device's name. None takes the GPU with most memory, else any device.
+        wanted: ``"gpu"``, ``"cpu"``, an index as in `list_devices` (also as text), or a part of a
+            platform's or device's name. None takes the GPU with most memory, otherwise any device.
 
     Raises:
-        DeviceError: There is none, or none that fits.
+        DeviceError: There is no device, or none fits.
     """
     devices = list_devices()
     if not devices:

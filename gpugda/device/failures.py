@@ -1,4 +1,4 @@
-"""The one place where pyopencl's errors become ours."""
+"""Translates pyopencl's errors into gpugda's; no other module does this."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LOST = {
 
 
 def device_failure(error: Any, doing: str, device: str) -> DeviceError:
-    """What to raise for a ``pyopencl.Error``.
+    """The exception to raise for a ``pyopencl.Error``.
 
     Args:
         error: The error; its ``code`` decides.
-        doing: What was tried, as "allocating 4,096 bytes".
+        doing: What was tried, such as "allocating 4,096 bytes".
         device: The device's name.
     """
     code = getattr(error, "code", 0)

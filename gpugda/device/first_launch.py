@@ -1,8 +1,9 @@
-"""A launch of each kernel that does nothing, for drivers that compile at the first launch.
+"""An empty launch of each kernel, for drivers that compile at the first launch.
 
-PoCL compiles a kernel when it first runs with a size of work group, and keeps the result in its own
-folder. All numbers are 0, so that there is nothing to do, and so are those in the buffers, but for
-the words that describe a step: it has at least one link, by whose count kernels find the last one.
+PoCL compiles a kernel when it first runs with a given work group size, and keeps the result in its
+own folder. All scalars and buffers are 0, so the kernel has nothing to do. The exception is the
+words that describe a step: they are 1, as a step has at least one link, and kernels find the last
+link by this count.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _DESCRIPTION: Final = "words"
 
 
 def launch_each_once(context: DeviceContext, program: Any) -> None:
-    """Launches every kernel of a built program once, and waits for it.
+    """Launches every kernel of a built program once and waits for it.
 
     Raises:
         DeviceError: A launch failed.
@@ -37,7 +38,7 @@ def launch_each_once(context: DeviceContext, program: Any) -> None:
 
 
 def launch_once(context: DeviceContext, kernel: Any) -> None:
-    """Launches a kernel that has nothing to do, and waits for it: then PoCL has compiled it.
+    """Launches a kernel without work and waits for it, which makes PoCL compile it.
 
     Raises:
         DeviceError: The launch failed.
@@ -47,7 +48,7 @@ def launch_once(context: DeviceContext, kernel: Any) -> None:
     name = kernel.function_name
     try:
         arguments = [_nothing(kernel, number, zeros, ones) for number in range(kernel.num_args)]
-    except cl.Error as error:  # built without the option that keeps what parameters there are
+    except cl.Error as error:  # built without the option that records parameter names and types
         _LOGGER.debug("%s is compiled at its first launch: %s", name, error)
         return
     try:
@@ -66,7 +67,7 @@ def _filled(context: DeviceContext, value: int) -> Any:
 
 
 def _nothing(kernel: Any, number: int, zeros: Any, ones: Any) -> Any:
-    """What a parameter gets so that the kernel has nothing to do."""
+    """The argument for a parameter that leaves the kernel without work."""
     ask, qualifiers = cl.kernel_arg_info, cl.kernel_arg_address_qualifier
     if kernel.get_arg_info(number, ask.ADDRESS_QUALIFIER) != qualifiers.PRIVATE:
         return ones if kernel.get_arg_info(number, ask.NAME) == _DESCRIPTION else zeros

@@ -1,6 +1,6 @@
-"""The processor itself as a device, for loops over rows of the host that NumPy has no function for.
+"""The host's processor as a device, for loops over the host's rows that NumPy has no function for.
 
-PoCL comes with the package on Linux, so that it is there also where patterns run on a GPU.
+PoCL comes with the package on Linux, so this device exists even where patterns run on a GPU.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LOGGER = logging.getLogger("gpugda.device")
 _DOUBLES: Final = "cl_khr_fp64"
 _lock = threading.Lock()
 _opened: dict[int, DeviceContext | None] = {}
-"""By process, as OpenCL does not survive a fork."""
+"""Opened devices by process, as OpenCL does not survive a fork."""
 
 
 def host_device() -> DeviceContext | None:
-    """A CPU with floats of 64 bits, opened once for the process; None where there is none."""
+    """A CPU with 64-bit floats, opened once per process; None if there is none."""
     process = process_id()
     with _lock:
         if process not in _opened:

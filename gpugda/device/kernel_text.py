@@ -1,4 +1,4 @@
-"""The text of kernels, from the files of ``gpugda_opencl``."""
+"""Source text of the kernels, from the files of ``gpugda_opencl``."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["kernel_names", "kernel_text", "only_kernel", "with_headers"]
 
 _INCLUDE: Final = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
 _KERNEL: Final = re.compile(r"^kernel [^\n]*?\bvoid (\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
-"""A kernel whole: functions end with a brace at the beginning of a line, and only these do."""
+"""A whole kernel: only the closing brace of a function stands at the beginning of a line."""
 
 
 @lru_cache
 def kernel_text(file: str) -> str:
-    """A file's text with its headers put in their places, each once."""
+    """Text of a file with its headers inserted, each once."""
     return with_headers(_read(file))
 
 
 def with_headers(text: str) -> str:
-    """A kernel's text with the headers of ``gpugda_opencl`` put in their places, each once."""
+    """Inserts the headers of ``gpugda_opencl`` into a kernel's text, each once."""
     seen: set[str] = set()
 
     def include(found: re.Match[str]) -> str:
@@ -40,12 +40,12 @@ def _read(name: str) -> str:
 
 
 def kernel_names(text: str) -> list[str]:
-    """The kernels in a text, each once, those for all kinds of device."""
+    """Names of the kernels in a text, each once, for all kinds of device."""
     return list(dict.fromkeys(name for name, _, _ in _kernels_in(text)))
 
 
 def only_kernel(text: str, name: str) -> str:
-    """The text without its kernels but the one of this name, in all its forms."""
+    """The text without all other kernels; keeps all variants of the one of this name."""
     kept: list[str] = []
     at = 0
     for other, start, end in _kernels_in(text):
@@ -55,8 +55,8 @@ def only_kernel(text: str, name: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-# Who asks for one kernel of a file asks for the others next: a tenth of a second for all files.
+# Cached, as the kernels of a file are requested one after the other: 0.1 s for all files.
 @lru_cache
 def _kernels_in(text: str) -> list[tuple[str, int, int]]:
-    """Name, begin and end of each kernel in a text."""
+    """Name, start and end offset of each kernel in a text."""
     return [(found.group(1), *found.span()) for found in _KERNEL.finditer(text)]

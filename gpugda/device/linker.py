@@ -1,4 +1,4 @@
-"""PoCL that cannot link or load kernels ends the process that asks for one: refused before that."""
+"""Detects a PoCL that cannot link or load kernels, since using it would end the process."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ with closing(DeviceContext(list_devices()[int(sys.argv[1])])) as context:
 """
 
 _fine: set[int] = set()
-"""Devices, by number, that were looked at and found able."""
+"""Indexes of the devices that were checked successfully."""
 
 
 def check_linker(info: DeviceInfo) -> None:
-    """Refuses a PoCL that cannot link or load kernels; opens and builds nothing here.
+    """Raises if PoCL cannot link or load kernels; opens and builds nothing in this process.
 
-    Where no ``ld`` is found, another process tries: kernels may lie in PoCL's cache, and that
-    process may end as it likes.
+    If no ``ld`` is found, another process tries a build: PoCL's cache may have the kernels, and a
+    crash ends only that process.
 
     Raises:
         DeviceError: Kernels cannot be linked or loaded.

@@ -1,10 +1,10 @@
-"""PoCL on a processor that is newer than its compiler: told which one to compile for.
+"""Makes PoCL work on a processor that is newer than its compiler by naming a known processor.
 
-PoCL 3.0, the newest on the package index, asks LLVM 14 for the processor's name. Of a later one (of
-AMD's family 26, for example) LLVM says "generic", a name that its C compiler then refuses, so that
-no kernel builds. PoCL has no setting for the name, but keeps it in the device's record, beside the
-name of the target: there it is replaced by the level of x86-64 that the processor's features make
-up. Nothing is touched where the record does not look as expected.
+PoCL 3.0, the newest on the package index, asks LLVM 14 for the processor's name. For a later one
+(AMD's family 26, for example) LLVM answers "generic", a name that its C compiler then rejects, so
+that no kernel builds. PoCL has no setting for the name, but stores it in the device's record, next
+to the name of the target. This module replaces it there by the x86-64 level that the processor's
+features support. If the record does not look as expected, nothing is changed.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _LEVELS: Final = (
     ("x86-64-v2", {"cx16", "popcnt", "sse4_1", "sse4_2", "ssse3"}),
 )
 _names: Final[dict[str, ctypes.Array[ctypes.c_char]]] = {}
-"""PoCL keeps the address, so the texts must stay."""
+"""Names that were set. PoCL keeps their addresses, so the buffers must live on."""
 
 
 def name_unknown_cpu(handle: Any, platform: str) -> str | None:
-    """Gives PoCL a processor to compile for where it knows none.
+    """Sets a processor name for PoCL to compile for if PoCL does not know the processor.
 
     Args:
         handle: pyopencl's device.
         platform: Name of its platform.
 
     Returns:
-        The name that PoCL was given; None where it needs none.
+        The name that was set; None if none is needed.
     """
     if sys.platform != "linux" or "portable computing language" not in platform.lower():
         return None
@@ -64,7 +64,7 @@ def name_unknown_cpu(handle: Any, platform: str) -> str | None:
 
 
 def feature_level(cpu_information: str) -> str:
-    """The level of x86-64 that a processor's flags, as ``/proc/cpuinfo`` has them, make up."""
+    """The x86-64 level that a processor's flags support, given the text of ``/proc/cpuinfo``."""
     lines = (line.partition(":") for line in cpu_information.splitlines())
     flags = next((set(text.split()) for name, _, text in lines if name.strip() == "flags"), set())
     level = "x86-64"
@@ -76,7 +76,7 @@ def feature_level(cpu_information: str) -> str:
 
 
 def _place_of_unknown(record: int, read: Callable[[int, int], bytes]) -> int | None:
-    """Where in a device's record the address of "generic" stands, right after the target's name."""
+    """Address in a device's record of the pointer to "generic", right after the target's name."""
     words = memoryview(read(record, _RECORD_BYTES)[: _RECORD_BYTES // _WORD * _WORD]).cast("Q")
     for number, (target, name) in enumerate(pairwise(words)):
         if _text_at(target, read).startswith(_TARGET) and _text_at(name, read).startswith(_UNKNOWN):
@@ -89,5 +89,5 @@ def _text_at(address: int, read: Callable[[int, int], bytes]) -> bytes:
         return b""
     try:
         return read(address, 16)
-    except OSError:  # not an address at all
+    except OSError:  # not a readable address
         return b""

@@ -1,6 +1,6 @@
-"""What depends on the kind of device, all in one place: how it is built for, and how it is fed.
+"""All settings that depend on the kind of device: build options, launch sizes and memory limits.
 
-Which kernels run on a kind of device is the other half: their launchers ask the context for it.
+Launchers select the kernels for a kind of device; they ask the context for its kind.
 """
 
 from __future__ import annotations
@@ -18,42 +18,48 @@ __all__ = ["CPU", "GPU", "DeviceProfile"]
 
 @dataclass(frozen=True, slots=True)
 class DeviceProfile:
-    """How one kind of device likes its work.
+    """Settings of one kind of device.
 
     Args:
-        defines: Build options without which launches would not fit the kernels.
-        options: Build options that a compiler may not know: without them all works.
-        intersection: How lists are intersected: ``marks``, a byte per node, row by row, whatever
-            their types and directions (`extend_marks`); ``lists``, plain ones, searched from local
+        defines: Build options that the kernels require.
+        options: Build options that a compiler may not know: everything works without them.
+        intersection: How lists are intersected: ``marks``, a byte per node, row by row, for any
+            types and directions (`extend_marks`); ``lists``, plain lists, searched from local
             memory, pair by pair (`extend_lists`).
-        group_size: Work items per group, the same for all kernels.
-        items_per_unit: More work items than these per compute unit do not make a launch faster.
-        work_per_item: Elements that make a work item worth while.
-        groups_per_unit: Work groups that share what is added to one array of sums.
-        list_groups_per_unit: Work groups that intersect plain lists. Far more than run at a time:
-            those that end early leave their place to others.
-        weigh_groups_per_unit: Work groups that count what fits to a row.
-        task_items_per_unit: Work items that take tasks from a counter.
-        sum_block: Values in a block of prefix sums, at least.
-        sum_shares: Blocks of prefix sums per compute unit, at most; None for as many as there are.
-        first_pairs: Pairs of the first launch of a step, whatever they cost.
-        most_pairs: Pairs of a launch at most.
-        launch_seconds: What a launch shall take at most: a query is stopped between launches.
-        aside_bytes: Longer tables are copied on the device and fetched while the next one is made:
-            less comes faster without. None where that memory is the host's own.
+        group_size: Work items per work group, the same for all kernels.
+        items_per_unit: Number of work items per compute unit beyond which a launch does not become
+            faster.
+        work_per_item: Minimum number of elements per work item that makes the item worthwhile.
+        groups_per_unit: Work groups per compute unit that add to one array of sums.
+        list_groups_per_unit: Work groups per compute unit that intersect plain lists. Far more than
+            run at a time, so that others take the place of those that end early.
+        weigh_groups_per_unit: Work groups per compute unit that count the matches of rows.
+        task_items_per_unit: Work items per compute unit that take tasks from a counter.
+        sum_block: Minimum number of values in a block of a prefix sum.
+        sum_shares: Maximum number of prefix sum blocks per compute unit; None for no limit.
+        first_pairs: Pairs of the first launch of a step.
+        most_pairs: Maximum number of pairs of a launch.
+        launch_seconds: Target for the maximum duration of a launch: a query is stopped between
+            launches.
+        aside_bytes: Longer tables are copied on the device and fetched while the next one is
+            computed; shorter ones are fetched faster without this copy. None if device memory is
+            host memory.
         hub_share: Share of the free memory for bitmaps of long lists.
-        thresholds: From when on something pays in a join, and how much of it is done at once.
-        compiles_apart: Do other processes compile its kernels side by side, as its driver does not?
-        sorted_from: From so many relationships on it sorts them when a data graph is built; None
-            for never.
-        staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
-            cannot have that memory.
-        pooled_bytes: Of arrays that one run leaves for the next, at most, and at most a part of the
-            device's memory.
-        made_bytes: So small an array is made for what is uploaded, and not passed on to the next
-            run: that takes a CPU's driver less than a copy into one that is there. 0 for never.
-        page_locked_bytes: Of a data graph that is sent in parts, at most: from there it comes at
-            the full speed of the bus. 0 where that memory is the host's own.
+        thresholds: Thresholds and limits of planning and joins.
+        compiles_apart: True if other processes compile its kernels in parallel, since its driver
+            does not.
+        sorted_from: Minimum number of relationships from which the device sorts them when a data
+            graph is built; None for never.
+        staging_bytes: Size of each of two page-locked buffers: locking 4 MiB takes 3 ms once, and
+            other programs cannot use that memory.
+        pooled_bytes: Maximum bytes of arrays that one run leaves for the next, also bounded by a
+            share of the device's memory.
+        made_bytes: Uploads up to this size create a new array, which is not passed on to the next
+            run: on a CPU, the driver does that faster than a copy into an existing array. 0 for
+            never.
+        page_locked_bytes: Maximum bytes of page-locked memory for a data graph that is sent in
+            segments; copies from it use the full bandwidth of the bus. 0 if device memory is host
+            memory.
     """
 
     defines: tuple[str, ...]

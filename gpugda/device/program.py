@@ -1,6 +1,6 @@
-"""Kernels from the text files of ``gpugda_opencl``: built once per device, kept.
+"""Kernels from the text files of ``gpugda_opencl``, built once per device and kept.
 
-More than 300 lines: a kernel's text, its program and its handle are kept and given up together.
+More than 300 lines, as a kernel's text, program and handle are kept and discarded together.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _LOGGER = logging.getLogger("gpugda.device")
-# From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
+# Loading a file from disk takes 0.03 s to 0.06 s, compiling it 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
     "cliques.cl": "lists",
@@ -79,7 +79,7 @@ _ON_DEMAND = (
     "upward_lists",
     "upward_triangles",
 )
-"""Files begin so that only strategies need which are asked for by name, or graphs in segments."""
+"""Prefixes of files that only strategies requested by name, or graphs in segments, use."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
 GRAPH = "b" * 10
@@ -87,9 +87,9 @@ GRAPH = "b" * 10
 
 
 class Kernel:
-    """A kernel with its launch sizes. Arguments are state: launch under the context's lock.
+    """A kernel with its launch sizes. Arguments are state, so launch under the context's lock.
 
-    It is compiled before its first launch, so that a query waits for the kernels alone it uses.
+    It is compiled before its first launch, so that a query waits only for the kernels that it uses.
     """
 
     __slots__ = ("_context", "_file", "_kernel", "_parameters", "name")
@@ -102,11 +102,11 @@ class Kernel:
         self.name = name
 
     def compile(self) -> None:
-        """Compiles it, if that was not done.
+        """Compiles the kernel unless that is done.
 
         Raises:
-            DeviceError: It does not build; the error has the build log.
-            QueryTimeoutError: The deadline of who holds the lock passed meanwhile.
+            DeviceError: The kernel does not build; the error has the build log.
+            QueryTimeoutError: The deadline of the lock's holder passed meanwhile.
         """
         context = self._context
         with context.lock:
@@ -120,7 +120,7 @@ class Kernel:
                 context.compiling_seconds += time.perf_counter() - started
 
     def __call__(self, items: int, *arguments: Any) -> None:
-        """Launches enough work items for ``items`` elements; nothing for none."""
+        """Launches enough work items for ``items`` elements; nothing for 0."""
         if items > 0:
             group_size = self._context.group_size
             wanted = -(-items // self._context.profile.work_per_item)
@@ -128,11 +128,11 @@ class Kernel:
             self._launch(min(wanted, self._context.most_items), _buffers(arguments))
 
     def launch_groups(self, groups: int, *arguments: Any) -> None:
-        """Launches exactly so many work groups."""
+        """Launches exactly ``groups`` work groups."""
         self._launch(groups * self._context.group_size, _buffers(arguments))
 
     def launch_each(self, groups: int, numbers: Iterable[int], *arguments: Any) -> None:
-        """Launches so many work groups once per number, which comes after the arguments."""
+        """Launches ``groups`` work groups once per number, which is passed as the last argument."""
         buffers, size = _buffers(arguments), groups * self._context.group_size
         for number in numbers:
             self._launch(size, [*buffers, number])
@@ -150,17 +150,17 @@ class Kernel:
 
 
 def _buffers(arguments: tuple[Any, ...]) -> list[Any]:
-    # Most arguments are numbers: to look for what they lack takes twice as long.
+    # Most arguments are integers: probing these for an attribute they lack would double the time.
     return [each if each.__class__ is int else getattr(each, "buffer", each) for each in arguments]
 
 
 def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) -> Kernel:
-    """A kernel of a file such as ``join.cl``, the same one for the device at each call.
+    """Returns a kernel of a file such as ``join.cl``; the same object at each call for a device.
 
     Args:
         context: The device.
-        file: Name in ``gpugda_opencl``.
-        name: Name in the file.
+        file: File name in ``gpugda_opencl``.
+        name: Name of the kernel in the file.
         parameters: One letter each: ``b`` buffer (or None), ``I`` uint, ``Q`` ulong.
 
     Raises:
@@ -181,17 +181,17 @@ def _handle(program: Any, name: str, parameters: str) -> Any:
 
 
 def _with_caches(make: Callable[[], Any]) -> Any:
-    """What is made, without pyopencl's cache of generated code where that fails."""
+    """Result of ``make``; if pyopencl's cache of generated code fails, retries without it."""
     try:
         return make()
-    except (sqlite3.Error, OSError) as error:  # a full disk, a file that somebody else took
+    except (sqlite3.Error, OSError) as error:  # a full disk, a file that another process holds
         _LOGGER.info("pyopencl's cache is not used: %s", error)
-        cl._PYOPENCL_NO_CACHE = True  # what its variable sets when it is imported
+        cl._PYOPENCL_NO_CACHE = True  # what its environment variable sets at import
         return make()
 
 
 def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str) -> None:
-    """PoCL compiles a kernel when it is launched: who has a time limit has a thread launch it."""
+    """Compiles a PoCL kernel (at its first launch) in a separate thread if there is a deadline."""
     deadline = _deadline(context)
     if context.is_pocl and deadline is not None:
         make = partial(launch_once, context, cl.Kernel(program, name))
@@ -204,17 +204,21 @@ def build_everything(
     *,
     on_demand: bool = False,
 ) -> Mapping[str, str]:
-    """Compiles all kernels; tells which did so only without the options for the device, and why.
+    """Compiles all kernels; returns the files that built only without the device's options.
 
-    The lock is held for a file at a time: others may launch in between.
+    Holds the lock for one file at a time, so that others can launch in between.
 
     Args:
         context: The device.
-        goes_on: Told before each file how many are done, and of how many; False ends it.
-        on_demand: Those too that only strategies need which are asked for by name?
+        goes_on: Called before each file with the numbers of finished and of all files; returns
+            False to stop.
+        on_demand: True to include the kernels of strategies that must be requested by name.
+
+    Returns:
+        By file, the reason why the device's options failed.
 
     Raises:
-        DeviceError: One does not build at all.
+        DeviceError: A kernel does not build at all.
     """
     files = _files(context, on_demand=on_demand)
     for done, file in enumerate(files):
@@ -222,7 +226,7 @@ def build_everything(
             return context.plain_builds
         with context.lock:
             for name in kernel_names(kernel_text(file)):
-                # One line of the log tells of them all.
+                # One log line covers all of them.
                 program = _program(context, file, name, logging.DEBUG)
                 if context.is_pocl:
                     _with_caches(partial(launch_each_once, context, program))
@@ -232,10 +236,10 @@ def build_everything(
 
 
 def build_share(context: DeviceContext, share: int, shares: int) -> None:
-    """Compiles every so-many-th kernel from one on, for others to find on disk.
+    """Compiles every ``shares``-th kernel, from ``share`` on, and leaves it on disk for others.
 
     Raises:
-        DeviceError: One does not build at all.
+        DeviceError: A kernel does not build at all.
     """
     parts = [(file, name) for file in _files(context) for name in kernel_names(kernel_text(file))]
     for file, name in parts[share::shares]:
@@ -244,7 +248,7 @@ def build_share(context: DeviceContext, share: int, shares: int) -> None:
 
 
 def is_everything_built(context: DeviceContext) -> bool:
-    """Did this process or an earlier one compile all kernels, so that no query waits for it?"""
+    """True if this or an earlier process compiled all kernels, so that no query waits for one."""
     return context.everything_compiled or is_compiled(context, _texts(context))
 
 
@@ -267,10 +271,10 @@ def _files(context: DeviceContext, *, on_demand: bool = False) -> list[str]:
 
 
 def _part(context: DeviceContext, file: str, name: str) -> tuple[str, str]:
-    """What is built for a kernel, as a message says it, and its text.
+    """Name (for messages) and text of the program that is built for a kernel.
 
-    PoCL is quick to build a whole file, and compiles each kernel at its first launch. Others take
-    their time to build, and get the kernel alone.
+    PoCL builds a whole file quickly and compiles each kernel at its first launch. Other drivers are
+    slow to build, and get the kernel alone.
     """
     text = kernel_text(file)
     if context.is_pocl:
@@ -286,7 +290,8 @@ def _program(context: DeviceContext, file: str, name: str, level: int = logging.
         context.programs[part] = context.compiling.result(part, make, _deadline(context))
         seconds = time.perf_counter() - started
         is_slow = seconds > _SLOW_BUILD_SECONDS and _LOGGER.isEnabledFor(level)
-        # What is only loaded can take as long on a busy machine; who would read it asks for that.
+        # Loading alone can take as long on a busy machine. The check runs only if the log is
+        # enabled.
         if is_slow and not is_everything_built(context):
             where = context.info.name
             kept = "kept on disk, so only the first time"
@@ -295,13 +300,13 @@ def _program(context: DeviceContext, file: str, name: str, level: int = logging.
 
 
 def _deadline(context: DeviceContext) -> float | None:
-    """Of who holds the lock; while a device is opened, of the query that waits for it."""
+    """Deadline of the lock's holder; while a device is opened, of the query that waits for it."""
     deadlines = [each for each in (context.deadline, working_deadline()) if each is not None]
     return min(deadlines, default=None)
 
 
 def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
-    """With the options for the kind of device, else with those alone that kernels cannot lack."""
+    """Builds with the options for the kind of device, otherwise with the required ones alone."""
     defines, options = context.profile.defines, context.profile.options
     try:
         return _build(context, file, text, [*options, *defines])
@@ -311,7 +316,7 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
         try:
             program = _build(context, file, text, [*defines])
         except DeviceError:
-            raise error from None  # it is not the options
+            raise error from None  # the options are not the cause
         context.plain_builds[file] = first_line(error)
         _LOGGER.warning(
             "%s does not build for %s with %s, but without: plain build options are used",
@@ -331,8 +336,8 @@ def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> 
 
 
 def _load(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
-    # PoCL keeps what it compiles. Asking it for a program compiles all kernels in a form that
-    # no launch uses, and stops all of Python for these seconds.
+    # PoCL caches what it compiles. Asking it for a program's binary compiles all kernels in a form
+    # that no launch uses, and blocks all of Python meanwhile, for seconds.
     path = None if context.is_pocl else program_file(context.info, text, options)
     program = _kept(context, path, options)
     if program is not None:
@@ -357,7 +362,7 @@ def _kept(context: DeviceContext, path: Path | None, options: list[str]) -> Any:
 def _compiled(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
     try:
         with warnings.catch_warnings():
-            # NVIDIA's compiler writes notes even where all is well; our own log has them.
+            # NVIDIA's compiler writes notes even on success; they go to our own log.
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(context.context, text).build(options=options)
         log = program.get_build_info(context.info.handle, cl.program_build_info.LOG).strip()

@@ -1,8 +1,8 @@
 """Compiled kernels on disk, shared by all processes of one user.
 
-An entry is a file whose name says what it was made from, and which is replaced as a whole. It holds
-a check sum, so that what is damaged is noticed and made anew. Nobody else may write there, for a
-program on disk is code that runs here.
+The file name of an entry is a digest of the inputs of the compilation; entries are replaced as a
+whole. An entry holds a checksum, so that damage is noticed and the kernel is compiled anew. Nobody
+else may write to the folder, as a program on disk is code that this process runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNUSED_SECONDS = 180 * 86_400.0
 
 
 def program_folder() -> Path | None:
-    """Where programs lie: beside the snapshots; None where that is switched off or not private."""
+    """Folder of programs, beside the snapshots; None if it is switched off or not private."""
     try:
         folder = cache_folder()
         if folder is None:
@@ -50,7 +50,7 @@ def program_folder() -> Path | None:
 
 
 def program_file(info: DeviceInfo, text: str, options: Iterable[str]) -> Path | None:
-    """Where the program of a text is kept for a device and its driver; None for nowhere."""
+    """File of the program of a text for a device and its driver; None if programs are not kept."""
     folder = program_folder()
     if folder is None:
         return None
@@ -61,7 +61,7 @@ def program_file(info: DeviceInfo, text: str, options: Iterable[str]) -> Path | 
 
 
 def kept_program(path: Path | None) -> bytes | None:
-    """The program that is kept there; None if there is none, or it is damaged."""
+    """Reads a kept program; None if there is none or it is damaged."""
     if path is None:
         return None
     try:
@@ -82,7 +82,7 @@ def kept_program(path: Path | None) -> bytes | None:
 
 
 def keep_program(path: Path | None, binary: bytes) -> None:
-    """Keeps a program; failing is logged, no error."""
+    """Writes a program; a failure is only logged."""
     if path is None:
         return
     try:
@@ -93,7 +93,7 @@ def keep_program(path: Path | None, binary: bytes) -> None:
 
 
 def discard_program(path: Path | None, reason: str) -> None:
-    """Takes away a program that is of no use."""
+    """Deletes a program that is unusable."""
     if path is not None:
         _LOGGER.info("the kept program %s is discarded and compiled anew: %s", path.name, reason)
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Contexts of PoCL that were closed, with the programs loaded in them, for who opens one next.
+"""Closed PoCL contexts with their loaded programs, for reuse by the next context.
 
-To load all programs anew takes a quarter of a second, also from PoCL's cache. A GPU's context
-takes memory of the GPU, so none is kept there.
+Loading all programs anew takes 0.25 s, even from PoCL's cache. A GPU's context takes memory of the
+GPU, so none is kept there.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["LoadedContext", "keep_context", "kept_context"]
 _MOST = 4
 
 _kept: defaultdict[tuple[int, int], list[LoadedContext]] = defaultdict(list)
-"""By process, as OpenCL does not survive a fork, and device."""
+"""Contexts by process (as OpenCL does not survive a fork) and device."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedContext:
-    """A context of OpenCL that one device context uses at a time.
+    """An OpenCL context that one device context uses at a time.
 
     Args:
-        context: Of pyopencl.
-        programs: Built ones by text and options.
+        context: pyopencl's context.
+        programs: Built programs by text and options.
     """
 
     context: Any
@@ -37,14 +37,14 @@ class LoadedContext:
 
 
 def keep_context(info: DeviceInfo, loaded: LoadedContext) -> None:
-    """For who opens the device next; called when nothing runs on it any more."""
+    """Keeps a context for the next user of the device; nothing may run on it any more."""
     kept = _kept[process_id(), info.handle.int_ptr]
     if len(kept) < _MOST:
         kept.append(loaded)
 
 
 def kept_context(info: DeviceInfo) -> LoadedContext | None:
-    """One that nobody uses, None if there is none; it is the caller's from now on."""
+    """An unused context, which the caller then owns; None if there is none."""
     kept = _kept[process_id(), info.handle.int_ptr]
     try:
         return kept.pop()

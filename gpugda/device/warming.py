@@ -1,4 +1,4 @@
-"""All kernels of a device, compiled in a thread of their own while others answer."""
+"""Compiles all kernels of a device in a separate thread while other engines answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _LOGGER = logging.getLogger("gpugda.device")
 
 
 class Warming:
-    """Compiles for one device, from its making on.
+    """Compiles for one device; the thread starts in the constructor.
 
     Args:
         context: The device, which stays open until `stop`.
-        apart: Others that compile for it: it loads what they have left on disk.
+        apart: Processes that compile for it; this object loads what they left on disk.
 
     Attributes:
-        error: Why it failed, None if it did not.
+        error: The failure, None if there is none.
     """
 
     def __init__(self, context: DeviceContext, apart: CompilingApart | None = None) -> None:
@@ -48,7 +48,7 @@ class Warming:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether it has not ended yet."""
+        """True until the compilation has ended."""
         return self._thread.is_alive()
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Warming:
         """Waits until everything is compiled.
 
         Raises:
-            DeviceError: It does not build, or the device failed.
+            DeviceError: A kernel does not build, or the device failed.
             QueryTimeoutError: It took longer than ``seconds``.
         """
         self._thread.join(seconds)
@@ -75,7 +75,7 @@ class Warming:
             raise self.error
 
     def stop(self) -> None:
-        """Ends it after the file that is compiled now, and waits for that."""
+        """Stops after the file that is compiled now, and waits for that."""
         self._stop.set()
         self._thread.join()
 
@@ -94,5 +94,5 @@ class Warming:
 
     def _goes_on(self, done: int, total: int) -> bool:
         self._done, self._total = done, total
-        # What is left is compiled by the next process: this one ends.
+        # The next process compiles the remaining files: this process ends.
         return not self._stop.is_set() and threading.main_thread().is_alive()

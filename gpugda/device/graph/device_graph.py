@@ -1,6 +1,6 @@
-"""A data graph's arrays on the device, uploaded when first needed, shared by all queries.
+"""A data graph's arrays on the device: uploaded when first needed, shared by all queries.
 
-More than 300 lines: uploading, sharing and freeing look at the same arrays and users.
+More than 300 lines, as uploading, sharing and freeing work on the same arrays and users.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ if TYPE_CHECKING:
 __all__ = ["ANY_LABEL", "DeviceGraph"]
 
 ANY_LABEL = -1
-"""Stands for a label id: the nodes that have at least one label."""
+"""Label id that stands for "has at least one label"."""
 
 _NO_LIMIT = 1 << 62
 _ARRAYS = range(CSR_ARRAYS + 1)
-"""Of one direction: those of ``csr.h``, and the relationship indexes."""
+"""Arrays of one direction: those of ``csr.h`` and the relationship indexes."""
 _DIRECTORY = (RUN_OFFSETS, RUN_TYPES, RUN_STARTS)
-"""Those of them that say where runs begin."""
+"""The arrays of a direction that tell where runs begin."""
 _NUMBERS = CSR_ARRAYS
 _OFFSETS = (RUN_OFFSETS,)
-"""Those of them that say which runs a node has."""
+"""The array of a direction that tells which runs a node has."""
 _DIRECTIONS = ("outgoing", "incoming")
 _PAGE_LOCKED_PART = 4
-"""Of the host's memory, one part at most is kept from others."""
+"""Page-locked memory takes at most this fraction (1/n) of the host's memory."""
 _SPARE_SHARE = 8
-"""Arrays are left to the next state where they take at most this part of the device's memory."""
+"""Arrays are left to the next state if they take at most this fraction (1/n) of device memory."""
 _POOLED_PART = 24
-"""Of the device's memory, one part at most is kept in arrays that one run leaves for the next."""
+"""The pool of arrays between runs takes at most this fraction (1/n) of device memory."""
 
 
 class DeviceGraph:
@@ -77,12 +77,12 @@ class DeviceGraph:
     Args:
         context: The device.
         graph: The data graph.
-        like: Of another data graph, whose arrays are used where the graphs share theirs; both then
+        like: Another data graph on the device. Arrays that both graphs share are reused; the two
             may be closed in any order.
 
     Attributes:
         pool: Arrays that runs leave to each other.
-        page_locked: From where entries are sent that are not on the device.
+        page_locked: Page-locked copies from which entries that are not on the device are sent.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class DeviceGraph:
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
-        # A graph may be larger than the host's memory: its snapshot is mapped.
+        # A graph may be larger than the host's memory: its snapshot is memory-mapped.
         page_locked = min(context.profile.page_locked_bytes, machine_bytes() // _PAGE_LOCKED_PART)
         self.page_locked = PageLocked(context, page_locked)
         memory = context.info.global_memory_bytes
@@ -116,7 +116,7 @@ class DeviceGraph:
         self._closed = False
         self._shared: dict[tuple[str, int], DeviceArray | None] = {}
         self._late: dict[tuple[str, int], LateArray] = {}
-        # Held while late arrays are made: the next state's copy may look at them meanwhile.
+        # Held while late arrays are made: the next state's copy may read them meanwhile.
         self._late_lock = threading.Lock()
         self._heir: weakref.ref[DeviceGraph] | None = None
         self._spare: list[DeviceArray] = []
@@ -130,7 +130,7 @@ class DeviceGraph:
 
     @contextmanager
     def use(self) -> Iterator[None]:
-        """Keeps the arrays where they are, also when the graph is closed meanwhile."""
+        """Keeps the arrays on the device, even if the graph is closed meanwhile."""
         self.hold()
         try:
             yield
@@ -138,10 +138,10 @@ class DeviceGraph:
             self.let_go()
 
     def hold(self) -> None:
-        """As `use`, until `let_go` is called as often.
+        """Does the same as `use`, until `let_go` is called as many times.
 
         Raises:
-            DeviceError: The arrays are gone.
+            DeviceError: The arrays have been freed.
         """
         with self._users_lock:
             if self._closed:
@@ -149,19 +149,19 @@ class DeviceGraph:
             self._users += 1
 
     def let_go(self) -> None:
-        """See `hold`."""
+        """Ends one `hold`."""
         with self._users_lock:
             self._users -= 1
             self._free_when_unused()
 
     def close(self) -> None:
-        """Frees the arrays as soon as nobody uses them."""
+        """Frees the arrays as soon as they have no users."""
         with self._users_lock:
             self._closed = True
             self._free_when_unused()
 
     def close_if_unused(self) -> int:
-        """Frees the arrays unless somebody uses them. Returns how many bytes that gave."""
+        """Frees the arrays unless they have users. Returns the number of bytes freed."""
         with self._users_lock:
             if self._users or self._closed:
                 return 0
@@ -170,26 +170,26 @@ class DeviceGraph:
             return freed
 
     def csr_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
-        """The arguments for ``GRAPH_PARAMETERS``; all None where no relationship is looked at.
+        """The arguments for ``GRAPH_PARAMETERS``; all None if no relationships are ``needed``.
 
         Raises:
-            MemoryLimitError: They fit the budget or the device no more.
+            MemoryLimitError: They do not fit the budget or the device.
         """
         return self._arguments(budget, _ARRAYS, needed=needed)
 
     def directory_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
-        """As `csr_arguments`, without the entries: kernels may ask for lengths alone.
+        """As `csr_arguments`, without the entries, for kernels that only read lengths of runs.
 
         Raises:
-            MemoryLimitError: It fits the budget or the device no more.
+            MemoryLimitError: The directory does not fit the budget or the device.
         """
         return self._arguments(budget, _DIRECTORY, needed=needed)
 
     def offset_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
-        """As `csr_arguments`, of which runs nodes have alone, in a graph of several types.
+        """As `csr_arguments`, with the run offsets alone, for a graph of several types.
 
         Raises:
-            MemoryLimitError: It fits the budget or the device no more.
+            MemoryLimitError: The array does not fit the budget or the device.
         """
         return self._arguments(budget, _OFFSETS, needed=needed)
 
@@ -202,17 +202,17 @@ class DeviceGraph:
     def part_arguments(
         self, budget: MemoryBudget, *, outgoing: bool, incoming: bool, numbers: bool, lengths: bool
     ) -> list[Any]:
-        """As `csr_arguments`, of the rows that are looked at alone.
+        """As `csr_arguments`, with the arrays alone that a kernel reads.
 
         Args:
-            budget: What new arrays are counted against.
-            outgoing: Are outgoing rows?
-            incoming: Are incoming ones?
-            numbers: And the relationship that each of their entries is?
-            lengths: Only where rows begin, no entries.
+            budget: Budget that new arrays are counted against.
+            outgoing: True if outgoing rows are read.
+            incoming: True if incoming rows are read.
+            numbers: True if the relationship indexes of incoming entries are read.
+            lengths: True if only lengths of runs are read, no entries.
 
         Raises:
-            MemoryLimitError: They fit the budget or the device no more.
+            MemoryLimitError: They do not fit the budget or the device.
         """
         rows = _DIRECTORY if lengths else (*_DIRECTORY, NEIGHBOURS)
         behind = (_NUMBERS,) if numbers and not lengths else ()
@@ -223,9 +223,9 @@ class DeviceGraph:
         return [*found[0][:CSR_ARRAYS], *found[1], None]
 
     def free_entries(self, *, directory: bool = False) -> bool:
-        """Takes the entries from the device, and bitmaps of them; False where others use them.
+        """Frees the entries and their bitmaps; returns False if others use them.
 
-        ``directory``: also what says where runs begin.
+        ``directory``: True to free the arrays that tell where runs begin, too.
         """
         kept = _OFFSETS if directory else _DIRECTORY
         with self._late_lock, self._users_lock:
@@ -234,7 +234,7 @@ class DeviceGraph:
             here = self._arrays()
             entries = [key for key in here if key[1] not in kept]
             dropped = [here[key] for key in entries]
-            for key in entries:  # also those that came from an earlier state
+            for key in entries:  # also those of an earlier state
                 self._csrs.pop(key, None)
                 self._shared.pop(key, None)
                 self._late.pop(key, None)
@@ -246,10 +246,10 @@ class DeviceGraph:
         return True
 
     def hub_bitmaps(self, budget: MemoryBudget) -> HubBitmaps:
-        """Bitmaps of the longest lists, made at the first call, as many as have place then.
+        """Bitmaps of the longest lists, created at the first call, as many as fit then.
 
         Raises:
-            MemoryLimitError: The relationships fit the budget or the device no more.
+            MemoryLimitError: The relationships do not fit the budget or the device.
         """
         if self._hubs is None:
             arrays = [self._csr(name, budget, _ARRAYS) for name in _DIRECTIONS]
@@ -261,7 +261,7 @@ class DeviceGraph:
         return self._hubs
 
     def starts_of(self, direction: str) -> NDArray[np.uint32]:
-        """Where the runs of ``outgoing`` or ``incoming`` rows begin, as on the device."""
+        """Starts of the runs of ``outgoing`` or ``incoming`` rows, as on the device."""
         return run_starts(getattr(self.graph, direction), len(self.graph.types))
 
     def label_slots(
@@ -270,8 +270,8 @@ class DeviceGraph:
         """A matrix of label bitmaps, and the row of each label in it.
 
         Args:
-            label_ids: What will be looked up; `ANY_LABEL` may be among them.
-            budget: What new rows are counted against.
+            label_ids: Labels that will be looked up; may include `ANY_LABEL`.
+            budget: Budget that new rows are counted against.
         """
         bitmaps = self._bitmaps
         missing = [each for each in dict.fromkeys(label_ids) if each not in bitmaps.slots]
@@ -282,11 +282,11 @@ class DeviceGraph:
     def degree_slots(
         self, looks: Mapping[Degree, float], budget: MemoryBudget
     ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
-        """The matrix and its rows as above, with those degrees that are worth a bitmap by now.
+        """The same matrix and rows, with a bitmap for each degree that is worth one by now.
 
         Args:
-            looks: How many nodes a query would look at for each degree.
-            budget: What new rows are counted against.
+            looks: Number of nodes that a query would look at, for each degree.
+            budget: Budget that new rows are counted against.
         """
         if any(each not in self._bitmaps.slots for each in looks):
             self._bitmaps.add_degrees(looks, self.directory_arguments(budget), budget)
@@ -295,13 +295,13 @@ class DeviceGraph:
     def host_degree_slots(
         self, looks: Collection[Degree], budget: MemoryBudget
     ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
-        """As `degree_slots`, counted on the host, of all degrees that have room."""
+        """As `degree_slots`, counted on the host, for all degrees that fit."""
         self._bitmaps.add_host_degrees(looks, budget)
         return self._bitmaps.matrix, self._bitmaps.slots
 
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
-        """Takes the arrays of rows that are the other graph's, too, or can be made of its own."""
+        """Takes over arrays that the other graph shares, or from which new ones can be made."""
         with like._late_lock:
             with like._users_lock:
                 rows = Rows({}, {}) if like._closed else Rows(like._made_here(), dict(like._late))
@@ -315,12 +315,12 @@ class DeviceGraph:
         self.pool.give(like.pool.take())
 
     def _trim(self) -> None:
-        """Frees what earlier states left, once nothing is to be made there any more."""
+        """Frees arrays of earlier states once no more late arrays are to be made."""
         if not self._late:
             self._workspace.trim()
 
     def _make_late(self, key: tuple[str, int], what: str) -> None:
-        """Makes an array of an earlier state's, if there is one."""
+        """Makes an array from that of an earlier state, if there is one."""
         with self._late_lock:
             late = self._late.pop(key, None)
             if late is None:
@@ -334,7 +334,7 @@ class DeviceGraph:
     def _csr(
         self, name: str, budget: MemoryBudget, places: Sequence[int]
     ) -> list[DeviceArray | None]:
-        """Those arrays of a direction, None for the others."""
+        """The requested arrays of a direction, uploaded if missing; None for the others."""
         missing = [place for place in places if (name, place) not in self._csrs]
         if missing:
             host, what = self._host(name), f"{name} relationships"
@@ -355,18 +355,18 @@ class DeviceGraph:
         return [self._csrs[name, each] if each in places else None for each in _ARRAYS]
 
     def _host(self, name: str) -> list[Any]:
-        """What the arrays of a direction are made of."""
+        """The host arrays of a direction."""
         csr = self.direction(name)
         return [*csr_arrays(csr, len(self.graph.types)), csr.parts.relationship_indexes]
 
     def direction(self, name: str) -> Csr:
-        """The rows ``outgoing`` or ``incoming`` on the host."""
+        """The ``outgoing`` or ``incoming`` rows on the host."""
         csr: Csr = getattr(self.graph, name)
         return csr
 
     def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
         before = self._workspace.budget.used
-        # Reserved as the workspace will count it, before anything is allocated.
+        # Reserved as the workspace will count it, before the allocation.
         budget.reserve(max(array.nbytes, SMALLEST_BYTES), what)
         uploaded = self._workspace.upload(array, what)
         budget.release(max(array.nbytes, SMALLEST_BYTES) - (self._workspace.budget.used - before))
@@ -379,20 +379,22 @@ class DeviceGraph:
         budget.release(before - self._workspace.budget.used)
 
     def label_bits(self, label_id: int) -> Any:
-        """``uint32[words]``: the nodes that have a label, or `ANY_LABEL`, on the host."""
+        """Bitmap ``uint32[words]`` on the host of the nodes that have a label, or `ANY_LABEL`."""
         return _label_bits(self.graph, label_id)
 
     def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
-        """Those of the rows that are here, of earlier states as well, by direction and place."""
+        """Arrays of the rows on the device, those of earlier states included, by direction and
+        place.
+        """
         return {key: late.array for key, late in self._late.items()} | self._made_here()
 
     def _made_here(self) -> dict[tuple[str, int], DeviceArray | None]:
         return self._shared | self._csrs
 
     def _leave(self) -> None:
-        """Leaves arrays to the next state that nobody else has: the one after it is made there.
+        """Leaves arrays without other owners to the next state, for use by the state after it.
 
-        Memory that is new costs more than filling it.
+        Allocating new memory costs more than filling it.
         """
         heir = None if self._heir is None else self._heir()
         if heir is None:

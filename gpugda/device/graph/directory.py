@@ -1,4 +1,4 @@
-"""From a node and a type to its run in two loads: the arrays of a CSR as kernels read them."""
+"""The arrays of a CSR as kernels read them: two loads lead from a node and a type to its run."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ __all__ = [
 ]
 
 FEW_RUNS = 16
-"""Longer rows are halved until so many are left; as in ``csr.h``."""
+"""Binary search in longer rows ends at this many runs; same value as in ``csr.h``."""
 NEIGHBOURS, RUN_OFFSETS, RUN_TYPES, RUN_STARTS = range(4)
-"""Places of arrays among those of a direction in ``GRAPH_PARAMETERS``."""
+"""Positions of the arrays among those of a direction in ``GRAPH_PARAMETERS``."""
 CSR_ARRAYS = 4
 GRAPH_ARGUMENTS = 2 * CSR_ARRAYS + 2
-"""The arrays of outgoing rows and of incoming ones, then relationship indexes, incoming first."""
+"""Number of arguments: outgoing arrays, incoming arrays, relationship indexes (incoming first)."""
 
 
 def arrays_of(direction: int) -> slice:
-    """Places of a direction's arrays among all: 0 stands for outgoing, 1 for incoming."""
+    """Positions of a direction's arrays among all arguments: 0 for outgoing, 1 for incoming."""
     return slice(CSR_ARRAYS * direction, CSR_ARRAYS * (direction + 1))
 
 
 def numbers_of(direction: int) -> int:
-    """Place of a direction's relationship indexes among all arguments."""
+    """Position of a direction's relationship indexes among all arguments."""
     return GRAPH_ARGUMENTS - 1 - direction
 
 
 def run_starts(csr: Csr, type_count: int) -> NDArray[np.uint32]:
-    """Where the runs begin that kernels know: of one type only, each row is a run."""
+    """Starts of the runs that kernels know: in a graph of one type, each row is a run."""
     return csr.row_offsets if type_count <= 1 else csr.run_starts
 
 
 def csr_arrays(csr: Csr, type_count: int) -> tuple[Array | None, ...]:
-    """The arrays that ``csr.h`` names, of one direction of a graph with so many types.
+    """The arrays that ``csr.h`` names, for one direction of a graph with ``type_count`` types.
 
     Returns:
         Neighbours ``uint32[m]``; run offsets ``uint32[n+1]`` and run types ``uint16[runs]`` or
-        ``uint32[runs]``, None where there is one type only; run starts ``uint32[runs+1]``, of one
-        type ``uint32[n+1]``. They may be patched.
+            ``uint32[runs]``, both None if there is only one type; run starts ``uint32[runs+1]``, or
+            ``uint32[n+1]`` for one type. The arrays may be patched ones.
     """
     parts = csr.parts
     if type_count <= 1:

@@ -1,4 +1,4 @@
-"""A data graph's rows and their statistics made by kernels on the processor itself."""
+"""Builds a data graph's rows and their statistics by kernels on the host's processor."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ __all__ = ["HostRows"]
 _LOGGER = logging.getLogger("gpugda.device")
 _Found = TypeVar("_Found")
 _FROM: Final = 1 << 20
-"""Relationships, or what is counted: NumPy takes as long for fewer as the device to be opened."""
+"""Minimum number of relationships or rows: below, NumPy takes no longer than opening the device."""
 _COUNTED_FROM: Final = 1 << 16
-"""Once it is open."""
+"""The same minimum once the device is open."""
 _FAILURES: Final = (DeviceError, MemoryLimitError, MemoryError)
-"""NumPy may find the memory that the kernels lacked: it sorts with other arrays."""
+"""NumPy may find the memory that the kernels lacked, as it sorts with other arrays."""
 
 
 class HostRows:
-    """Sorts and counts with all cores; None where there is no such device, or NumPy is as fast."""
+    """Sorts and counts with all cores; None if there is no such device or NumPy is as fast."""
 
     def __init__(self) -> None:
         self._is_open = False
@@ -89,7 +89,7 @@ def _rows(device: DeviceContext, given: Unsorted, *, with_order: bool) -> Sorted
         several = given.type_count > 1
         has_parallel = any(parallel) or (several and RowCounts(device).has_parallel(outgoing))
     except _FAILURES as error:
-        # What was given is overwritten perhaps, so nobody may begin anew.
+        # The input may be overwritten by now, so starting again is impossible.
         _LOGGER.info("NumPy turns %d relationships: %s", rows.count, error)
         return SortedRows(outgoing, reversed_csr(outgoing, given.type_count), order)
     return SortedRows(outgoing, incoming, order, RowFacts(loops, parallel, has_parallel))

@@ -1,4 +1,4 @@
-"""Arguments for kernels that look at a graph some of whose arrays are made when they are needed."""
+"""Arguments for kernels that read a graph some of whose arrays are made only when needed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["LateArguments"]
 
 
 class LateArguments:
-    """All arguments for ``GRAPH_PARAMETERS``, made when somebody goes through them.
+    """All arguments for ``GRAPH_PARAMETERS``, made when they are iterated over.
 
-    After a change, making the entries and their relationship indexes is what takes longest, then
-    where rows begin: who knows which of them a kernel reads asks for these.
+    After a change, the entries and their relationship indexes take longest to make, then the starts
+    of runs. Callers that know which of them a kernel reads request only these with `of`.
 
     Args:
         graph: The data graph on the device.
-        budget: What new arrays are counted against; of the run that is at it.
+        budget: Budget of the current run, which new arrays are counted against.
     """
 
     __slots__ = ("_graph", "budget")
@@ -35,16 +35,16 @@ class LateArguments:
     def of(
         self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
     ) -> list[Any]:
-        """The rows of some directions; None for all else.
+        """The arguments for the rows of the given directions; None for all others.
 
         Args:
-            outgoing: Outgoing rows: where they begin, and their entries.
-            incoming: Incoming ones.
-            numbers: With the relationship that each entry of these is, where they are there.
-            lengths: Without any entries.
+            outgoing: True for outgoing rows: their starts and entries.
+            incoming: True for incoming rows.
+            numbers: True to add the relationship indexes of incoming entries, if there are any.
+            lengths: True to leave the entries out.
 
         Raises:
-            MemoryLimitError: They fit the budget or the device no more.
+            MemoryLimitError: They do not fit the budget or the device.
         """
         return self._graph.part_arguments(
             self.budget, outgoing=outgoing, incoming=incoming, numbers=numbers, lengths=lengths

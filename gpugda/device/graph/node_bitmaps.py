@@ -1,4 +1,4 @@
-"""Bitmaps of nodes that queries ask for again and again: by label, and by degree."""
+"""Bitmaps of nodes that queries use repeatedly: by label and by degree."""
 
 from __future__ import annotations
 
@@ -30,29 +30,30 @@ _SHARE_OF_MEMORY = 1 / 256
 _SHARE_FOR_HOST_DEGREES = 1 / 16
 _MOST_DEGREES = 256
 _FEW_CHANGED = 16
-"""A bitmap of an earlier state is changed where at most one in so many nodes has changed since."""
+"""A bitmap of an earlier state is updated if at most 1/n of the nodes have changed since."""
 
 
 class _HostBits(NamedTuple):
-    """A bitmap of a degree on the host, and the state that it is of."""
+    """Bitmap of a degree on the host, and the state of the graph that it belongs to."""
 
     bits: NDArray[np.uint32]
     state: NodeChanges
 
 
 class NodeBitmaps:
-    """A matrix of bitmaps that grows, a row for each label or degree.
+    """A growing matrix of bitmaps, one row per label or degree.
 
-    A bitmap of a degree is made once as much was looked at without it as making it would take: no
-    order of queries takes more than about twice the least possible. Of a graph that changes there
-    are copies on the host, which the next state's are made of.
+    A bitmap of a degree is made once the lookups without it have cost as much as making it: no
+    order of queries costs more than about twice the minimum. For a graph that changes, the host
+    keeps copies from which the next state's bitmaps are made.
 
     Args:
         context: The device.
-        workspace: Owns the matrix.
+        workspace: Owner of the matrix.
         graph: The data graph.
-        label_bits: ``uint32[words]``, the nodes that have a label, on the host.
-        like: Of an earlier state.
+        label_bits: Function that returns ``uint32[words]`` on the host: the nodes that have a
+            label.
+        like: Bitmaps of an earlier state.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class NodeBitmaps:
         self._words = -(-graph.node_count // 32)
         self._node_count = graph.node_count
         self._label_bits = label_bits
-        # Copies: queries on the earlier state may go on.
+        # Copies, as queries on the earlier state may go on.
         self._looks: dict[Degree, float] = {} if like is None else dict(like._looks)
         known: dict[Degree, _HostBits] = {} if like is None else dict(like._on_host)
         changes = graph.node_changes()
@@ -80,10 +81,10 @@ class NodeBitmaps:
         self.slots: dict[int | Degree, int] = {}
 
     def add_labels(self, labels: Sequence[int], most: int, budget: MemoryBudget) -> None:
-        """Adds bitmaps of labels, and place for more up to ``most`` of them.
+        """Adds bitmaps of labels, and reserves space for up to ``most`` of them.
 
         Raises:
-            MemoryLimitError: They fit the budget or the device no more.
+            MemoryLimitError: They do not fit the budget or the device.
         """
         self._write({label: self._label_bits(label) for label in labels}, most, budget)
 
@@ -100,12 +101,12 @@ class NodeBitmaps:
     def add_degrees(
         self, looks: Mapping[Degree, float], graph: list[Any], budget: MemoryBudget
     ) -> None:
-        """Adds those that are worth it by now.
+        """Adds the bitmaps of degrees that are worth it by now.
 
         Args:
-            looks: How many nodes a query would look at for each degree.
+            looks: Number of nodes that a query would look at, for each degree.
             graph: Arguments for ``GRAPH_PARAMETERS``.
-            budget: What they are counted against; without place for them there are none.
+            budget: Budget that the bitmaps are counted against; without space, none are added.
         """
         new = []
         for degree, count in looks.items():
@@ -122,7 +123,7 @@ class NodeBitmaps:
             self._write(there, 2 * len(self.slots), budget)
 
     def add_host_degrees(self, degrees: Collection[Degree], budget: MemoryBudget) -> None:
-        """Adds those that have room, counted on the host: the device does not know all runs."""
+        """Adds bitmaps of degrees that fit; the host counts, as the device does not know all runs."""
         new = [each for each in degrees if each not in self.slots]
         room = int(budget.remaining * _SHARE_FOR_HOST_DEGREES) // (4 * self._words)
         known = sum(isinstance(each, Degree) for each in self.slots)
@@ -161,7 +162,7 @@ class NodeBitmaps:
         CandidateFilter(self._context).check_candidates(arrays, Batch(0, len(rows)), None, made)
         workspace.copy(made, self._matrix(), first * self._words)
         self._context.finish()
-        if self._graph.external_ids is not None:  # it may change
+        if self._graph.external_ids is not None:  # the graph may change
             host = workspace.download(made).reshape(len(rows), -1)
             for degree, bits in zip(degrees, host, strict=True):
                 self._on_host[degree] = _HostBits(bits, self._graph.node_changes())
@@ -170,7 +171,7 @@ class NodeBitmaps:
         self.slots.update((degree, slot) for slot, degree in enumerate(degrees, first))
 
     def _changed_bits(self, degree: Degree) -> NDArray[np.uint32] | None:
-        """Those of an earlier state, changed where nodes have changed; None where all is new."""
+        """Bitmap of an earlier state, updated for changed nodes; None if it must be made anew."""
         kept, state = self._on_host.get(degree), self._graph.node_changes()
         if kept is None:
             return None
@@ -187,7 +188,7 @@ class NodeBitmaps:
         return self.matrix
 
     def _grow(self, more: int, most: int, budget: MemoryBudget) -> int:
-        """Makes place for more rows; gives the first of them."""
+        """Makes space for more rows; returns the first of them."""
         known = len(self.slots)
         if self.matrix is not None and (known + more) * self._words <= self.matrix.count:
             return known
@@ -202,7 +203,7 @@ class NodeBitmaps:
         old = self.matrix
         if old is not None:
             self._workspace.copy(old, matrix, 0)
-            # What a kernel or a copy still reads must not be freed.
+            # Memory that a kernel or a copy still reads must not be freed.
             self._context.finish()
         self.matrix = matrix
         if old is not None:
@@ -214,7 +215,7 @@ class NodeBitmaps:
 
 
 def degrees_of(graph: DataGraph, degree: Degree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many relationships of the kind some nodes have."""
+    """The number of relationships of the given kind of each node."""
     found = np.zeros(len(nodes), dtype=np.int64)
     for csr, wanted in (
         (graph.outgoing.parts, degree.outgoing),

@@ -1,6 +1,6 @@
-"""Where the runs of a direction begin, of which parts are on the device: its directory.
+"""The directory of a direction: where the runs of the parts on the device begin.
 
-It is there as a whole, or each part comes with its own piece of it.
+The directory is either complete on the device, or each part brings its own piece of it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _NOTHING = np.zeros(5, dtype=np.uint32)
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """A place for a part.
+    """A region of device memory for one part.
 
     Args:
-        number: Of the region.
-        part: What is there, or on its way.
+        number: Number of the region.
+        part: The part that is there or on its way.
         nodes: Its first node, and the one after the last.
         ranges: Its runs and entries.
-        place: Of its first entry.
-        events: What its upload is waited for by.
-        run_count: Of those that have entries there, where runs come with parts.
-        is_shifted: Do its starts of runs say where entries are on the device?
+        place: Position of its first entry.
+        events: Events that complete its upload.
+        run_count: The number of its runs with entries there, if parts bring their runs.
+        is_shifted: True if its starts of runs are positions on the device.
     """
 
     number: int
@@ -59,39 +59,39 @@ class Region:
 
     @property
     def end(self) -> int:
-        """Of its entries: the place after the last one."""
+        """Position after its last entry."""
         return self.place + (0 if self.ranges is None else self.ranges.count)
 
 
 class Directory(Protocol):
-    """Of one direction, as kernels see it."""
+    """Directory of one direction, as kernels see it."""
 
     @property
     def arguments(self) -> dict[int, DeviceArray]:
-        """What kernels are given, by place among the arrays of a direction."""
+        """Arrays for the kernels, by position among the arrays of a direction."""
 
     @property
     def sent_bytes(self) -> int:
-        """Of all parts, beside their entries."""
+        """Bytes that all parts send in addition to their entries."""
 
     def fill(self, region: Region, uploads: Uploads) -> list[Any]:
-        """Begins to send what a region's part needs. Returns what is waited for."""
+        """Starts to send what a region's part needs. Returns the events to wait for."""
 
     def show(self, regions: Sequence[Region], *, alone: bool) -> None:
-        """Lets kernels see these regions, rising by nodes, whose parts have come.
+        """Makes these regions, ascending by nodes, visible to kernels; their parts have arrived.
 
-        ``alone``: are these nodes all that is looked at? Else those elsewhere must seem to have
-        nothing, which takes time for each node of the data graph.
+        ``alone``: True if kernels read no other nodes. Otherwise the rows of all other nodes must
+        appear empty, which takes time for each node of the data graph.
         """
 
 
 class WholeDirectory:
-    """All starts of runs are on the device, and are written anew for the parts that are there.
+    """All starts of runs are on the device, and are rewritten for the parts that are there.
 
     Args:
-        workspace: Owns the new ones.
-        kernels: Of the device.
-        starts: ``uint32``, where runs begin in the data graph.
+        workspace: Owner of the rewritten starts.
+        kernels: Kernels of the device.
+        starts: ``uint32``, the starts of runs in the data graph.
     """
 
     sent_bytes = 0
@@ -103,11 +103,11 @@ class WholeDirectory:
 
     @staticmethod
     def nbytes(starts: int) -> int:
-        """What is needed for so many starts of runs."""
+        """Bytes for this many starts of runs."""
         return _START_BYTES * starts
 
     def fill(self, region: Region, uploads: Uploads) -> list[Any]:
-        """See `Directory.fill`: nothing."""
+        """Sends nothing, see `Directory.fill`."""
         del region, uploads
         return []
 
@@ -118,18 +118,18 @@ class WholeDirectory:
 
 
 class PartDirectory:
-    """Runs come with their parts; of each node it is known which runs are there.
+    """Parts bring their runs; the device only knows which runs each node has.
 
-    Runs of the second region lie behind those of the first one, as entries do: what is behind the
-    last run of the first region is where the second one's entries begin, whatever these are.
+    Runs of the second region follow those of the first, as their entries do: the end of the first
+    region's last run is the start of the second region's entries, whatever these are.
 
     Args:
-        workspace: Owns the arrays.
-        graph: On its device, where the first run of each node is known.
+        workspace: Owner of the arrays.
+        graph: The data graph on its device, where the first run of each node is known.
         csr: The rows on the host.
         offsets: ``uint32[n+1]``, the first run of each node in the data graph, on the device.
-        regions: How many there are.
-        most_runs: Of a part.
+        regions: The number of regions.
+        most_runs: Maximum number of runs of a part.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class PartDirectory:
 
     @staticmethod
     def nbytes(csr: Csr, regions: int, most_runs: int) -> int:
-        """What the arrays take."""
+        """Bytes of the arrays."""
         each = _START_BYTES + csr.parts.run_types.dtype.itemsize
         return each * (regions * (most_runs + 1) + 1) + _START_BYTES * (csr.node_count + 1)
 
@@ -191,12 +191,12 @@ class PartDirectory:
         _shift(self._workspace, self._kernels, self._offsets, words, self._shifted, alone=alone)
 
     def _place(self, region: Region) -> int:
-        """Of a region's first run."""
+        """Position of a region's first run."""
         place = region.number * self._size
         return self._size - region.run_count if region.number == _FIRST else place
 
     def _runs(self, region: Region) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """The types of a part's runs, and where all but the first begin in the data graph."""
+        """The types of a part's runs, and the data graph's starts of all but the first run."""
         assert region.ranges is not None
         runs, entries = region.ranges.runs, region.ranges.entries
         csr, page_locked = self._csr, self._graph.page_locked
@@ -204,7 +204,7 @@ class PartDirectory:
             first, last = runs[0].tolist()
             types = page_locked.of(csr.run_types)[first:last]
             return types, page_locked.of(csr.run_starts)[first + 1 : last]
-        # Of a row in pieces, each of which has entries of some of its runs.
+        # A piece of a row has entries of some of the row's runs only.
         lengths = entries[:, 1] - entries[:, 0]
         kept = lengths > 0
         return csr.run_types[runs[kept, 0]], np.cumsum(lengths[kept])[:-1].astype(np.uint32)
@@ -215,7 +215,7 @@ class PartDirectory:
         return 0 if ranges.is_piece else int(ranges.entries[0, 0])
 
     def _node_words(self, region: Region) -> NDArray[np.uint32]:
-        """As ``segments.cl`` reads them, of nodes and their runs in place of runs and entries."""
+        """Five words for ``segments.cl``: nodes and their runs in place of runs and entries."""
         first, last = region.nodes
         run = int(self._csr.run_offsets[first])
         words = [first, last, run, run + region.run_count, self._place(region)]
@@ -225,12 +225,12 @@ class PartDirectory:
 def directory_bytes(
     graph: DeviceGraph, places: Mapping[str, int], segments: Segments | None
 ) -> int:
-    """What views take beside the entries of parts.
+    """Bytes that views take in addition to the entries of parts.
 
     Args:
         graph: The data graph.
-        places: For parts of each direction.
-        segments: Where runs come with parts; None where all are on the device.
+        places: The number of regions per direction.
+        segments: The segments if parts bring their runs; None if all runs are on the device.
     """
     total = 0
     for name, regions in places.items():
@@ -243,7 +243,7 @@ def directory_bytes(
 
 
 def _range_words(region: Region) -> NDArray[np.uint32]:
-    """As ``segments.cl`` reads them."""
+    """Words that describe a region's ranges, as ``segments.cl`` reads them."""
     ranges = region.ranges
     assert ranges is not None
     lengths = ranges.entries[:, 1] - ranges.entries[:, 0]
@@ -261,9 +261,9 @@ def _shift(
     *,
     alone: bool,
 ) -> None:
-    """Writes where what begins there is on the device, of which these ranges are.
+    """Writes the positions on the device of runs (or of nodes' runs) that lie in these ranges.
 
-    ``alone``: only of the runs that some range spans; of others what was written before is left.
+    ``alone``: True to write only the positions that some range spans; others keep their old values.
     """
     words = np.concatenate(ranges)
     if not len(words):

@@ -1,4 +1,4 @@
-"""Where the relationships of a data graph are while a query runs: what matchers ask for them."""
+"""Placement of a data graph's relationships during a query: the interface for matchers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Placement(Protocol):
 
     @property
     def is_whole(self) -> bool:
-        """Are all entries on the device? Else they come in parts, see `SegmentViews`."""
+        """True if all entries are on the device; otherwise they come in parts (`SegmentViews`)."""
 
     @property
     def has_directory(self) -> bool:
-        """Does the device know where all runs begin? Else that comes with the parts, too."""
+        """True if the starts of all runs are on the device; otherwise parts bring these, too."""
 
     def arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
-        """What is there all the time, for ``GRAPH_PARAMETERS``: all rows, or their lengths alone.
+        """Permanent arguments for ``GRAPH_PARAMETERS``: all rows, or their lengths alone.
 
-        Without a directory: how many runs nodes have, which says nothing of lengths. All None
-        unless relationships are ``needed``.
+        Without a directory: the number of runs of each node, without their lengths. All None unless
+        relationships are ``needed``.
 
         Raises:
-            MemoryLimitError: It fits the budget or the device no more.
+            MemoryLimitError: They do not fit the budget or the device.
         """
 
 
@@ -37,7 +37,7 @@ class WholePlacement:
     """All entries are on the device.
 
     Args:
-        graph: On its device.
+        graph: The data graph on its device.
     """
 
     is_whole = has_directory = True
@@ -54,8 +54,8 @@ class SegmentedPlacement:
     """Entries stay on the host and are sent when needed.
 
     Args:
-        graph: On its device.
-        has_directory: Does the device know where all runs begin?
+        graph: The data graph on its device.
+        has_directory: True if the starts of all runs are on the device.
     """
 
     is_whole = False

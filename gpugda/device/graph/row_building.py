@@ -1,4 +1,4 @@
-"""A data graph's rows built on a device: sorted there, both directions, and fetched."""
+"""Builds a data graph's rows on a device: sorts both directions there and fetches them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOGGER = logging.getLogger("gpugda.device")
 _WORD_BITS = 64
 _NUMBER_BYTES = 8
 _BYTES_EACH = 48
-"""On the device at most, per relationship: two arrays to sort of each kind, and what is made."""
+"""Maximum device bytes per relationship: two arrays of each kind for sorting, and the results."""
 _BYTES_PER_NODE = 16
 _SHARE_OF_MEMORY = 0.8
 _PAGE = 4096
@@ -38,12 +38,12 @@ _PIECE = 1 << 24
 
 
 def build_rows(context: DeviceContext, given: Unsorted, *, with_order: bool) -> SortedRows | None:
-    """As `gpugda.data.sorting.sorted_rows`, on the device; None where it has no place for them.
+    """As `gpugda.data.sorting.sorted_rows`, on the device; None if they do not fit there.
 
     Args:
         context: The device.
         given: The relationships.
-        with_order: Shall the order of arrival be known?
+        with_order: True to return the order of arrival, too.
     """
     count, node_count = len(given.starts), given.node_count
     node_bits, type_bits = bits_for(node_count), bits_for(given.type_count)
@@ -99,9 +99,9 @@ def _csr(
 
 
 def _fetched(workspace: Workspace, array: DeviceArray) -> NDArray[Any]:
-    """The array on the host; there it is given up."""
+    """Copies the array to the host and releases it on the device."""
     found: NDArray[Any] = np.empty(array.count, dtype=array.dtype)
-    # The system gives pages when they are first written, which one thread alone does slowly.
+    # The system maps pages at the first write, which is slow with one thread.
     in_threads(lambda part: _touch(found[part]), pieces_of(array.count, _PIECE))
     workspace.read(array, found)
     workspace.release(array)

@@ -1,4 +1,4 @@
-"""Parts of a data graph's rows on the device: what kernels see of it at one time."""
+"""Parts of a data graph's rows on the device: the view of the graph that kernels see."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted"]
 
 MOST_PARTS = 2
-"""Of one direction at one time."""
+"""Maximum number of parts of one direction that are visible at one time."""
 MOST_PLACES = MOST_PARTS + 1
-"""For these, and one for what comes next."""
+"""Regions for these parts, and one for the part that comes next."""
 _NAMES = ("outgoing", "incoming")
 _FIRST, _MIDDLE = range(MOST_PARTS)
 _MOST_UPLOADS = 8
-"""Of the entries of a part; of a row in more pieces than that, the host makes one of all."""
+"""Maximum number of uploads for a part's entries; the host merges a row in more pieces into one."""
 
 
 class Wanted(NamedTuple):
-    """The parts that must be there together; of one direction at most `MOST_PARTS`."""
+    """The parts that must be visible together; of one direction at most `MOST_PARTS`."""
 
     outgoing: tuple[Part, ...] = ()
     incoming: tuple[Part, ...] = ()
 
 
 class _Direction:
-    """The parts of one direction, and where its runs begin among them.
+    """The parts of one direction, and the starts of its runs in them.
 
-    Parts whose runs follow each other lie one behind the other, for a run ends where the next one
-    begins: the lower one at the end of the first region, the other one in the second.
+    A run ends where the next one begins, so parts with consecutive runs must be adjacent: the lower
+    one at the end of the first region, the other one at the start of the second.
     """
 
     def __init__(
@@ -90,13 +90,13 @@ class _Direction:
 
     @property
     def sent_bytes(self) -> int:
-        """Of all parts; relationships that only need counting up are not sent."""
+        """Bytes of all parts; relationship indexes that just count up are not sent."""
         numbers = self._csr.relationship_indexes
         known = 0 if self.relationships is None or numbers is None else numbers.nbytes
         return self._csr.neighbours.nbytes + known + self.directory.sent_bytes
 
     def load(self, parts: Sequence[Part], uploads: Uploads, kept: Collection[Part] = ()) -> None:
-        """Begins to send those of the parts that are not there; ``kept`` are still needed."""
+        """Starts to send the parts that are missing; parts in ``kept`` must not be overwritten."""
         if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
             lower, upper = sorted(parts)
             if (self._region_of(lower), self._region_of(upper)) != (_FIRST, _MIDDLE):
@@ -107,17 +107,17 @@ class _Direction:
         for part in parts:
             if self._region_of(part) is None:
                 free = [n for n, each in enumerate(self._regions) if each.part not in needed]
-                # What is neither needed now nor next: the last region, which joins nothing.
+                # Neither needed now nor next. The last region is preferred, as it is never joined.
                 self._fill(max(free), part, uploads)
 
     def can_load(self, parts: Sequence[Part], shown: Sequence[Part]) -> bool:
-        """Is there place for parts while others are worked on?"""
+        """True if parts fit while other parts are in use."""
         if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
             return False
         return len({*parts, *shown}) <= len(self._regions)
 
     def show(self, parts: tuple[Part, ...], uploads: Uploads, *, alone: bool) -> None:
-        """Lets kernels see these parts, which came; ``alone``: see `SegmentViews.acquire`."""
+        """Makes these parts visible to kernels; ``alone``: see `SegmentViews.acquire`."""
         if self._shown in ((parts, False), (parts, alone)):
             return
         regions = [self._found(each) for each in sorted(parts)]
@@ -127,16 +127,16 @@ class _Direction:
         self._shown = parts, alone
 
     def parts(self) -> list[Part]:
-        """What is on the device."""
+        """The parts on the device."""
         return [each.part for each in self._regions if each.part is not None]
 
     def release(self) -> None:
-        """Gives the places back."""
+        """Releases the arrays."""
         shifted = self.directory.arguments.values()
         self._workspace.release(self.neighbours, self.relationships, *shifted)
 
     def _must_join(self, lower: Part, upper: Part) -> bool:
-        """Does the last run of the one end where the first run of the other begins?"""
+        """True if the last run of ``lower`` ends where the first run of ``upper`` begins."""
         bounds = self._segments.bounds
         last, first = bounds[lower.segment + 1], bounds[upper.segment]
         if self._one_type:
@@ -190,7 +190,7 @@ class _Direction:
         return events
 
     def _sent_together(self, place: int, entries: NDArray[np.int64], uploads: Uploads) -> list[Any]:
-        """Entries that lie apart from each other."""
+        """Sends entries that are not contiguous."""
         if not len(entries):
             return []
         events = [uploads.begin(self.neighbours, place, self._csr.neighbours[entries])]
@@ -202,22 +202,22 @@ class _Direction:
 
 
 class SegmentViews:
-    """What kernels see of a segmented data graph. Under the context's lock, for one run.
+    """The view of a segmented data graph that kernels see. Under the context's lock, for one run.
 
     Args:
-        workspace: Where the parts have their places.
-        graph: On its device, without entries.
-        placement: Of the graph: what of its directory is there.
-        segments: How its rows are cut.
-        directions: Which are looked at.
-        knows_relationships: Must it be known which relationship an entry is?
-        places: For parts of each direction: those that are looked at together, and one more where
-            others come meanwhile; None for `MOST_PLACES`.
+        workspace: Owner of the arrays for parts.
+        graph: The data graph on its device, without entries.
+        placement: Placement of the graph; it tells how much of its directory is on the device.
+        segments: The segments of its rows.
+        directions: The directions that kernels read.
+        knows_relationships: True if relationship indexes of entries are needed.
+        places: The number of regions per direction: the parts that are visible together, and one
+            more if others are sent meanwhile; None for `MOST_PLACES`.
 
     Attributes:
-        arguments: For ``GRAPH_PARAMETERS``, the same list all the time.
+        arguments: Arguments for ``GRAPH_PARAMETERS``, always the same list.
         segments: As above.
-        uploads: Which send the parts.
+        uploads: The queue that sends the parts.
     """
 
     def __init__(
@@ -256,9 +256,9 @@ class SegmentViews:
     def acquire(
         self, wanted: Wanted, following: Wanted | None = None, *, alone: bool = False
     ) -> None:
-        """Lets kernels see these parts; begins to send what is wanted next.
+        """Makes these parts visible to kernels and starts to send those that follow.
 
-        ``alone``: are no rows of other nodes looked at? Else, of one part, these seem to be empty.
+        ``alone``: True if kernels read no rows of other nodes. Otherwise those rows appear empty.
         """
         for name, direction in self._directions.items():
             parts: tuple[Part, ...] = getattr(wanted, name)
@@ -271,7 +271,7 @@ class SegmentViews:
 
     @property
     def nbytes(self) -> int:
-        """What is sent where all parts are."""
+        """Bytes sent if all parts are sent once."""
         return sum(each.sent_bytes for each in self._directions.values())
 
     def held(self) -> set[int]:
@@ -279,7 +279,7 @@ class SegmentViews:
         return {each.segment for one in self._directions.values() for each in one.parts()}
 
     def release(self) -> None:
-        """Nobody looks at them any more."""
+        """Releases all arrays; kernels no longer read them."""
         self.uploads.finish()
         for direction in self._directions.values():
             direction.release()

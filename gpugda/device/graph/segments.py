@@ -1,4 +1,4 @@
-"""A data graph's rows cut into segments that a part of the device's memory can hold."""
+"""Cuts a data graph's rows into segments that fit a share of the device's memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Part(NamedTuple):
-    """What is loaded at once of one direction: a segment, or a piece of a row that is longer."""
+    """Unit of loading in one direction: a segment, or a piece of a row that is too long for one."""
 
     segment: int
     piece: int = 0
@@ -37,13 +37,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Ranges of nodes, whose rows belong together.
+    """Ranges of nodes whose rows are loaded together.
 
     Args:
         bounds: ``uint32[segments+1]``, the first node of each, and the number of nodes.
-        pieces: Of segments that are one row too long to be loaded: ``int64``, the neighbours at
-            which it is cut, rising, the first 0 and the last the number of nodes.
-        longest: Most entries of one part in one direction.
+        pieces: For segments with a single row that is too long to be loaded: ``int64``, the
+            neighbours at which it is cut, ascending, the first 0 and the last the number of nodes.
+        longest: Maximum number of entries of a part in one direction.
     """
 
     bounds: NDArray[np.uint32]
@@ -52,30 +52,30 @@ class Segments:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of segments."""
         return len(self.bounds) - 1
 
     def parts(self, segment: int) -> list[Part]:
-        """What a segment is loaded as."""
+        """The parts of a segment."""
         cuts = self.pieces.get(segment)
         return [Part(segment, each) for each in range(1 if cuts is None else len(cuts) - 1)]
 
     def neighbours(self, part: Part) -> tuple[int, int] | None:
-        """Which neighbours a part holds, from the first to before the second; None for all."""
+        """The range of neighbours (end exclusive) that a part holds; None for all."""
         cuts = self.pieces.get(part.segment)
         return None if cuts is None else (int(cuts[part.piece]), int(cuts[part.piece + 1]))
 
     def may_meet(self, part: Part, other: Part) -> bool:
-        """Can entries of both lead to one node?"""
+        """True if entries of both may lead to the same node."""
         one, two = self.neighbours(part), self.neighbours(other)
         return one is None or two is None or (one[0] < two[1] and two[0] < one[1])
 
 
 def cut_segments(directions: Sequence[Csr], most: int) -> Segments:
-    """Segments of at most so many entries in each direction.
+    """Cuts segments of at most ``most`` entries in each direction.
 
-    Relationships to the same neighbour stay together: a part has more than ``most`` entries where
-    a node has as many to one neighbour.
+    Relationships to the same neighbour stay together: a part has more than ``most`` entries if a
+    node has that many to one neighbour.
     """
     nodes = directions[0].node_count
     bounds, pieces, longest = [0], {}, 0
@@ -94,13 +94,13 @@ def cut_segments(directions: Sequence[Csr], most: int) -> Segments:
 
 
 def _last_node(csr: Csr, first: int, most: int) -> int:
-    """Up to which node all rows together have no more entries; ``first`` where its own has."""
+    """End of the longest range of nodes whose rows fit; ``first`` if its own row does not."""
     entries = min(int(csr.row_offsets[first]) + most, csr.relationship_count)
     return int(np.searchsorted(csr.row_offsets, np.uint32(entries), side="right")) - 1
 
 
 def _cut_row(directions: Sequence[Csr], node: int, most: int) -> tuple[NDArray[np.int64], int]:
-    """Where a row is cut, and the entries of its longest piece."""
+    """The neighbours at which a row is cut, and the number of entries of its longest piece."""
     rows = [np.sort(csr.neighbours[slice(*_row(csr, node))]) for csr in directions]
     cuts, nodes, longest = [0], directions[0].node_count, 0
     while cuts[-1] < nodes:
@@ -120,7 +120,7 @@ def _row(csr: Csr, node: int) -> tuple[int, int]:
 
 
 def most_runs(csr: Csr, segments: Segments) -> int:
-    """So many runs of a direction has a part at most: each has an entry there."""
+    """Maximum number of runs of a part in a direction; each run has an entry there."""
     counts = np.diff(csr.run_offsets[segments.bounds].astype(np.int64))
     for segment in segments.pieces:
         counts[segment] = min(counts[segment], segments.longest)
@@ -129,12 +129,13 @@ def most_runs(csr: Csr, segments: Segments) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """Which entries a part has in one direction.
+    """The entries of a part in one direction.
 
     Args:
-        runs: ``int64[ranges, 2]``, the first run of each and the one after its last, rising.
-        entries: ``int64[ranges, 2]``, likewise.
-        is_piece: Is it a piece of a row? Then each range is of one run, some without entries.
+        runs: ``int64[ranges, 2]``, the first run of each range and the one after its last,
+            ascending.
+        entries: The same for entries, ``int64[ranges, 2]``.
+        is_piece: True for a piece of a row. Then each range has one run, and may be empty.
     """
 
     runs: NDArray[np.int64]
@@ -143,18 +144,18 @@ class Ranges:
 
     @property
     def count(self) -> int:
-        """How many entries these are."""
+        """The number of entries."""
         return int((self.entries[:, 1] - self.entries[:, 0]).sum())
 
     def numbers(self) -> NDArray[np.int64]:
-        """``int64[count]``: the entries one by one."""
+        """Positions of the entries, ``int64[count]``."""
         lengths = self.entries[:, 1] - self.entries[:, 0]
         before = np.cumsum(lengths) - lengths
         return np.repeat(self.entries[:, 0] - before, lengths) + np.arange(lengths.sum())
 
 
 def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ranges:
-    """The entries of a part; of a graph with one type, rows are runs."""
+    """The entries of a part; in a graph with one type, each row is a run."""
     first, last = (int(each) for each in segments.bounds[part.segment : part.segment + 2])
     offsets = None if one_type else csr.run_offsets
     runs = (first, last) if offsets is None else (int(offsets[first]), int(offsets[last]))
@@ -171,7 +172,7 @@ def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ra
 
 
 def _below(row: NDArray[np.uint32], begins: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
-    """How many neighbours of each run of a row are below a bound."""
+    """The number of neighbours below a bound in each run of a row."""
     before = np.zeros(len(row) + 1, dtype=np.int64)
     np.cumsum(row < bound, out=before[1:])
     found: NDArray[np.int64] = before[begins[1:]] - before[begins[:-1]]
@@ -179,7 +180,7 @@ def _below(row: NDArray[np.uint32], begins: NDArray[np.int64], bound: int) -> ND
 
 
 def directory_bytes(graph: DataGraph) -> int:
-    """What says where runs begin takes on a device, as a whole, and once more for parts of them."""
+    """Bytes on a device of the whole directory, plus a copy rewritten for the parts."""
     if len(graph.types) <= 1:
         return 0
     total = 0
@@ -191,9 +192,9 @@ def directory_bytes(graph: DataGraph) -> int:
 
 
 def whole_bytes(graph: DataGraph) -> int:
-    """What all rows of both directions take on a device.
+    """Bytes of all rows of both directions on a device.
 
-    By the lengths of the arrays: none is made whole for that.
+    Computed from the lengths of the arrays, without making patched arrays whole.
     """
     is_one_type, total = len(graph.types) <= 1, 0
     for csr in (graph.outgoing, graph.incoming):

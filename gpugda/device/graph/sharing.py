@@ -1,4 +1,4 @@
-"""What a copy of a data graph on the device takes from the copy of an earlier state."""
+"""Reuses arrays of a data graph's earlier state for a later state on the device."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["LateArray", "Rows", "made_of_late", "taken_over", "what_is_held"]
 
 _SHARE_OF_MEMORY = 4
-"""Older arrays are there besides the new ones for a moment: only where all take at most this part
-of the device's memory."""
+"""Fraction (1/n) of device memory that all arrays may take if new ones are made from older ones.
+
+Both exist together for a moment.
+"""
 _MOST_PATCHES = 4
-"""An array that nobody asks for while its base is exchanged more often goes."""
+"""A late array is dropped if its base is replaced more often than this before it is requested."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LateArray:
-    """An array of an earlier state, from which a later state's is made once it is asked for.
+    """An array of an earlier state, from which that of a later state is made on request.
 
     Args:
-        before: What it holds once the patches are applied, on the host.
-        array: On the device.
-        patches: What is to be applied first: each leads from one base to the next.
+        before: Host array with the content after all patches.
+        array: The array on the device.
+        patches: Patches to apply first: each leads from one base to the next.
     """
 
     before: Any
@@ -43,11 +45,11 @@ class LateArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The arrays of the rows on the device, by direction and place.
+    """The arrays of the rows on the device, by direction and position.
 
     Args:
-        made: Those that are of this state.
-        late: Those that are of an earlier one.
+        made: Arrays of this state.
+        late: Arrays of an earlier state.
     """
 
     made: dict[tuple[str, int], DeviceArray | None]
@@ -55,13 +57,13 @@ class Rows:
 
 
 def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: Rows) -> Rows:
-    """Arrays of the next state: the same ones where both states have them, or late ones.
+    """Arrays of the next state: shared ones if both states have the same content, or late ones.
 
     Args:
-        workspace: Owns them.
+        workspace: Owner of the arrays.
         older: The earlier state.
-        graph: The next one.
-        rows: Of the earlier one.
+        graph: The next state.
+        rows: Arrays of the earlier state.
     """
     found = Rows({}, {})
     for (name, place), array in rows.made.items():
@@ -85,12 +87,12 @@ def _take_late(
     key: tuple[str, int],
     found: Rows,
 ) -> None:
-    """Notes the late array for the second of two states, if that can be made of it."""
+    """Records the late array for the second of two states, if that can be made from it."""
     after = states[1]
     if not isinstance(after, Patched):
         return
     if after.base is not _base(late.before):
-        # Once it is made of yet another base, nobody knows any more how the two belong together.
+        # If the base is replaced once more, the relation between the two is lost.
         on_way = _led_over(late, states)
         if on_way is None or len(on_way.patches) > _MOST_PATCHES:
             return
@@ -100,11 +102,12 @@ def _take_late(
 
 
 def _led_over(late: LateArray, states: tuple[Any, Any]) -> LateArray | None:
-    """The same with a patch that leads to the new base; None where nothing tells it.
+    """The late array with a patch that leads to the new base; None if no such patch is known.
 
     Args:
-        late: Of the old base.
-        states: What was exchanged has both bases: the state before, if it was after that was made.
+        late: A late array of the old base.
+        states: The two states. The one that was replaced has both bases: the state before, if the
+            replacement was after that was made.
     """
     for state in reversed(states):
         patch = state.since(late.before) if isinstance(state, Patched) else None
@@ -120,16 +123,16 @@ def _base(array: Any) -> Any:
 def made_of_late(
     workspace: Workspace, late: LateArray, after: Any, what: str
 ) -> DeviceArray | None:
-    """The array that a state has, in the memory of the older one if nobody else owns that.
+    """Makes a state's array, in the memory of the older one if that has no other owner.
 
-    None where nothing tells how to make it, or the device has no place: then it is uploaded.
-    The late one is gone in any case.
+    Returns None if no patch is known or the device has no space: then the array is uploaded. The
+    late array is gone in any case.
 
     Args:
-        workspace: Owns both.
-        late: The older one.
-        after: What it is to hold, on the host.
-        what: For errors.
+        workspace: Owner of both.
+        late: The older array.
+        after: Host array with the wanted content.
+        what: Name of the array for errors.
     """
     patch = after.since(late.before) if isinstance(after, Patched) else None
     made = None
@@ -142,7 +145,7 @@ def made_of_late(
 
 
 def _patched(workspace: Workspace, late: LateArray, last: Patch, what: str) -> DeviceArray | None:
-    """With all patches, one after the other; what is made on the way goes."""
+    """Applies all patches, one after the other; releases intermediate arrays."""
     array = late.array
     for patch in (*late.patches, last):
         made = None
@@ -167,12 +170,12 @@ def _made(workspace: Workspace, older: DeviceArray, patch: Patch, what: str) -> 
 
 
 def what_is_held(graph: DataGraph, name: str, place: int) -> Any:
-    """What an array of a direction holds, on the host."""
+    """Host array with the content of an array of a direction."""
     return _host_arrays(graph, name)[place][0]
 
 
 def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:
-    """What each array of a direction is made of on the host; the first is what it holds."""
+    """What determines each array's content on the host, by array; the first item is the content."""
     csr = getattr(graph, name).parts
     is_one_type = len(graph.types) <= 1
     starts = csr.row_offsets if is_one_type else csr.run_starts

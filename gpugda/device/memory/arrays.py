@@ -1,4 +1,4 @@
-"""Arrays on the device, the bytes they may take, and those that one run leaves for the next."""
+"""Arrays on the device, their memory budget, and the pool that passes them from run to run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _nbytes = attrgetter("nbytes")
 
 @dataclass(slots=True)
 class MemoryBudget:
-    """How many bytes may be taken, and how many are.
+    """A limit of bytes and the number of bytes in use.
 
     Args:
         limit_bytes: The limit.
-        used: Bytes taken.
-        peak: Most bytes that were taken at one time.
+        used: Bytes in use.
+        peak: Maximum of ``used`` so far.
     """
 
     limit_bytes: int
@@ -42,10 +42,10 @@ class MemoryBudget:
         return self.limit_bytes - self.used
 
     def reserve(self, size: int, what: str) -> None:
-        """Takes bytes.
+        """Reserves bytes.
 
         Raises:
-            MemoryLimitError: There are not as many left.
+            MemoryLimitError: Fewer bytes are left.
         """
         if size > self.remaining:
             raise MemoryLimitError(
@@ -57,7 +57,7 @@ class MemoryBudget:
         self.peak = max(self.peak, self.used)
 
     def release(self, size: int) -> None:
-        """Gives bytes back."""
+        """Returns bytes to the budget."""
         self.used -= size
 
 
@@ -67,10 +67,10 @@ class DeviceArray:
 
     Args:
         buffer: pyopencl's buffer.
-        dtype: Of its elements.
-        count: Number of elements; the buffer may be longer.
+        dtype: Type of its elements.
+        count: The number of elements; the buffer may be longer.
         nbytes: Bytes of the buffer.
-        is_pooled: Shall the next run have its memory?
+        is_pooled: True if its memory may be passed on to the next run.
     """
 
     buffer: Any
@@ -80,22 +80,22 @@ class DeviceArray:
     is_pooled: bool = True
 
     def shared(self) -> DeviceArray:
-        """Another owner of the same memory, which is there until all of them have freed it."""
+        """Another owner of the same memory, which is freed when all owners have freed it."""
         buffer = cl.Buffer.from_int_ptr(self.buffer.int_ptr, retain=True)
         return DeviceArray(buffer, self.dtype, self.count, self.nbytes)
 
     def for_next_owner(self) -> DeviceArray:
-        """The same memory as a value of its own: nobody reaches it by this one's reference."""
+        """A new object for the same memory, so that references to this one do not reach it."""
         return DeviceArray(self.buffer, self.dtype, self.count, self.nbytes, self.is_pooled)
 
     @property
     def has_one_owner(self) -> bool:
-        """Whether nobody else owns the memory, a kernel that is to run included."""
+        """True if the memory has no other owner, such as a kernel that has yet to run."""
         count: int = self.buffer.get_info(cl.mem_info.REFERENCE_COUNT)
         return count == 1
 
     def free(self) -> None:
-        """Gives the memory back; a second call does nothing."""
+        """Frees the memory; a second call does nothing."""
         if self.buffer is not None:
             self.buffer.release()
             self.buffer = None
@@ -103,12 +103,12 @@ class DeviceArray:
 
 @dataclass(slots=True, eq=False)
 class ArrayPool:
-    """Arrays that one run leaves for the next, in whichever thread.
+    """Arrays that one run leaves for the next, in any thread.
 
-    Drivers take longer to make and to free an array than most kernels run.
+    Drivers take longer to create and free an array than most kernels run.
 
     Args:
-        most_bytes: Of all together.
+        most_bytes: Maximum bytes of all arrays together.
     """
 
     most_bytes: int
@@ -117,13 +117,13 @@ class ArrayPool:
     _closed: bool = False
 
     def take(self) -> list[DeviceArray]:
-        """All of them, the shortest first; the taker owns them."""
+        """Removes and returns all arrays, the shortest first; the caller owns them."""
         with self._lock:
             taken, self._arrays = self._arrays, []
         return taken
 
     def give(self, arrays: Iterable[DeviceArray]) -> None:
-        """Keeps the smallest and frees the others."""
+        """Keeps the smallest arrays and frees the others."""
         with self._lock:
             found = sorted((*self._arrays, *arrays), key=_nbytes)
             kept = 0 if self._closed else min(len(found), _MOST_POOLED_ARRAYS)
@@ -136,6 +136,6 @@ class ArrayPool:
             array.free()
 
     def close(self) -> None:
-        """Frees all, and what is given later at once."""
+        """Frees all arrays; later ones are freed at once."""
         self._closed = True
         self.give(())

@@ -1,4 +1,4 @@
-"""The arrays of one run: counted, used again, and freed together."""
+"""The arrays of one run: counted, reused, and freed together."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 __all__ = ["SMALLEST_BYTES", "ArrayPool", "DeviceArray", "MemoryBudget", "Workspace"]
 
 SMALLEST_BYTES = 256
-"""No array takes less."""
+"""Minimum size of an array."""
 _SMALL_UPLOAD_BYTES = 1 << 20
 _PARTLY_TAKEN = 1 << 24
-"""From so many bytes on that idle arrays may take, the shorter ones are taken where not all fit."""
+"""If idle arrays may take this many bytes, the shorter ones are taken when not all fit."""
 _nbytes = attrgetter("nbytes")
 
 
 @dataclass(slots=True, eq=False)
 class Workspace(Transfers):
-    """Arrays of one run: counted, used again, and freed together.
+    """Arrays of one run: counted, reused, and freed together.
 
     Args:
         context: The device.
-        budget: What is counted against.
-        pool: Where the arrays come from and go to, if there is one.
+        budget: Budget that the arrays are counted against.
+        pool: Source and destination of the arrays, if there is one.
         give_way: Called when the budget is used up; may call `uncount`.
-        outside: Bytes that are counted here, of arrays that others own.
+        outside: Bytes counted here for arrays that others own.
     """
 
     context: DeviceContext
@@ -62,7 +62,7 @@ class Workspace(Transfers):
     def __post_init__(self) -> None:
         if self.pool is None:
             return
-        # Where memory is short, arrays longer than need be would take what others lack.
+        # If memory is short, arrays longer than necessary would take memory that others need.
         arrays, most = self.pool.take(), self.budget.remaining // 16
         sizes = list(accumulate(map(_nbytes, arrays)))
         fit = bisect_right(sizes, most) if most >= _PARTLY_TAKEN or sizes[-1:] <= [most] else 0
@@ -74,21 +74,21 @@ class Workspace(Transfers):
 
     @property
     def taken(self) -> int:
-        """Bytes that are taken, idle arrays not counted."""
+        """Bytes in use, without idle arrays."""
         return self.budget.used - self._idle_bytes
 
     @property
     def most_taken(self) -> int:
-        """As many as were ever taken when an array had been allocated."""
+        """Maximum of `taken` right after an allocation."""
         return self._most_taken
 
     @property
     def available(self) -> int:
-        """Bytes that can still be taken, idle arrays counted."""
+        """Bytes that can still be allocated, idle arrays included."""
         return self.budget.remaining + self._idle_bytes
 
     def allocate(self, count: int, dtype: DTypeLike, what: str = "an array") -> DeviceArray:
-        """An array with whatever was in its memory.
+        """Allocates an array without initialising it.
 
         Raises:
             MemoryLimitError: It does not fit the budget or the device.
@@ -102,16 +102,16 @@ class Workspace(Transfers):
         return self._lives(array)
 
     def release(self, *arrays: DeviceArray | None) -> None:
-        """Lets arrays be used again."""
+        """Makes arrays available for reuse."""
         for array in arrays:
             if array is not None and self._live.pop(id(array), None) is not None:
-                # An owner of its own: who kept the old one must not free the next user's array.
+                # A new owner: whoever kept the old object must not free the next user's array.
                 owner = array.for_next_owner()
                 insort(self._idle, owner, key=_nbytes)
                 self._idle_bytes += array.nbytes
 
     def upload(self, values: NDArray[Any], what: str = "an array") -> DeviceArray:
-        """A copy of a NumPy array."""
+        """Copies a NumPy array to the device."""
         values = np.ascontiguousarray(values)
         is_small = 0 < values.nbytes <= _SMALL_UPLOAD_BYTES
         is_made = is_small and values.nbytes <= self.context.profile.made_bytes
@@ -140,7 +140,7 @@ class Workspace(Transfers):
         return array
 
     def adopt(self, array: DeviceArray, what: str = "an array") -> DeviceArray:
-        """Owns an array from now on that is there already.
+        """Takes ownership of an existing array.
 
         Raises:
             MemoryLimitError: It does not fit the budget.
@@ -151,9 +151,9 @@ class Workspace(Transfers):
 
     @contextmanager
     def given_up(self, *errors: type[BaseException]) -> Iterator[None]:
-        """Where one of these errors is raised, what was allocated meanwhile can be used again.
+        """On one of these errors, makes all arrays allocated meanwhile available for reuse.
 
-        Who still holds such an array has one without memory then.
+        References to such arrays then have no memory.
         """
         before = frozenset(self._live)
         try:
@@ -169,18 +169,18 @@ class Workspace(Transfers):
             raise
 
     def trim(self) -> None:
-        """Frees what is idle."""
+        """Frees idle arrays."""
         while self._idle:
             self._free(self._take_idle(-1))
 
     def hand_over(self, *arrays: DeviceArray) -> None:
-        """Others own these arrays now; they stay counted until this workspace is closed."""
+        """Gives these arrays to other owners; they stay counted until this workspace is closed."""
         for array in arrays:
             if self._live.pop(id(array), None) is not None:
                 self.outside += array.nbytes
 
     def given_away(self, arrays: Sequence[DeviceArray]) -> list[DeviceArray]:
-        """The same arrays, which belong to who has them now."""
+        """Gives these arrays to the caller and stops counting them."""
         found = []
         for array in arrays:
             if self._live.pop(id(array), None) is not None:
@@ -198,13 +198,13 @@ class Workspace(Transfers):
         self.outside += size
 
     def uncount(self, size: int) -> None:
-        """Counts so much less of what others own."""
+        """Reduces the count of bytes that others own."""
         freed = min(size, self.outside)
         self.outside -= freed
         self.budget.release(freed)
 
     def uploads(self) -> Uploads:
-        """What sends arrays while kernels work; all is sent before arrays are used again."""
+        """Uploads beside running kernels; all are complete before arrays are reused."""
         if self._uploads is None:
             self._uploads = Uploads(self.context)
         return self._uploads
@@ -213,13 +213,13 @@ class Workspace(Transfers):
         """Frees everything, or leaves it in the pool."""
         if self._uploads is not None:
             self._uploads.finish()
-        self.give_way = None  # it may hold what this is part of
+        self.give_way = None  # it may hold the object that this is a part of
         self.uncount(self.outside)
         idle, live = self._idle, list(self._live.values())
         self.budget.release(self._idle_bytes + sum(map(_nbytes, live)))
         self._idle, self._idle_bytes = [], 0
         self._live.clear()
-        # Owners of their own, as in `release`.
+        # New owners, as in `release`.
         left = [*idle, *[array.for_next_owner() for array in live]]
         for array in live:
             array.buffer = None
@@ -246,7 +246,7 @@ class Workspace(Transfers):
         return place < len(self._idle) and self._idle[place].nbytes <= longest
 
     def _idle_array(self, size: int) -> DeviceArray | None:
-        # The smallest one that is long enough, but none of which most would lie fallow.
+        # The smallest one that is long enough, but none of which more than half would be wasted.
         place = bisect_left(self._idle, size, key=_nbytes)
         if place == len(self._idle) or self._idle[place].nbytes > 2 * size:
             return None
@@ -258,7 +258,7 @@ class Workspace(Transfers):
         return array
 
     def make_room(self, size: int) -> None:
-        """Lets go of what is not in use, if so many bytes cannot be taken else."""
+        """Frees unused memory if this many bytes cannot be reserved otherwise."""
         if size > self.budget.remaining:
             self.trim()
         if size > self.budget.remaining and self.give_way is not None:

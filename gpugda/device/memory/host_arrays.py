@@ -1,4 +1,4 @@
-"""Launches of a CPU's kernels on arrays of the host, where they lie."""
+"""Launches a CPU's kernels on arrays of the host without copying them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _DOING = "arrays of the host"
 def launch_on_arrays(
     context: DeviceContext, file: str, name: str, parameters: str, groups: int, *arguments: Any
 ) -> None:
-    """Launches so many work groups and waits for them.
+    """Launches ``groups`` work groups and waits for them.
 
     Args:
         context: A CPU.
         file: See `get_kernel`.
-        name: Likewise.
-        parameters: Likewise.
-        groups: Work groups.
-        arguments: Numbers, None, and contiguous arrays; empty ones are sent as None.
+        name: See `get_kernel`.
+        parameters: See `get_kernel`.
+        groups: The number of work groups.
+        arguments: Numbers, None, and contiguous arrays; empty arrays are passed as None.
 
     Raises:
-        DeviceError: A launch failed, or the device takes no buffer as long as an array.
+        DeviceError: A launch failed, or an array is longer than the device's largest buffer.
     """
     with context.lock:
         kernel = get_kernel(context, file, name, parameters)
@@ -44,7 +44,7 @@ def launch_on_arrays(
                 if isinstance(each, cl.Buffer):
                     _settle(context, each)
         finally:
-            # Also where it is interrupted: arrays must not be freed while a kernel writes them.
+            # Also on an interrupt: arrays must not be freed while a kernel writes them.
             context.finish()
 
 
@@ -57,7 +57,7 @@ def _buffer(context: DeviceContext, array: np.ndarray[Any, Any]) -> Any:
 
 
 def _settle(context: DeviceContext, buffer: Any) -> None:
-    """Has what is in the buffer in the array; nothing to do where they are one, as they should."""
+    """Makes a buffer's content visible in its array; no work if they share memory, as they should."""
     doing, queue, access = _DOING, context.queue, cl.map_flags.READ
     mapped, _ = context.call(
         doing, cl.enqueue_map_buffer, queue, buffer, access, 0, (buffer.size,), np.uint8

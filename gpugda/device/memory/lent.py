@@ -1,4 +1,4 @@
-"""Arrays of the host that a CPU reads and writes where they lie."""
+"""Buffers on arrays of the host, which a CPU reads and writes without a copy."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["lent"]
 
 
 def lent(context: DeviceContext, array: NDArray[Any], *, writable: bool = False) -> Any:
-    """An array for the kernels of a CPU; one that is not contiguous is copied.
+    """A buffer on an array for the kernels of a CPU; copies an array that is not contiguous.
 
-    It must stay until the device has been waited for.
+    The array must live until the device has finished.
 
     Args:
         context: A CPU, whose memory is the host's.
-        array: Of any type; contiguous if it is written.
-        writable: May kernels write to it? They are read by a copy into the array.
+        array: Of any type; contiguous if kernels write to it.
+        writable: True if kernels may write to it. Read results by a copy into the array.
 
     Raises:
-        DeviceError: The device does not take it.
+        DeviceError: The device does not accept the array.
     """
     flags = cl.mem_flags
     access = flags.READ_WRITE if writable else flags.READ_ONLY

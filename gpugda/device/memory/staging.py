@@ -1,4 +1,4 @@
-"""Long downloads by way of page-locked memory, beside the kernels."""
+"""Long downloads through page-locked memory while kernels run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Staging"]
 
 
 class Staging:
-    """Copies results to the host by a queue of its own. For several threads, one at a time.
+    """Copies results to the host on its own queue. For several threads, one at a time.
 
-    The device writes into one page-locked piece while the host empties the other. What pages the
-    host writes for the first time costs it four times as long as the device's part.
+    The device writes to one page-locked buffer while the host copies out of the other. The host's
+    first write to a new page takes four times as long as the device's transfer of it.
 
     Args:
         context: The device.
@@ -35,7 +35,7 @@ class Staging:
 
     @classmethod
     def of(cls, context: DeviceContext) -> Staging:
-        """The context's own, made when it is first needed. Under the context's lock."""
+        """The context's staging, created on demand. Under the context's lock."""
         if context.staging is None:
             context.staging = cls(context)
         found: Staging = context.staging
@@ -44,7 +44,7 @@ class Staging:
     def copy(self, source: DeviceArray, target: DeviceArray) -> Any:
         """Starts a copy on the device, in order with the kernels.
 
-        Returns what `download` waits for. ``source`` may be written again by later kernels.
+        Returns the event that `download` waits for. Later kernels may overwrite ``source``.
         """
         done = self._context.call(
             "copying on the device",
@@ -60,7 +60,9 @@ class Staging:
     def download(
         self, array: DeviceArray, start: int, count: int, after: Any = None
     ) -> NDArray[Any]:
-        """Elements from ``start`` on, once ``after`` is done; kernels may run meanwhile."""
+        """Downloads elements from ``start`` on after the event ``after``; kernels may run
+        meanwhile.
+        """
         values = np.empty(count, dtype=array.dtype)
         bytes_out = values.view(np.uint8)
         first = start * array.dtype.itemsize
@@ -88,7 +90,7 @@ class Staging:
         return values
 
     def download_made(self, array: DeviceArray, start: int, count: int) -> NDArray[Any]:
-        """As `download`, once all kernels are done that were launched until now."""
+        """As `download`, once all kernels launched so far are done."""
         made = self._context.call("downloading", cl.enqueue_marker, self._context.queue)
         self._context.call("downloading", self._context.queue.flush)
         return self.download(array, start, count, made)

@@ -1,4 +1,4 @@
-"""What goes to and from arrays on the device, in the order of the kernels."""
+"""Transfers to and from arrays on the device, in order with the kernels."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ _SMALL_DOWNLOAD_BYTES = 1 << 16
 _SMALL_WRITE_BYTES = 1 << 12
 _MOST_SENT = 32
 _MOST_FILLED_BYTES = 1 << 30
-"""By the driver's fill: NVIDIA's fails beyond 8 GiB of an array, even in parts."""
+"""Maximum size of the driver's fill: NVIDIA's fails beyond 8 GiB of an array, even in parts."""
 
 
 class Transfers:
-    """By the queue of ``context``, which a subclass has; so is what was sent without waiting."""
+    """Transfers on the queue of ``context``. A subclass has the context and the pending uploads."""
 
     context: DeviceContext
     _sent: list[Any]
-    """Their copies, too. Dropping one waits for it, which takes no time after a download."""
+    """Pending uploads and their copies. Dropping one waits for it, which is instant after a
+    download.
+    """
 
     def write(self, array: DeviceArray, values: NDArray[Any], start: int = 0) -> None:
         """Copies a contiguous NumPy array into a device array, from element ``start`` on.
 
-        Nobody waits for a small one: it is sent before what is launched next, from a copy.
+        A small array is copied and sent without waiting, before any later launch.
         """
         if not values.nbytes:
             return
@@ -60,7 +62,7 @@ class Transfers:
     def copy_part(
         self, source: DeviceArray, first: int, target: DeviceArray, place: int, count: int
     ) -> None:
-        """Copies some elements into another array of their dtype."""
+        """Copies a range of elements into another array of the same dtype."""
         size = target.dtype.itemsize
         self.context.call(
             "copying",
@@ -109,7 +111,7 @@ class Transfers:
     def download(
         self, array: DeviceArray, start: int = 0, count: int | None = None
     ) -> NDArray[Any]:
-        """Elements from ``start`` on, as a NumPy array. Waits for the queue."""
+        """Downloads elements from ``start`` on as a NumPy array. Waits for the queue."""
         wanted = array.count - start if count is None else count
         values = np.empty(wanted, dtype=array.dtype)
         if wanted:
@@ -126,19 +128,19 @@ class Transfers:
         return values
 
     def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
-        """Single elements, waiting once."""
+        """Downloads single elements, waiting once."""
         return [int(found[0]) for found in self.download_runs(array, places, 1)]
 
     def download_runs(
         self, array: DeviceArray, places: Sequence[int], count: int
     ) -> list[NDArray[Any]]:
-        """As many elements from each of these places on, waiting once."""
+        """Downloads ``count`` elements from each of these positions on, waiting once."""
         if not places or not count:
             return [np.empty(0, dtype=array.dtype) for _ in places]
         first, size = min(places), array.dtype.itemsize
         length = max(places) + count - first
         if length * size < _SMALL_DOWNLOAD_BYTES or length == len(places) * count:
-            # One copy takes no longer than one of these runs would, or nothing is in between.
+            # One copy takes no longer than that of one run, or the runs have no gaps.
             values = self.download(array, first, length)
             return [values[place - first : place - first + count] for place in places]
         found = [np.empty(count, dtype=array.dtype) for _ in places]
@@ -154,6 +156,6 @@ class Transfers:
             )
             for number, (place, values) in enumerate(zip(places, found, strict=True))
         ]
-        del events  # kept until the last read, for dropping one waits
+        del events  # kept until the last read, as dropping one waits for it
         self._sent.clear()
         return found

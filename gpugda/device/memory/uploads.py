@@ -1,4 +1,4 @@
-"""Uploads by a queue of their own, while kernels work on what came before."""
+"""Uploads on a separate queue, while kernels work on earlier data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Uploads:
         context: The device.
 
     Attributes:
-        sent: Bytes that were sent.
+        sent: Bytes sent so far.
     """
 
     def __init__(self, context: DeviceContext) -> None:
@@ -34,9 +34,9 @@ class Uploads:
         self.sent = 0
 
     def begin(self, target: DeviceArray, place: int, values: NDArray[Any]) -> Any:
-        """Starts to write contiguous values from an element on, when kernels until now are done.
+        """Starts to write contiguous values from element ``place`` on, after all earlier kernels.
 
-        Returns what `wait_on_device` takes. The values must stay as they are meanwhile.
+        Returns the event for `wait_on_device`. The values must not change meanwhile.
         """
         context = self._context
         before = context.call("uploading", cl.enqueue_marker, context.queue)
@@ -56,22 +56,22 @@ class Uploads:
         return event
 
     def wait_on_device(self, events: list[Any]) -> None:
-        """Kernels that are launched from now on begin when the uploads are done."""
+        """Kernels launched from now on start after these uploads."""
         if events:
             context = self._context
             context.call("uploading", cl.enqueue_barrier, context.queue, wait_for=events)
 
     def finish(self) -> None:
-        """Waits until all is sent."""
+        """Waits until all uploads are done."""
         self._context.call("uploading", self._queue.finish)
 
 
 class PageLocked:
-    """Copies of arrays in page-locked memory, from where a device reads at the bus's full speed.
+    """Copies of arrays in page-locked memory, which a device reads at the bus's full bandwidth.
 
     Args:
         context: The device.
-        most_bytes: Of all together; others are sent from where they are.
+        most_bytes: Maximum bytes of all copies; further arrays are sent from their own memory.
     """
 
     def __init__(self, context: DeviceContext, most_bytes: int) -> None:
@@ -81,7 +81,7 @@ class PageLocked:
         self._buffers: list[Any] = []
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The copy, made at the first call, or the array itself."""
+        """The copy, created at the first call, or the array itself if there is no copy."""
         known = self._copies.get(id(values))
         if known is not None:
             return known[1]
@@ -95,7 +95,7 @@ class PageLocked:
         return copy
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
-        """An array of its own, which lives as long as the copies; None where there is no room."""
+        """A new array that lives as long as the copies; None if there is no room."""
         size = count * np.dtype(dtype).itemsize
         if not 0 < size <= self._left:
             return None
@@ -108,7 +108,7 @@ class PageLocked:
         return made
 
     def close(self) -> None:
-        """Frees the copies; nobody may be reading them."""
+        """Frees the copies; nothing may read them any more."""
         self._copies.clear()
         for buffer in self._buffers:
             buffer.release()
