@@ -383,9 +383,7 @@ class DeviceGraph:
         return _label_bits(self.graph, label_id)
 
     def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
-        """Arrays of the rows on the device, those of earlier states included, by direction and
-        place.
-        """
+        """Arrays on the device by direction and position, including those of earlier states."""
         return {key: late.array for key, late in self._late.items()} | self._made_here()
 
     def _made_here(self) -> dict[tuple[str, int], DeviceArray | None]:

@@ -123,7 +123,7 @@ class NodeBitmaps:
             self._write(there, 2 * len(self.slots), budget)
 
     def add_host_degrees(self, degrees: Collection[Degree], budget: MemoryBudget) -> None:
-        """Adds bitmaps of degrees that fit; the host counts, as the device does not know all runs."""
+        """Adds bitmaps of degrees that fit; the host counts, as the device may lack runs."""
         new = [each for each in degrees if each not in self.slots]
         room = int(budget.remaining * _SHARE_FOR_HOST_DEGREES) // (4 * self._words)
         known = sum(isinstance(each, Degree) for each in self.slots)

@@ -57,7 +57,7 @@ def _buffer(context: DeviceContext, array: np.ndarray[Any, Any]) -> Any:
 
 
 def _settle(context: DeviceContext, buffer: Any) -> None:
-    """Makes a buffer's content visible in its array; no work if they share memory, as they should."""
+    """Makes a buffer's content visible in its array; free if they share memory."""
     doing, queue, access = _DOING, context.queue, cl.map_flags.READ
     mapped, _ = context.call(
         doing, cl.enqueue_map_buffer, queue, buffer, access, 0, (buffer.size,), np.uint8

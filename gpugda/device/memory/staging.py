@@ -60,9 +60,7 @@ class Staging:
     def download(
         self, array: DeviceArray, start: int, count: int, after: Any = None
     ) -> NDArray[Any]:
-        """Downloads elements from ``start`` on after the event ``after``; kernels may run
-        meanwhile.
-        """
+        """Downloads elements from ``start`` on after event ``after``; kernels may run meanwhile."""
         values = np.empty(count, dtype=array.dtype)
         bytes_out = values.view(np.uint8)
         first = start * array.dtype.itemsize
