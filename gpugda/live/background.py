@@ -1,4 +1,4 @@
-"""One piece of work at a time in a thread of its own, stopped when its owner closes."""
+"""A background thread that runs one task at a time and is stopped when its owner closes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["BackgroundWork", "StoppableProgress", "Stopped"]
 logger = logging.getLogger(__name__)
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: somebody closed what the work is for
-    """Raised inside background work to end it."""
+class Stopped(Exception):  # noqa: N818 - not an error: the owner was closed
+    """Raised inside a background task to cancel it."""
 
 
 class StoppableProgress:
-    """A progress that ends the work that reports to it, once it is told to stop.
+    """A progress that cancels the task that reports to it, once it is told to stop.
 
     Args:
-        inner: Who watches the work.
+        inner: Receives the reports.
     """
 
     def __init__(self, inner: Progress) -> None:
@@ -35,7 +35,7 @@ class StoppableProgress:
         self._stop = threading.Event()
 
     def stop(self) -> None:
-        """The next report raises `Stopped`."""
+        """Makes the next report raise `Stopped`."""
         self._stop.set()
 
     def phase(self, name: str, total: int | None = None) -> None:
@@ -54,13 +54,13 @@ class StoppableProgress:
 
 
 class BackgroundWork:
-    """Runs work in a thread, one piece at a time; what fails is logged and remembered.
+    """Runs tasks in a thread, one at a time; errors are logged and remembered.
 
     Args:
-        name: Of the thread.
+        name: Name of the thread.
 
     Attributes:
-        last_error: What the last piece of work raised, None if it succeeded.
+        last_error: Error of the last task, None if it succeeded.
     """
 
     def __init__(self, name: str) -> None:
@@ -73,17 +73,17 @@ class BackgroundWork:
 
     @property
     def busy(self) -> bool:
-        """Whether work is under way."""
+        """True while a task is running."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 
     @property
     def is_current(self) -> bool:
-        """Whether this is called by the work itself."""
+        """True if the calling thread is the background thread."""
         return threading.current_thread() is self._thread
 
     def start(self, work: Callable[[], object]) -> bool:
-        """Starts the work unless other work is under way; whether it was started."""
+        """Starts the task unless another one is running; returns True if it was started."""
         with self._lock:
             if self._closed or self.busy:
                 return False
@@ -94,7 +94,7 @@ class BackgroundWork:
         return True
 
     def start_soon(self, work: Callable[[], object]) -> None:
-        """Starts the work now, or after what is under way; of several the newest counts."""
+        """Starts the task now, or after the running one; of several waiting, the newest wins."""
         with self._lock:
             if self.busy:
                 self._next = work
@@ -102,14 +102,14 @@ class BackgroundWork:
         self.start(work)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits for the work under way; whether it has ended."""
+        """Waits for the running task; returns True if it has ended."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(seconds)
         return not self.busy
 
     def close(self, seconds: float = 30.0) -> None:
-        """No more work; waits for what is under way, which its owner has told to stop."""
+        """Accepts no more tasks and waits for the running one, which its owner told to stop."""
         with self._lock:
             self._closed = True
         if not self.wait(seconds):
@@ -129,11 +129,11 @@ class BackgroundWork:
         except Stopped:
             self.last_error = None
         except StaleSnapshotError as error:
-            # As often as somebody writes, and no fault: the next query says so, and goes native.
+            # Frequent under writes, and no fault: the next query reports it and runs on Neo4j.
             self.last_error = error
             logger.info("%s: %s", self._name, first_line(error))
         except Exception as error:
-            # Nobody waits for it: the next query says that there is no fresh snapshot, and why.
+            # No caller waits for the task: the next query reports that there is no fresh snapshot.
             logger.warning("%s: %s", self._name, error)
-            # What it was at work on is not kept for that.
+            # Without the traceback, which would keep the task's data alive.
             self.last_error = error.with_traceback(None)

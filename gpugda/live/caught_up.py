@@ -1,4 +1,4 @@
-"""Snapshots on their way to a later state: what is asked of it, and what comes of that."""
+"""Snapshots that are brought to a later state: the inputs and the result."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["CaughtUp", "ReadLater"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadLater:
-    """Property columns that were read for a snapshot at its state or while it became a later one.
+    """Property columns read for a snapshot, of its state or of one between it and a later state.
 
     Args:
         loaded: The snapshot.
-        found: Columns, the keys that were asked for (None: all), and whether they are of nodes.
+        found: Columns, the keys requested (None: all), and True if they belong to nodes.
     """
 
     loaded: LoadedGraph
     found: list[tuple[Mapping[str, Column], tuple[str, ...] | None, bool]]
 
     def graph(self) -> DataGraph:
-        """The snapshot's graph with the columns, in stores that nobody else has."""
+        """The snapshot's graph with the columns, in stores that are not shared."""
         graph = apart(self.loaded.graph)
         for columns, keys, of_nodes in self.found:
             graph.add_properties(columns, keys, of_nodes=of_nodes)
@@ -40,12 +40,12 @@ class ReadLater:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CaughtUp:
-    """What the newest state gives for a query.
+    """The snapshot that answers a query in the newest state.
 
     Args:
-        loaded: The snapshot that answers it: of that state, or of an earlier one since when nothing
-            changed of what is read.
-        version: The state.
+        loaded: A snapshot of that state, or of an earlier one if nothing that the query reads
+            changed since.
+        version: The newest state.
     """
 
     loaded: LoadedGraph

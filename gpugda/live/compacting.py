@@ -1,4 +1,4 @@
-"""Arrays that many changes went into are made whole beside the queries; see ADR 0013."""
+"""Materialises heavily patched arrays in the background; see ADR 0013."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _PLACES: Final = [(way, name) for way in ("outgoing", "incoming") for name in Cs
 
 
 class Compactor:
-    """Of one follower. What it makes of an older state, the newest one is then made of.
+    """Compacts the arrays of one follower's graph and rebases the newest state on them.
 
-    That exchanges nothing but how the same values are kept, at one moment: nobody ever sees half of
-    it, and whatever ends it before leaves all as it was.
+    A rebase changes only the representation of equal values, and is atomic. Cancelling before it
+    leaves everything unchanged.
 
     Args:
-        state: The newest state, and the lock under which it becomes another one.
+        state: The newest state, and the lock that guards its replacement.
 
     Attributes:
-        stopping: Set when it is closed.
+        stopping: Set by `close`.
     """
 
     def __init__(self, state: SharedState) -> None:
@@ -45,29 +45,29 @@ class Compactor:
         self.stopping = threading.Event()
 
     def look_at(self, graph: DataGraph) -> bool:
-        """Starts where that pays, unless it is under way; whether it was started."""
+        """Starts compaction if it pays and none is running; returns True if it was started."""
         if not any(_is_worn(array) for _, array in _arrays(graph)):
             return False
         return self._work.start(lambda: self._compact(graph))
 
     @property
     def last_error(self) -> BaseException | None:
-        """Why it failed the last time, None if it did not."""
+        """Error of the last compaction, None if it succeeded."""
         return self._work.last_error
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits for what is under way; whether it has ended."""
+        """Waits for the running compaction; returns True if it has ended."""
         return self._work.wait(seconds)
 
     def close(self) -> None:
-        """Ends it, and waits for that."""
+        """Cancels the running compaction and waits for its end."""
         self.stopping.set()
         self._work.close()
-        self._state = SharedState()  # the newest state is not kept for one that is closed
+        self._state = SharedState()  # releases the newest state
 
     def _compact(self, graph: DataGraph) -> None:
         most = host_limit()
-        # One after the other: at no time is more than one of them made.
+        # One after the other: at most one array is being materialised at any time.
         for place, array in _arrays(graph):
             if not _is_worn(array):
                 continue
@@ -108,7 +108,7 @@ class Compactor:
 
 
 def _arrays(graph: DataGraph) -> Iterator[tuple[_Place | None, Array]]:
-    """What may be worn, and where it lies; None for the ids of relationships."""
+    """All arrays that may be patched, with their places; None for the ids of relationships."""
     for way, name in _PLACES:
         array = getattr(getattr(graph, way).parts, name)
         if array is not None:

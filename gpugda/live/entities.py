@@ -1,4 +1,4 @@
-"""Whole nodes and relationships in a result: their properties, proven to be of its state."""
+"""Properties of nodes and relationships in a result, proven to belong to its state."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["load_entities", "worth_completing"]
 
 _MOST_VALUES = 4_000_000
 _MOST_BYTES = 256 << 20
-"""What is read of all properties at most, because whole nodes or relationships were asked for."""
+"""Limits for reading all properties of a graph because a result has nodes or relationships."""
 
 _BYTES_OF_VALUE = 8
-"""At least; of a text or a list as many as it is long, times this for a list."""
+"""Minimum size of a value; a text adds its length, a list this much per element."""
 
 
 def load_entities(
@@ -35,10 +35,10 @@ def load_entities(
 ) -> ResultTable | None:
     """The table with all properties of the nodes and relationships in it.
 
-    None if the database changed: then what was read is not of the snapshot's state.
+    None if the database changed: then what was read does not belong to the snapshot's state.
 
     Raises:
-        SourceError: They cannot be read.
+        SourceError: The properties cannot be read.
     """
     graph = loaded.graph
     ids = graph.external_ids
@@ -57,7 +57,7 @@ def load_entities(
         )
     except StaleSnapshotError:  # one of them was deleted meanwhile
         return None
-    # A read that ended in the snapshot's state, and was asked to begin there or later, lay in it.
+    # Reads start at the snapshot's state or later; one that also ended there belongs to that state.
     proven = loaded.version is not None and all(version == loaded.version for version in versions)
     if not proven and not keeper.confirm(loaded):
         return None
@@ -65,10 +65,10 @@ def load_entities(
 
 
 def worth_completing(graph: DataGraph, found: EntityProperties) -> MissingProperties:
-    """What to read once and for all, so that further results need no round trip for it.
+    """The properties to load completely, so that later results need no round trip.
 
     All properties of the nodes, or of the relationships, if some of them were just read by id and
-    all together are few.
+    the estimated total is below the limits.
     """
     of_nodes = _few(found.nodes, graph.node_count)
     of_relationships = _few(found.relationships, graph.relationship_count)

@@ -1,4 +1,4 @@
-"""Keeps up with a database that tells what its transactions changed; see ADR 0008."""
+"""Follows a database whose change source reports what its transactions changed; see ADR 0008."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ __all__ = ["Follower"]
 logger = logging.getLogger(__name__)
 
 _FIRST_GUESS = 0.01
-"""Seconds that catching up is expected to take before it was done once."""
+"""Expected seconds of catching up, until one was measured."""
 _ATTEMPTS = 10
-"""How often changes are asked for where some transactions are still being committed."""
+"""Maximum number of requests for changes while some transactions are still being committed."""
 _MOST_LEFT = 100
-"""So many transactions that change nothing of what is read are told again and again, at most."""
+"""Up to this many irrelevant transactions are requested again each time instead of applied."""
 _WEIGHT = 0.3
-"""Of the newest time in the expected one."""
+"""Weight of the newest measurement in the expected seconds."""
 
 
 class Follower:
-    """Applies what changed to snapshots. Usable from several threads.
+    """Applies changes to snapshots; thread-safe.
 
     Args:
-        server: The database.
+        server: The database server.
 
     Attributes:
-        reason: Why the database is not followed, as a sentence for people; empty where it is.
-        seconds: What catching up is expected to take.
-        transactions: How many were applied by this follower.
-        compactor: Makes worn arrays whole beside the queries.
+        reason: Why the database is not followed, as a sentence for users; empty if it is.
+        seconds: Expected seconds of catching up.
+        transactions: The number of transactions that this follower applied.
+        compactor: Compacts heavily patched arrays in the background.
     """
 
     def __init__(self, server: DatabaseServer) -> None:
@@ -66,23 +66,23 @@ class Follower:
 
     @property
     def follows(self) -> bool:
-        """Whether changes can be asked for."""
+        """True if changes can be requested."""
         return self._since is not None
 
     @property
     def described(self) -> str:
-        """What tells the changes; empty where nothing does."""
+        """Description of the change source; empty without one."""
         return "" if self._source is None or self._since is None else self._source.described
 
     # ------------------------------------------------------------------ following
     def begin(self, loaded: LoadedGraph | None = None) -> None:
-        """Has changes recorded from now on: before a snapshot is read that is to follow.
+        """Starts recording of changes; must be called before the snapshot to follow is read.
 
         Args:
-            loaded: The snapshot that there is, whose columns' values are to be told.
+            loaded: The current snapshot; changes must include values of its columns.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         self._since = None
         part = self._server.projection
@@ -100,7 +100,7 @@ class Follower:
         keys = self._wanted(loaded)
         try:
             found = source.follow(sorted(keys[True]), sorted(keys[False]))
-        except SourceError as error:  # whoever reads next finds out whether the server is there
+        except SourceError as error:  # the next read reports whether the server is reachable
             self.lost(first_line(error))
             return
         if isinstance(found, ChangeGap):
@@ -121,7 +121,7 @@ class Follower:
         }
 
     def want(self, of_nodes: frozenset[str], of_relationships: frozenset[str]) -> None:
-        """Has the values of more properties told from now on: before they are read."""
+        """Includes more properties' values in changes from now on; call it before reading them."""
         source, before = self._source, self._keys
         if source is None or not self.follows:
             return
@@ -134,25 +134,25 @@ class Follower:
         self._follow(source, None)
 
     def lost(self, reason: str) -> None:
-        """The changes are not known: a snapshot has to be read anew."""
+        """Stops following: changes are unknown, so a snapshot must be read again."""
         logger.info("changes are not known: %s", reason)
         self._since, self.reason = None, reason
 
     def may_concern(self, reads: Reads, since: DatabaseVersion, until: DatabaseVersion) -> bool:
-        """Whether what is read may have changed from one state to another that was caught up to."""
+        """True if ``reads`` may have changed between two states that were caught up to."""
         with self._state.lock:
             steps = self._state.touched.between(since, until)
         return steps is None or any(step.concerns(reads) for step in steps)
 
     def close(self) -> None:
-        """Follows no more, and keeps nothing for others."""
+        """Stops following, and releases all shared state."""
         self._since, self.reason = None, "closed"
         self.compactor.close()
         self._state = SharedState()
 
     # ------------------------------------------------------------------ catching up
     def took(self, loaded: LoadedGraph) -> LoadedGraph:
-        """A snapshot that was read: what others may go on from."""
+        """Publishes a snapshot that was read as the base of later ones; returns it."""
         if self.follows:
             with self._state.lock:
                 self._state.loaded = loaded
@@ -160,7 +160,7 @@ class Follower:
 
     @property
     def has_base(self) -> bool:
-        """Whether somebody in this process has a snapshot of the database."""
+        """True if this process has a snapshot of the database."""
         return self._state.loaded is not None
 
     def catch_up(
@@ -169,29 +169,29 @@ class Follower:
         until: DatabaseVersion | None,
         extra: ReadLater | None = None,
     ) -> LoadedGraph | None:
-        """A snapshot of that state or a later one; None if it cannot be had by applying changes.
+        """A snapshot of that state or a later one; None if applying changes cannot reach it.
 
         Args:
-            loaded: The snapshot that there is; others in this process may have a later one.
+            loaded: The current snapshot; this process may hold a later one.
             until: A state that the database has been in; None: the newest one, which the changes
-                tell with one question, where their source can.
-            extra: Columns read since, to be brought to the same state.
+                report in the same request, if their source can.
+            extra: Columns read since, to bring to the same state.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         found = self._caught_up(loaded, until, extra, None)
         return None if found is None else found.loaded
 
     def catch_up_for(self, loaded: LoadedGraph, reads: Reads | None) -> CaughtUp | None:
-        """As `catch_up` to the newest state, if what changed up to it may concern what is read.
+        """Like `catch_up` to the newest state, but only if its changes may affect ``reads``.
 
         Args:
-            loaded: The snapshot that there is; others in this process may have a later one.
-            reads: What is read; None: nobody knows.
+            loaded: The current snapshot; this process may hold a later one.
+            reads: What the query reads; None: unknown.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         return self._caught_up(loaded, None, None, reads)
 
@@ -225,10 +225,10 @@ class Follower:
         return found
 
     def changes(self, since: DatabaseVersion, until: DatabaseVersion) -> ChangeBatch | None:
-        """What was committed since a state, up to that one at least; None where it is not known.
+        """The changes since a state, up to ``until`` at least; None if they are unknown.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         source = self._source
         if source is None or not self.follows or since.database_id != until.database_id:
@@ -243,7 +243,7 @@ class Follower:
         return None
 
     def _gap(self, reason: str) -> None:
-        """With the lock held: nobody is to go on from the snapshot that there was."""
+        """Drops the shared snapshot, so that no one continues from it. Needs the lock."""
         self._state.loaded = None
         self.lost(reason)
 

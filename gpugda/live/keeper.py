@@ -1,6 +1,6 @@
-"""The snapshot of a live database: how fresh it is, and how it becomes fresh again.
+"""The snapshot of a live database: judges its freshness and refreshes it.
 
-More than 300 lines: what changes a snapshot's state stands under one lock.
+More than 300 lines: everything that changes a snapshot's state is guarded by one lock.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ __all__ = ["Admission", "SnapshotKeeper"]
 logger = logging.getLogger(__name__)
 
 _REST = 2.0
-"""After a refresh the next one in the background waits this many times as long as it took: under
-steady writes at most a third of the time is spent on refreshing."""
+"""After a refresh the next one in the background waits this many times its duration: under steady
+writes at most a third of the time is spent on refreshing."""
 
 _LONGEST_REST = 300.0
 
 _BUSY_SHARE = 0.1
 _NEWEST_WEIGHT = 0.2
-"""A database is busy where it had changed before so many of the last queries, of which the newest
-counts so much: then the question for its state asks for the changes, too."""
+"""A database counts as busy if the moving average of "changed before the query" exceeds the share;
+the newest query has this weight. The probe for its state then requests the changes, too."""
 
 _CATCHING_UP = 3
-"""How often changes are asked for again where some transactions are still being committed."""
+"""Maximum number of attempts to catch up while some transactions are still being committed."""
 
 _KEEP_TRANSACTIONS = 1000
-"""What was caught up from disk by more transactions is kept there in turn."""
+"""A snapshot from disk that caught up by more transactions than this is saved again."""
 
 _KEEP_SECONDS = 300.0
-"""A snapshot to which changes are applied is kept on disk so often, at most."""
+"""Minimum seconds between two saves of a snapshot to which changes are applied."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether the snapshot may answer now.
+    """Decision whether the snapshot may answer now.
 
     Args:
-        loaded: The snapshot if it may, else None.
+        loaded: The snapshot if it may answer, else None.
         reason: One sentence, for the summary.
-        newest: Where it may not, as the database is in a later state: that state.
-        asked_at: Time (monotonic) at which that was asked for.
+        newest: The database's state, if the snapshot was refused because that is later.
+        asked_at: Time (monotonic) of the request for that state.
     """
 
     loaded: LoadedGraph | None
@@ -71,15 +71,13 @@ class Admission:
 
 
 class SnapshotKeeper:
-    """Holds the newest snapshot of a database and judges whether it is fresh enough.
-
-    Usable from several threads.
+    """Holds the newest snapshot of a database and judges its freshness; thread-safe.
 
     Args:
-        server: The database.
-        freshness: How old an answer may be.
+        server: The database server.
+        freshness: Policy for the age of answers.
         shelf: Snapshots kept on disk.
-        progress: Told how far a refresh has come.
+        progress: Receives the progress of a refresh.
     """
 
     def __init__(
@@ -95,7 +93,7 @@ class SnapshotKeeper:
         self._kept_at = time.monotonic()
         self._newer_share = 0.0
         self._loaded: LoadedGraph | None = None
-        self._newest_at = 0.0  # when the snapshot was last known to be the newest state
+        self._newest_at = 0.0  # last time the snapshot was known to be the newest state
         self._known_newer = False
         self._rest_until = 0.0
         self._failures = 0
@@ -105,31 +103,31 @@ class SnapshotKeeper:
     # ------------------------------------------------------------------ asking
     @property
     def loaded(self) -> LoadedGraph | None:
-        """The snapshot, however old; None while there is none yet."""
+        """The snapshot, whatever its age; None if there is none yet."""
         return self._loaded
 
     @property
     def is_stale(self) -> bool:
-        """Whether the database is known to have changed since the snapshot."""
+        """True if the database is known to have changed since the snapshot."""
         return self._known_newer
 
     @property
     def is_busy_database(self) -> bool:
-        """Whether the newest state often was a later one when it was asked for."""
+        """True if probes often found a later state than the snapshot's."""
         return self._newer_share > _BUSY_SHARE
 
     @property
     def busy(self) -> bool:
-        """Whether a refresh is under way in the background."""
+        """True while a background refresh is running."""
         return self._background.busy
 
     @property
     def last_error(self) -> BaseException | None:
-        """Why the last refresh in the background failed, None if it did not."""
+        """Error of the last background refresh, None if it succeeded."""
         return self._background.last_error
 
     def admit(self) -> Admission:
-        """The snapshot, if it is as fresh as the policy asks; at most one probe.
+        """Admits the snapshot if it is as fresh as the policy demands; sends at most one probe.
 
         Raises:
             SourceError: The server cannot be reached.
@@ -141,14 +139,14 @@ class SnapshotKeeper:
 
     @property
     def must_ask(self) -> bool:
-        """Whether `admit` would send a probe now."""
+        """True if `admit` would send a probe now."""
         return self._loaded is not None and self._admit_unasked(self._loaded) is None
 
     @contextmanager
     def asking(self) -> Iterator[Callable[[], Admission]]:
-        """As `admit`, but a probe is only sent: what this gives waits for its answer.
+        """Like `admit`, but sends the probe at once; the yielded function waits for its answer.
 
-        What is done in between costs no time, if the server is as long about it.
+        Work done in between is free as long as the server takes no less time.
         """
         loaded = self._loaded
         if loaded is None or self._admit_unasked(loaded) is not None:
@@ -159,20 +157,20 @@ class SnapshotKeeper:
             yield lambda: self._judge(loaded, answer(), asked_at)
 
     def confirm(self, loaded: LoadedGraph) -> bool:
-        """Whether the database still is in the snapshot's state: what was read since belongs to it.
+        """True if the database is still in the snapshot's state, so data read since belongs to it.
 
         Raises:
             SourceError: The server cannot be reached.
         """
         if loaded.version is None:
-            return True  # nothing can be proven; the policy was judged on admission
+            return True  # nothing can be proven; the policy was applied on admission
         asked_at = time.monotonic()
         version = self._server.probe()
         self.observe(version, asked_at)
         return version == loaded.version
 
     def covers(self, version: DatabaseVersion) -> bool:
-        """Whether the snapshot is of that state or of a later one; takes note of it."""
+        """True if the snapshot has that state or a later one; also records the state."""
         self.observe(version)
         ours = None if self._loaded is None else self._loaded.version
         if ours is None or ours.database_id != version.database_id:
@@ -180,11 +178,11 @@ class SnapshotKeeper:
         return version.transaction <= ours.transaction
 
     def observe(self, version: DatabaseVersion | None, at: float | None = None) -> None:
-        """Takes note of a state of the database that an answer carried.
+        """Records a state of the database that an answer carried.
 
         Args:
-            version: The state, None if the server did not tell.
-            at: Time (monotonic) at which that state was asked for; None: it may be older than the
+            version: The state, None if the server did not report it.
+            at: Time (monotonic) of the request for that state; None: it may be older than the
                 newest one.
         """
         loaded = self._loaded
@@ -202,16 +200,16 @@ class SnapshotKeeper:
     def _tells_newer(self, version: DatabaseVersion, ours: DatabaseVersion, *, asked: bool) -> bool:
         if version.database_id != ours.database_id or version.transaction > ours.transaction:
             return True
-        # Who follows may have come further than an answer that was late. Else an earlier state that
-        # was just asked for is that of a database which was restored.
+        # A follower may be ahead of a late answer. Without one, an earlier state in a fresh answer
+        # means that the database was restored.
         return asked and not self.follows
 
     # ------------------------------------------------------------------ refreshing
     def refresh(self, attempts: int = 3) -> LoadedGraph:
-        """Reads the database again, if it changed, and waits for it.
+        """Reads the database again if it changed, and waits for that.
 
         Raises:
-            SourceError: It cannot be read; the snapshot that there was is kept.
+            SourceError: It cannot be read; the previous snapshot is kept.
             StaleSnapshotError: It changed during each of the attempts.
         """
         with self._refreshing:
@@ -233,9 +231,9 @@ class SnapshotKeeper:
             )
 
     def _followed(self) -> Reading | None:
-        """The newest state by applying what changed; None where that is not possible."""
+        """The newest state by applying changes; None if that is not possible."""
         if not self.follower.follows:
-            # Before anything is read: what comes after that is known.
+            # Before anything is read, so that all later changes are recorded.
             self.follower.begin(self._loaded)
         base = self._loaded
         for _ in range(_CATCHING_UP):
@@ -246,21 +244,21 @@ class SnapshotKeeper:
             if newest is None:
                 return None
             if base is None and not self.follower.has_base:
-                # What an earlier process kept: the changes since are fewer than all there is.
+                # A snapshot of an earlier process: the changes since are less than the whole graph.
                 base = self._shelf.find_earlier(newest)
                 if base is None:
                     return None
             found = self.follower.catch_up(base, newest)
             if found is not None:
                 if self._loaded is None and found.transactions > _KEEP_TRANSACTIONS:
-                    self.keep(found)  # else the next process would begin with all of these again
+                    self.keep(found)  # else the next process would apply all of these again
                 return Reading(found, asked_at, was_followed=True)
         return None
 
     def _read(self, *, again: bool) -> Reading | None:
-        """The newest state, read from the shelf or the server.
+        """The newest state, read from the shelf or the server; None if it changed meanwhile.
 
-        ``again``: It changed while it was read before: so it may, where it tells what changed.
+        ``again``: an earlier attempt failed, so a followed database may change while it is read.
         """
         if not self.follower.follows:
             self.follower.begin(self._loaded)
@@ -279,7 +277,7 @@ class SnapshotKeeper:
     # ------------------------------------------------------------------ catching up
     @property
     def follows(self) -> bool:
-        """Whether later states are had by applying what changed."""
+        """True if later states are reached by applying changes."""
         return self.follower.follows and self._loaded is not None
 
     def catch_up(
@@ -288,15 +286,15 @@ class SnapshotKeeper:
         asked_at: float | None = None,
         extra: ReadLater | None = None,
     ) -> LoadedGraph | None:
-        """The snapshot of that state or a later one, by applying what changed; None if it fails.
+        """The snapshot of that state or a later one, by applying changes; None if that fails.
 
         Args:
             newest: A state that the database has been in.
-            asked_at: Time (monotonic) at which it was asked for as the newest one.
-            extra: Columns that were read since, of which it then has those that could be proven.
+            asked_at: Time (monotonic) at which it was requested as the newest one.
+            extra: Columns read since; the result has those of them that could be proven.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         found = self.follower.catch_up(self._loaded, newest, extra)
         if found is not None:
@@ -305,20 +303,20 @@ class SnapshotKeeper:
 
     @property
     def brings_changes(self) -> bool:
-        """Whether `admit_following` is worth it: to ask once where the database often changed."""
+        """True if `admit_following` pays: one request for both, as the database often changed."""
         return self.is_busy_database and self.follows and self.must_ask
 
     def admit_following(self, reads: Reads | None = None) -> Admission | None:
-        """As `admit`, with what changed applied: by one question for both.
+        """Like `admit`, with changes applied, in one request.
 
-        None where the changes do not tell which state is the newest: then it is to be asked for.
+        None if the changes do not report the newest state: then a probe is needed.
 
         Args:
-            reads: What the query reads: changes of other things are not applied for it. None: of
-                all things.
+            reads: What the query reads: changes of other things are not applied for it. None:
+                everything.
 
         Raises:
-            SourceError: The server cannot be asked.
+            SourceError: The server cannot be reached.
         """
         asked_at, before = time.monotonic(), self._loaded
         caught_up = None if before is None else self.follower.catch_up_for(before, reads)
@@ -336,7 +334,7 @@ class SnapshotKeeper:
         return Admission(found, f"{self.freshness}: {text}")
 
     def catch_up_soon(self, newest: DatabaseVersion, asked_at: float) -> bool:
-        """The same in the background; whether it was started."""
+        """Like `catch_up`, in the background; returns True if it was started."""
         return self._background.start(lambda: self.catch_up(newest, asked_at))
 
     def _follow_to(self, found: LoadedGraph, asked_at: float | None) -> None:
@@ -353,7 +351,7 @@ class SnapshotKeeper:
             self._keep_sometimes(found)
 
     def _keep_sometimes(self, found: LoadedGraph) -> None:
-        """What took long to read is kept on disk now and then, as of its state."""
+        """Saves a snapshot that took long to read at intervals, in its current state."""
         now = time.monotonic()
         if found.transactions and now - self._kept_at > _KEEP_SECONDS:
             self._kept_at = now
@@ -361,39 +359,39 @@ class SnapshotKeeper:
 
     @property
     def may_refresh(self) -> bool:
-        """Whether the last refresh was long enough ago for another one."""
+        """True if enough time has passed since the last refresh."""
         return time.monotonic() >= self._rest_until and not self.busy
 
     def refresh_soon(self) -> bool:
-        """Starts a refresh in the background, unless one is under way or was a moment ago."""
+        """Starts a background refresh, unless one is running or ended a moment ago."""
         if not self.may_refresh:
             return False
         return self._background.start(lambda: self.refresh(attempts=1))
 
     def in_background(self, work: Callable[[], object]) -> bool:
-        """Runs other work of the snapshot in the same thread; whether it was started."""
+        """Runs another task on the snapshot in the same thread; returns True if it was started."""
         return self._background.start(work)
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Keeps a snapshot on disk, with the properties read until now; nobody waits for it."""
+        """Saves a snapshot, with the properties read so far, to disk in the background."""
         if self._background.is_current:
             self._shelf.keep(loaded)
         else:
             self._background.start_soon(lambda: self._shelf.keep(loaded))
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits for what runs in the background; whether it has ended."""
+        """Waits for the background task; returns True if it has ended."""
         return self._background.wait(seconds)
 
     def close(self) -> None:
-        """Ends what runs in the background."""
+        """Stops all background tasks."""
         self._progress.stop()
         self._background.close()
         self.follower.close()
 
     # ------------------------------------------------------------------ inside
     def _admit_unasked(self, loaded: LoadedGraph) -> Admission | None:
-        """What needs no probe to be judged, None where one is needed."""
+        """The decision if it needs no probe, else None."""
         if self.freshness.policy == "manual":
             return Admission(loaded, "manual freshness: as of the last refresh")
         if loaded.version is None:
@@ -429,7 +427,7 @@ class SnapshotKeeper:
         self._note_newer(is_newer=version != loaded.version)
         if version == loaded.version:
             return Admission(loaded, text)
-        # Whoever asked after this query did may have followed the database to a later state.
+        # A query that asked after this one may have brought the snapshot to a later state.
         with self._taking:
             ours, newest_at = self._loaded, self._newest_at
         if ours is not None and newest_at >= asked_at and _covers(ours.version, version):
@@ -479,7 +477,7 @@ def _while(attempts: int) -> str:
 
 
 def _covers(ours: DatabaseVersion | None, other: DatabaseVersion | None) -> bool:
-    """Whether the one is the other's state or a later one of the same database."""
+    """True if ``ours`` is the same or a later state of the same database."""
     if ours is None or other is None:
         return ours is other
     return ours.database_id == other.database_id and ours.transaction >= other.transaction

@@ -1,4 +1,4 @@
-"""Asks the server in which order it lists labels that no node had together before."""
+"""Learns from the server in which order it lists labels that no node had together before."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["is_known_after_asking", "learn_label_order"]
 
 
 def learn_label_order(server: DatabaseServer, graph: DataGraph, batch: ChangeBatch) -> bool:
-    """Whether it is known how the labels of all nodes are listed that a batch changes.
+    """True if the label order of all nodes that a batch changes is known after asking.
 
-    That order never changes, so it does not matter in which state a node tells it.
+    That order never changes, so the state in which a node is asked does not matter.
 
     Args:
         server: Is asked for the labels of a node that has them now.
-        graph: Before the changes; its order learns.
+        graph: The graph before the changes; its label order learns.
         batch: The changes.
 
     Raises:
-        SourceError: The server cannot be asked.
+        SourceError: The server cannot be reached.
     """
     sets = sets_afterwards(graph, batch)
     if not sets:
@@ -41,7 +41,7 @@ def is_known_after_asking(
     labels: Collection[str],
     ask: Callable[[Collection[str]], Sequence[str]],
 ) -> bool:
-    """Whether it is known how these labels are listed, if need be from a node that has them."""
+    """True if the order of these labels is known, if need be after asking for a node with them."""
     if order.knows(labels):
         return True
     order.add(ask(labels))

@@ -1,7 +1,7 @@
-"""A graph that was read while it changed, made one of a single state by what changed since.
+"""Repairs a graph that was read while it changed: the changes since bring it to a single state.
 
-What no transaction touched was read as it is, whenever that was. Of what one touched, a part may be
-of this state and a part of that one: all of it is dropped, and told anew by the changes.
+Nodes and relationships that no transaction touched have the same value whenever they were read. A
+touched one may be a mix of several states: all of it is dropped, and taken from the changes.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def mended(
     """The graph in the state to which the changes lead.
 
     Args:
-        torn: Read while it changed: all that nobody touched, and others in any state. Without
+        torn: The graph as read while it changed: untouched parts, and others in any state. Without
             properties.
-        ask: Gives what changed since the reading began, with what was touched on the way; called
-            once all has been read.
+        ask: Returns the changes since reading began, with everything touched meanwhile; called
+            after all has been read.
         listed_labels: See `DatabaseServer.listed_labels`.
 
     Raises:
-        SourceError: What is read or asked for does not come.
-        StaleSnapshotError: Nobody knows how some labels are listed.
+        SourceError: The data cannot be read.
+        StaleSnapshotError: The order of some labels cannot be found.
     """
     nodes, relationships = list(torn.nodes), list(torn.relationships)
     changes = ask()
@@ -67,7 +67,7 @@ def _listed(
     read: Sequence[NodeBatch],
     ask: Callable[[Collection[str]], Sequence[str]],
 ) -> NodeBatch:
-    """The same with labels in the server's order, as they were read."""
+    """The batch with labels in the server's order, learnt from the nodes read."""
     order = LabelOrder(each for some in read for each in some.label_sets)
     sets = list(batch.label_sets)
     for code in np.unique(batch.label_codes).tolist():
@@ -80,7 +80,7 @@ def _listed(
 def _kept(
     batches: Iterable[RelationshipBatch], touched: NDArray[np.int64]
 ) -> Iterable[RelationshipBatch]:
-    """Those that were not touched."""
+    """The relationships that were not touched."""
     for batch in batches:
         assert batch.relationship_ids is not None
         stays = ~np.isin(batch.relationship_ids, touched)
@@ -101,7 +101,7 @@ def _nodes(
     touched: NDArray[np.int64],
     labels: LabelChanges,
 ) -> NodeBatch:
-    """All nodes by rising id, with the labels that they have in the end."""
+    """All nodes by increasing id, with their final labels."""
     known: dict[_Labels, int] = {}
     ids, codes = [], []
     for batch in (*batches, changes.created_nodes):
@@ -128,7 +128,7 @@ def _relabel(
     known: dict[_Labels, int],
     labels: LabelChanges,
 ) -> None:
-    """Gives nodes whose labels changed those that they have in the end, whichever were read."""
+    """Applies label changes to nodes, whichever state of them was read."""
     sets = list(known)
     rows = np.searchsorted(ids, labels.node_ids)
     told = zip(rows.tolist(), labels.label_codes.tolist(), labels.added.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Properties of a snapshot that are read from the server when a query asks for them."""
+"""Properties of a snapshot that are read from the server on demand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MissingProperties:
     Args:
         of_nodes: Keys, sorted; None for all.
         of_relationships: Keys, sorted; None for all.
-        seconds: What reading them is expected to take.
+        seconds: Expected seconds of reading them.
     """
 
     of_nodes: tuple[str, ...] | None
@@ -44,7 +44,7 @@ class MissingProperties:
         return self.of_nodes != () or self.of_relationships != ()
 
     def still_missing(self, graph: DataGraph) -> bool:
-        """Whether one of them is not there in a graph."""
+        """True if a graph does not have all of them."""
         pairs = (
             (self.of_nodes, graph.node_properties),
             (self.of_relationships, graph.relationship_properties),
@@ -60,7 +60,7 @@ class MissingProperties:
 
 
 def missing_properties(graph: DataGraph, needs: PropertyNeeds) -> MissingProperties:
-    """What has to be read before a query with these needs can run on the graph."""
+    """The properties to read before a query with these needs can run on the graph."""
     if needs.all:
         return _all_missing(graph)
     of_nodes = _missing(graph.node_properties, needs.of_nodes)
@@ -81,13 +81,13 @@ def load_properties(
 ) -> LoadedGraph | None:
     """The snapshot with these properties; None if the database changed, then nothing is kept.
 
-    Of a database that is followed it may be a later snapshot.
+    For a followed database it may be a later snapshot.
 
     Raises:
-        SourceError: They cannot be read.
+        SourceError: The properties cannot be read.
     """
     if loaded.graph.external_ids is None:
-        return loaded  # an embedded graph has all its properties
+        return loaded  # an embedded graph has all of its properties
     start = _following(keeper, server, loaded, missing)
     if start is None:
         return None
@@ -98,7 +98,7 @@ def load_properties(
     if found is None:
         return None
     if version != start.version and version is not None:
-        # What was read is of the one state, or the other, or between: what changed says all of it.
+        # The values belong to either state or one between: the changes settle them.
         return _at_last(keeper, ReadLater(start, found), version, missing, asked_at)
     if version is None and start.version is not None:
         return None
@@ -110,7 +110,7 @@ def load_properties(
 def _following(
     keeper: SnapshotKeeper, server: DatabaseServer, loaded: LoadedGraph, missing: MissingProperties
 ) -> LoadedGraph | None:
-    """The newest snapshot since which the values of these properties are told, too."""
+    """The newest snapshot, after the changes started to include these properties' values."""
     if not keeper.follows or keeper.freshness.policy == "manual":
         return loaded
     keeper.follower.want(
@@ -144,7 +144,7 @@ def _read(
     missing: MissingProperties,
     progress: Progress | None,
 ) -> list[tuple[Mapping[str, Column], tuple[str, ...] | None, bool]] | None:
-    """Columns, the keys asked for, and whether of nodes; None where something was deleted."""
+    """Columns, keys requested, and True for nodes; None if something was deleted meanwhile."""
     ids = loaded.graph.external_ids
     assert ids is not None
     found = []
@@ -158,7 +158,7 @@ def _read(
             columns = server.read_properties(
                 keys, numbers, loaded.version, of_nodes=of_nodes, progress=progress
             )
-        except StaleSnapshotError:  # something was deleted meanwhile
+        except StaleSnapshotError:  # a node or relationship was deleted meanwhile
             return None
         found.append((columns, keys, of_nodes))
     return found

@@ -1,4 +1,4 @@
-"""Reading one state of a database: from the cache on disk, or from the server with proof."""
+"""Reads one state of a database: from the cache on disk, or from the server with proof."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class SnapshotShelf(Protocol):
-    """Snapshots kept from earlier processes."""
+    """Snapshots saved by earlier processes."""
 
     def find(self, version: DatabaseVersion) -> LoadedGraph | None:
         """The snapshot of exactly this state, or None."""
@@ -31,27 +31,27 @@ class SnapshotShelf(Protocol):
         """The newest snapshot of an earlier state of the same database, or None."""
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Keeps a snapshot; failing is no error."""
+        """Saves a snapshot; a failure is not an error."""
 
 
 class EmptyShelf:
-    """Keeps nothing."""
+    """A shelf that keeps nothing."""
 
     def find(self, version: DatabaseVersion) -> LoadedGraph | None:
-        """Nothing is there."""
+        """Finds nothing."""
         return None
 
     def find_earlier(self, version: DatabaseVersion) -> LoadedGraph | None:
-        """Nothing is there."""
+        """Finds nothing."""
         return None
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Nothing is kept."""
+        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A snapshot, the time (monotonic) at which it was known to be the newest state, and whence."""
+    """A snapshot, the time (monotonic) at which it was known to be the newest, and its origin."""
 
     loaded: LoadedGraph
     newest_at: float
@@ -70,10 +70,10 @@ def read_snapshot(
 ) -> Reading | None:
     """One attempt to get a snapshot of the newest state; None if the database changed meanwhile.
 
-    With a follower it may change: then what changed is told by it.
+    With a follower the database may change: the follower then reports the changes.
 
-    The state is asked for before and after: all reads are at the first state or a later one, so if
-    the newest state at the end still is the first, all that was read is of that state.
+    The state is requested before and after reading. All reads see the first state or a later one,
+    so if the state at the end is still the first, all data belongs to that state.
 
     Raises:
         SourceError: The database cannot be read.
@@ -89,7 +89,7 @@ def read_snapshot(
         return _read_moving(server, progress, before, follower, gentle=gentle)
     try:
         loaded = load(server, progress, gentle=gentle)
-    except StaleSnapshotError as error:  # what was listed is gone: it changed
+    except StaleSnapshotError as error:  # a listed node or relationship is gone: it changed
         logger.info("%s", error)
         return None
     asked_at = time.monotonic()
@@ -107,13 +107,13 @@ def _read_moving(
     *,
     gentle: bool,
 ) -> Reading | None:
-    """Reads what may change meanwhile, and takes what did from the follower."""
+    """Reads a database that may change meanwhile, and applies the follower's changes."""
     asked_at = 0.0
 
     def ask() -> ChangeBatch:
         nonlocal asked_at
         asked_at = time.monotonic()
-        # All was read in an earlier state than this one, or in it.
+        # All data was read in this state or an earlier one.
         until = server.probe()
         found = None if until is None else follower.changes(before, until)
         if found is None:

@@ -1,4 +1,4 @@
-"""The newest state of a database that is known in this process, shared by all who ask for it."""
+"""The newest state of a database known in this process, shared by all its sessions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["SharedState", "shared_state"]
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class SharedState:
-    """Of one server, database, user and projection.
+    """Shared state for one server, database, user and projection.
 
     Args:
-        lock: Held while changes are asked for and applied, so that it is done once.
-        loaded: The newest snapshot, if somebody follows the database.
-        touched: What was touched on the way to it.
+        lock: Held while changes are requested and applied, so that this happens once.
+        loaded: The newest snapshot, if the database is followed.
+        touched: Log of what the applied changes touched.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -31,7 +31,7 @@ class SharedState:
     touched: TouchedLog = field(default_factory=TouchedLog)
 
     def newer(self, than: LoadedGraph | None) -> LoadedGraph | None:
-        """The snapshot that is here if it is of a later state of the same database, else that."""
+        """The later of the shared snapshot and ``than``; ``than`` for different databases."""
         ours = self.loaded
         if ours is None or ours.version is None:
             return than
@@ -49,7 +49,7 @@ _lock: Final = threading.Lock()
 
 
 def shared_state(server: DatabaseServer) -> SharedState:
-    """The one of all who ask the same database as the same user; kept as long as one holds it."""
+    """The state shared by all that use this database as the same user; held weakly."""
     facts = server.facts
     key = (
         facts.address,

@@ -1,4 +1,4 @@
-"""Snapshots of one database and user, kept on disk between processes."""
+"""Snapshots of one database and user, saved on disk between processes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["DiskShelf"]
 logger = logging.getLogger(__name__)
 
 _WORTH_SECONDS = 0.5
-"""A snapshot that is read faster than this is not worth a place on disk."""
+"""A snapshot that is read faster than this is not saved."""
 
 
 class DiskShelf:
-    """The cache folder's snapshots of one server, database, user and restriction.
+    """The cache folder's snapshots of one server, database, user and projection.
 
     Args:
-        cache: The folder.
-        server: Whose facts make the key.
+        cache: The cache folder.
+        server: The server, whose facts make the key.
     """
 
     def __init__(self, cache: SnapshotCache, server: DatabaseServer) -> None:
@@ -35,11 +35,11 @@ class DiskShelf:
         self._server = server
 
     def find(self, version: DatabaseVersion) -> LoadedGraph | None:
-        """The snapshot of exactly this state; one that cannot be read is dropped."""
+        """The snapshot of exactly this state; an unreadable one is removed."""
         return self._opened(self._key(version), version)
 
     def find_earlier(self, version: DatabaseVersion) -> LoadedGraph | None:
-        """The newest snapshot of an earlier state; what changed since leads to this one."""
+        """The newest snapshot of an earlier state, to be brought up to date by changes."""
         key = self._cache.newest_before(self._key(version))
         if key is None:
             return None
@@ -63,7 +63,7 @@ class DiskShelf:
         return loaded
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Keeps a snapshot that took long to read, or one that came from here, or is later."""
+        """Saves a snapshot that took long to read, or one whose database is on disk already."""
         if loaded.version is None:
             return
         key = self._key(loaded.version)

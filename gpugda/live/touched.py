@@ -1,4 +1,4 @@
-"""What transactions touched, by name: kept for who waits for changes of something."""
+"""Names that transactions touched: tells listeners and cached plans what may have changed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Touched:
     """Names of what was created, deleted or changed.
 
     Args:
-        labels: Of such nodes, and those that they got or lost.
-        types: Of relationships that were created or deleted.
-        keys: Of properties that were set or removed.
-        nodes: Whether any node was created or deleted, or got or lost a label.
+        labels: Labels of created and deleted nodes, and labels added or removed.
+        types: Types of created and deleted relationships.
+        keys: Keys of properties set or removed.
+        nodes: True if a node was created or deleted, or a label was added or removed.
     """
 
     labels: frozenset[str]
@@ -35,7 +35,7 @@ class Touched:
     nodes: bool
 
     def concerns(self, reads: Reads) -> bool:
-        """Whether the answer of who reads this may be another one now."""
+        """True if the result of a query with these reads may have changed."""
         of_nodes = self.nodes and (reads.any_node or reads.any_key or self.labels & reads.labels)
         of_relationships = self.types and (reads.any_relationship or self.types & reads.types)
         of_keys = self.keys and (reads.any_key or self.keys & reads.keys)
@@ -43,7 +43,7 @@ class Touched:
 
 
 def touched_by(graph: DataGraph, batch: ChangeBatch) -> Touched:
-    """What a batch touches of the graph that it applies to."""
+    """The names that a batch touches in the graph to which it applies."""
     labels = {name for names in batch.created_nodes.label_sets for name in names}
     labels.update(batch.labels.labels)
     ids = graph.external_ids
@@ -63,18 +63,18 @@ def touched_by(graph: DataGraph, batch: ChangeBatch) -> Touched:
 
 @dataclass(slots=True, eq=False)
 class TouchedLog:
-    """What was touched from one state to the next, of the last ones."""
+    """Log of the names touched between successive states; keeps the most recent ones."""
 
     _entries: deque[tuple[DatabaseVersion, DatabaseVersion, Touched]] = field(
         default_factory=lambda: deque(maxlen=_KEPT)
     )
 
     def add(self, since: DatabaseVersion, until: DatabaseVersion, touched: Touched) -> None:
-        """A step from one state to a later one."""
+        """Adds the step from one state to a later one."""
         self._entries.append((since, until, touched))
 
     def between(self, since: DatabaseVersion, until: DatabaseVersion) -> list[Touched] | None:
-        """What was touched from one state to another; None if that is not known any more."""
+        """The steps from one state to another; None if the log no longer has all of them."""
         found: list[Touched] = []
         wanted = until
         for first, last, touched in reversed(list(self._entries)):

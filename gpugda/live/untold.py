@@ -1,4 +1,4 @@
-"""Changes with all values that the snapshot's columns need: told, or read by id and proven."""
+"""Completes changes by values that they do not include: reads these by id, with proof of state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["told_or_read"]
 
 _ATTEMPTS = 3
 _MOST_READ = 20_000
-"""Nodes or relationships of which values are read by id; of more the whole property is, later."""
+"""Maximum number of nodes or relationships read by id; beyond it, whole columns are read later."""
 
 _Changes = dict[str, "PropertyChanges"]
 
@@ -41,21 +41,21 @@ def told_or_read(
     until: DatabaseVersion | None,
     first: ChangeBatch | ChangeGap,
 ) -> ChangeBatch | ChangeGap | None:
-    """What changed; a value that is neither told nor could be read of that state stays untold.
+    """The changes; values that are neither included nor could be read of that state stay unknown.
 
-    None where the state that is wanted is not reached: some transactions are still being committed.
+    None if the wanted state is not reached: some transactions are still being committed.
 
     Args:
-        server: Where values are read that the changes do not carry.
-        source: Tells the changes.
-        graph: Whose columns are to be brought up to date.
+        server: Server from which missing values are read.
+        source: The change source.
+        graph: The graph whose columns are to be brought up to date.
         since: The graph's state.
-        until: The state that is wanted; if values have to be read, it may be a later one. None: the
-            newest one.
-        first: What the source said of that already.
+        until: The wanted state; if values must be read, the result may be of a later one. None:
+            the newest one.
+        first: The source's first answer.
 
     Raises:
-        SourceError: The server cannot be asked.
+        SourceError: The server cannot be reached.
     """
     batch = first
     for _ in range(_ATTEMPTS):
@@ -68,7 +68,7 @@ def told_or_read(
         if not (of_nodes or of_relationships):
             return batch
         found = _read(server, batch, of_nodes, of_relationships)
-        # What was read is of the batch's state or of a later one: of that one, if it is the newest.
+        # The values belong to the batch's state or a later one: to that one, if it is the newest.
         now = server.probe()
         if found is not None and now == batch.version:
             return found
@@ -97,7 +97,7 @@ def _untold(store: PropertyStore, changes: Mapping[str, PropertyChanges]) -> _Ch
 def _read(
     server: DatabaseServer, batch: ChangeBatch, of_nodes: _Changes, of_relationships: _Changes
 ) -> ChangeBatch | None:
-    """None where there is too much to read, or something was deleted meanwhile."""
+    """None if there is too much to read, or something was deleted meanwhile."""
     try:
         nodes = _values(server, batch.version, of_nodes, of_nodes=True)
         relationships = _values(server, batch.version, of_relationships, of_nodes=False)
@@ -129,5 +129,5 @@ def _values(
 
 
 def _removed(change: PropertyChanges) -> PropertyChanges:
-    """Nothing has the property any more."""
+    """The change with null as every new value."""
     return replace(change, values=constant_null(len(change.ids)))

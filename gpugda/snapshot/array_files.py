@@ -1,6 +1,6 @@
-"""Named arrays of any lengths in one Arrow IPC file, and back without copying.
+"""Named arrays of any lengths in one Arrow IPC file, read without copying.
 
-The columns of a record batch have one length, so each array is the only entry of a list column.
+The columns of a record batch have equal lengths, so each array is the only entry of a list column.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _KINDS = (
     *(pa.string(), pa.large_string()),
 )
 
-# CRC-32 is the fastest checksum of Python's library (1.8 GB/s a core, SHA-1 1.1, BLAKE2b 0.6), and
-# damage is all it has to find. In pieces all cores can work, as it runs without Python's lock.
+# CRC-32 is the fastest checksum of Python's library (1.8 GB/s per core, SHA-1 1.1, BLAKE2b 0.6),
+# and it only has to detect damage. It releases the interpreter lock, so pieces use all cores.
 _CHECKSUM_PIECE = 1 << 25
 
 
@@ -41,8 +41,8 @@ def write_arrays(
     """Writes a new file.
 
     Raises:
-        ConfigurationError: No such compression.
-        OSError: It cannot be written.
+        ConfigurationError: The compression is unknown.
+        OSError: The file cannot be written.
     """
     if compression not in COMPRESSIONS:
         raise ConfigurationError(f"no compression {compression!r}: there are None, 'lz4', 'zstd'")
@@ -60,18 +60,18 @@ def map_file(path: Path) -> pa.Buffer:
     """The bytes of a file, memory-mapped; they stay readable when the file is renamed or removed.
 
     Raises:
-        OSError: It cannot be opened.
+        OSError: The file cannot be opened.
     """
     if path.exists() and not path.is_file():
         raise OSError(f"{path.name} is no file")
-    if path.stat().st_size == 0:  # which cannot be mapped
+    if path.stat().st_size == 0:  # an empty file cannot be mapped
         return pa.py_buffer(b"")
     with pa.memory_map(str(path)) as source:
         return source.read_buffer()
 
 
 def checksums(data: pa.Buffer) -> list[int]:
-    """CRC-32 of each 32 MiB."""
+    """CRC-32 of each 32 MiB piece."""
     view = memoryview(data)
     pieces = [view[low : low + _CHECKSUM_PIECE] for low in range(0, len(view), _CHECKSUM_PIECE)]
     if len(pieces) < 2:
@@ -85,11 +85,11 @@ def read_arrays(data: pa.Buffer, *, check: bool = True) -> dict[str, pa.Array]:
 
     Args:
         data: The file's bytes.
-        check: Validate all that Arrow takes for granted: kinds, offsets, texts, and no nulls.
+        check: True to validate all that Arrow assumes: kinds, offsets, texts, and no nulls.
 
     Raises:
-        pyarrow.ArrowException: The bytes are no such file.
-        ValueError: They are another one than `write_arrays` makes.
+        pyarrow.ArrowException: The bytes are not an Arrow file.
+        ValueError: The file does not have the form that `write_arrays` writes.
     """
     with pa.ipc.open_file(pa.BufferReader(data)) as file:
         if check:
@@ -104,7 +104,7 @@ def read_arrays(data: pa.Buffer, *, check: bool = True) -> dict[str, pa.Array]:
 
 
 def _check_schema(file: pa.RecordBatchFileReader) -> None:
-    """Before any array is touched: reading other kinds may cost more than the file's size."""
+    """Runs before any array is read: reading other kinds may cost more than the file's size."""
     names = file.schema.names
     if file.num_record_batches != 1 or len(set(names)) != len(names):
         raise ValueError("a file holds other arrays than one of each name")
@@ -124,14 +124,14 @@ def _check_entries(batch: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> Non
 
 
 def array_of(array: pa.Array, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:
-    """A read-only numpy array on an Arrow array's memory.
+    """A read-only numpy array that shares an Arrow array's memory.
 
     Raises:
-        ValueError: It holds something else than ``dtype``.
+        ValueError: The array does not hold ``dtype``.
     """
     values = numpy_numbers(array)
     if dtype is np.bool_ and values.dtype == np.uint8:
-        return values.view(np.bool_)  # Arrow's own booleans are bits, which numpy cannot share
+        return values.view(np.bool_)  # Arrow's booleans are bits, which numpy cannot share
     if values.dtype != dtype:
         raise ValueError(f"an array of {values.dtype}, not of {np.dtype(dtype)}")
     return values

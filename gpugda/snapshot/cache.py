@@ -1,9 +1,9 @@
-"""Snapshots of databases kept on disk, so that another process need not read them again.
+"""Cache of database snapshots on disk, so that other processes need not read them again.
 
-The folder is its owner's only. What lies in it is named by a hash, so that the names tell neither
-servers nor users. Entries appear whole or not at all; what is damaged is removed and never answers.
+The folder is private to its owner. Entries are named by hashes, so that names reveal neither
+servers nor users. Entries appear atomically; damaged ones are removed and never used.
 
-More than 300 lines: what processes may do beside each other is judged in one place.
+More than 300 lines: all rules for concurrent processes are in one place.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ _ALL = Projection()
 
 @dataclass(frozen=True, slots=True)
 class CacheKey:
-    """What a cached snapshot is of.
+    """Identifies a cached snapshot.
 
     Args:
-        address: Of the server.
-        database_id: Of the database; without one nothing is kept, as states could be mixed up.
-        transaction: Whose state it is.
-        user: As whom it was read: another user may see less.
-        impersonated_user: As whom the user acted.
-        projection: The part that was read.
+        address: Address of the server.
+        database_id: Id of the database; without one nothing is kept: databases could be mixed up.
+        transaction: Transaction id of the state.
+        user: The user who read it: another user may see less.
+        impersonated_user: The user as whom that user acted.
+        projection: The part of the database that was read.
     """
 
     address: str
@@ -70,12 +70,12 @@ class CacheKey:
 
     @property
     def folder(self) -> str:
-        """The entry's name: one part for what is read, one for its state."""
+        """The entry's folder name: a hash of everything but the state, then the state."""
         return f"{self.family}-{self.transaction}{_SUFFIX}"
 
     @property
     def family(self) -> str:
-        """What all states of the same have in their names."""
+        """Prefix shared by all states of the same database, user and projection."""
         facts = asdict(self)
         del facts["transaction"]
         text = json.dumps([VERSION, facts], sort_keys=True)
@@ -86,8 +86,8 @@ class SnapshotCache:
     """A folder of snapshots, shared by all processes of one user.
 
     Args:
-        folder: Made when something is first kept.
-        size_limit: Bytes; the entries used longest ago are removed beyond it.
+        folder: The folder; created when something is first kept.
+        size_limit: Maximum size in bytes; beyond it the least recently used entries are removed.
     """
 
     def __init__(self, folder: Path, size_limit: int = DEFAULT_SIZE) -> None:
@@ -97,7 +97,7 @@ class SnapshotCache:
         self._warned = ""
 
     def find(self, key: CacheKey) -> Path | None:
-        """The folder of an entry, which thereby counts as used; None if there is none."""
+        """The folder of an entry, marked as recently used; None if there is none."""
         path = self._folder / key.folder
         try:
             if not key.database_id or not path.is_dir() or not self._is_private():
@@ -105,34 +105,34 @@ class SnapshotCache:
         except OSError as error:
             logger.debug("the snapshot cache cannot be read: %s", error)
             return None
-        with contextlib.suppress(OSError):  # it can be read, and so used
+        with contextlib.suppress(OSError):  # readable is enough
             os.utime(path)
         return path
 
     def newest_before(self, key: CacheKey) -> CacheKey | None:
-        """The entry of the same with the newest earlier state; None if there is none."""
+        """The entry of the newest earlier state of the same family; None if there is none."""
         if not key.database_id:
             return None
         found = max(map(_transaction, self._older(key)), default=None)
         return None if found is None else replace(key, transaction=found)
 
     def open(self, key: CacheKey) -> DataGraph | None:
-        """The snapshot, or None; one that is damaged, or of something else, is removed."""
+        """The snapshot, or None; a damaged or mismatched one is removed."""
         path = self.find(key)
         if path is None:
             return None
         try:
             _check_state(read_manifest(path), key)
-            # Written by this user's processes into a folder that nobody else may write to.
+            # Written by this user's processes into a folder that no other user may write to.
             return open_snapshot(path, trust=True)
         except SourceError as error:
-            if path.exists():  # else another process has just removed it
+            if path.exists():  # otherwise another process has just removed it
                 logger.warning("a cached snapshot is dropped: %s", error)
                 self.drop(key)
             return None
 
     def put(self, key: CacheKey, graph: DataGraph) -> None:
-        """Keeps a snapshot; older states of the same are removed. Failing is logged, no error."""
+        """Saves a snapshot and removes older states of it. Failures are logged, not raised."""
         if not key.database_id:
             return
         try:
@@ -163,13 +163,13 @@ class SnapshotCache:
         self._remove(list(self._entries()))
 
     def size(self) -> int:
-        """Bytes of all entries."""
+        """Size of all entries in bytes."""
         return sum(map(_size, self._entries()))
 
     # -------------------------------------------------------------- inside
     def _put(self, key: CacheKey, graph: DataGraph) -> None:
         remove_leftovers(self._folder)
-        self._remove(self._older(key))  # never asked for again, as transactions only count up
+        self._remove(self._older(key))  # never needed again, as transaction ids only increase
         path = self._folder / key.folder
         if _holds(path, graph):
             os.utime(path)
@@ -209,7 +209,7 @@ class SnapshotCache:
         ]
 
     def _shrink(self, limit: int, keep: Path) -> None:
-        """Removes what was used longest ago, until all but ``keep`` and that fit the limit."""
+        """Removes least recently used entries, except ``keep``, until the total fits the limit."""
         entries = sorted(self._entries(), key=_last_used)
         sizes = {path: _size(path) for path in entries}
         total = sum(sizes.values())
@@ -222,7 +222,7 @@ class SnapshotCache:
 
     def _remove(self, paths: list[Path]) -> None:
         for path in paths:
-            # Renamed first, so that nobody finds half of it; who has it mapped keeps it.
+            # Renamed first, so that no process finds half of it; mapped files stay readable.
             token = f"{host_token()}.{os.getpid()}.{time.monotonic_ns()}"
             gone = path.with_name(f".{path.name}.{token}.gone")
             try:
@@ -243,14 +243,14 @@ def open_cache(environment: Mapping[str, str] | None = None) -> SnapshotCache | 
     """The cache that ``GPUGDA_CACHE_DIR`` and ``GPUGDA_CACHE_SIZE`` ask for; None if switched off.
 
     Raises:
-        ConfigurationError: The path or the size makes no sense.
+        ConfigurationError: The path or the size is invalid.
     """
     variables = os.environ if environment is None else environment
     folder = cache_folder(variables)
     if folder is None:
         return None
     size = parse_bytes(variables.get("GPUGDA_CACHE_SIZE"), name="GPUGDA_CACHE_SIZE")
-    # One folder deeper: that one can be private whatever the user's own folder is.
+    # A subfolder, which can be private whatever the user's own folder is.
     return SnapshotCache(folder / "snapshots", DEFAULT_SIZE if size is None else size)
 
 
@@ -264,10 +264,10 @@ def _check_state(manifest: Manifest, key: CacheKey) -> None:
 
 
 def _holds(path: Path, graph: DataGraph) -> bool:
-    """Whether an entry has all properties that the graph has; the rest of them is the same."""
+    """True if an entry has all properties that the graph has; the rest is equal by its name."""
     try:
         manifest = read_manifest(path)
-    except SourceError:  # none is there, or a damaged one
+    except SourceError:  # absent or damaged
         return False
     stores = (graph.node_properties, graph.relationship_properties)
     kept = (manifest.nodes_read, manifest.relationships_read)

@@ -1,7 +1,7 @@
-"""The folder of cached snapshots: its owner's only, and used by one writer at a time.
+"""The folder of cached snapshots: private to its owner, with one writer at a time.
 
-Whoever may write there could make this program answer what they like, and whoever may read there
-sees the database without logging in.
+Anyone who can write there could forge this program's answers, and anyone who can read there sees
+the database without logging in.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ logger = logging.getLogger(__name__)
 _LOCK = ".lock"
 _DAY_SECONDS = 86_400.0
 _PAUSE_SECONDS = 0.05
-# What a save, or a removal, leaves when its process is killed.
+# Left behind by a save or a removal whose process was killed.
 _LEFTOVER = re.compile(r"\..+\.([0-9a-f]{8})\.(\d+)\.\w+\.(tmp|gone)")
 
 
 @contextlib.contextmanager
 def lock_folder(folder: Path, seconds: float) -> Iterator[bool]:
-    """Holds the folder's lock, which a process that dies gives up; gives whether it was got.
+    """Holds the folder's lock, which the system releases if the process dies; yields success.
 
     Args:
-        folder: It exists.
-        seconds: How long to wait for others.
+        folder: The folder, which exists.
+        seconds: Maximum time to wait for other processes.
     """
     if sys.platform == "win32":
         yield True
@@ -53,7 +53,7 @@ def lock_folder(folder: Path, seconds: float) -> Iterator[bool]:
     try:
         yield _try_lock(descriptor, time.monotonic() + seconds)
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # also releases the lock
 
 
 def _try_lock(descriptor: int, deadline: float) -> bool:
@@ -64,7 +64,7 @@ def _try_lock(descriptor: int, deadline: float) -> bool:
             if time.monotonic() >= deadline:
                 return False
             time.sleep(_PAUSE_SECONDS)
-        except OSError as error:  # a file system without locks
+        except OSError as error:  # the file system has no locks
             logger.debug("the snapshot cache is used without a lock: %s", error)
             return True
         else:
@@ -73,7 +73,7 @@ def _try_lock(descriptor: int, deadline: float) -> bool:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes what killed processes left; to be called with the lock held."""
+    """Removes what killed processes left; the caller must hold the lock."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             found = _LEFTOVER.fullmatch(path.name)
@@ -82,7 +82,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _is_abandoned(path: Path, host: str, process: int) -> bool:
-    # A process id says something on its own machine only; no save takes a day.
+    # A process id has a meaning on its own machine only; no save takes a day.
     if host == host_token() and not is_alive(process):
         return True
     return time.time() - path.lstat().st_mtime > _DAY_SECONDS

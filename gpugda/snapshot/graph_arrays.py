@@ -1,4 +1,4 @@
-"""A data graph as named arrays, and back."""
+"""Conversion of data graphs to named arrays and back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _DTYPES: Mapping[ColumnKind, type[np.generic]] = {
 
 # ------------------------------------------------------------------ to arrays
 def graph_arrays(graph: DataGraph, *, incoming: bool) -> dict[str, NDArray[Any]]:
-    """Labels and rows, without the properties."""
+    """Arrays of labels and CSR rows, without properties."""
     directions = {"outgoing": graph.outgoing}
     if incoming:
         directions["incoming"] = graph.incoming
@@ -74,12 +74,12 @@ def graph_arrays(graph: DataGraph, *, incoming: bool) -> dict[str, NDArray[Any]]
 
 
 def property_entries(columns: Mapping[str, Column]) -> list[PropertyEntry]:
-    """What the manifest says of property columns."""
+    """Manifest entries of property columns."""
     return [PropertyEntry(key, column.kind.value) for key, column in columns.items()]
 
 
 def column_arrays(columns: Mapping[str, Column]) -> dict[str, NDArray[Any] | pa.Array]:
-    """Property columns; numbered, as keys may hold any characters."""
+    """Arrays of property columns; named by number, as keys may contain any characters."""
     arrays: dict[str, NDArray[Any] | pa.Array] = {}
     for number, column in enumerate(columns.values()):
         arrays[f"{number}.values"] = column.values
@@ -94,7 +94,7 @@ def column_arrays(columns: Mapping[str, Column]) -> dict[str, NDArray[Any] | pa.
 
 
 def saved_bytes(graph: DataGraph) -> int:
-    """About as many bytes as saving the graph takes, uncompressed."""
+    """Approximate size in bytes of the saved graph, uncompressed."""
     stores = (graph.node_properties, graph.relationship_properties)
     columns = [column for store in stores for column in store.columns.values()]
     arrays = graph_arrays(graph, incoming=True).values()
@@ -110,15 +110,15 @@ def saved_bytes(graph: DataGraph) -> int:
 def graph_of_arrays(
     manifest: Manifest, files: Mapping[str, Mapping[str, pa.Array]], *, check: bool = True
 ) -> DataGraph:
-    """The data graph of a manifest and the arrays of its files.
+    """The data graph of a manifest and its files' arrays.
 
     Args:
-        manifest: What the files hold.
+        manifest: Contents of the files.
         files: Arrays by name, by kind of file.
-        check: Check the rows of both directions; without, only lengths.
+        check: True to check the rows of both directions; False to check only lengths.
 
     Raises:
-        Exception: They contradict each other.
+        Exception: The arrays are inconsistent.
     """
     arrays = files["arrays"]
     outgoing, incoming = _directions(arrays, manifest, check=check)

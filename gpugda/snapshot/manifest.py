@@ -1,4 +1,4 @@
-"""The manifest of a saved snapshot: what it holds, in which files, with which checksums."""
+"""The manifest of a saved snapshot: contents, files and checksums."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ MANIFEST = "manifest.json"
 FORMAT = "gpugda-snapshot"
 VERSION = 3
 _READABLE = (1, 2, 3)
-# 2 added ids of servers, and properties that are read later; 3 the part that was read.
+# 2 added ids of servers, and properties that are read later; 3 the projection.
 AGAIN = "save the snapshot again from its source"
-"""What to do about a damaged one."""
+"""Advice for a damaged snapshot."""
 
-_LARGEST = 1 << 26  # bytes; one with all counts of a rich schema has some ten million
+_LARGEST = 1 << 26  # bytes; the statistics of a rich schema take some ten million
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +55,26 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a snapshot holds.
+    """Contents of a snapshot.
 
     Args:
         created: Time of saving, ISO 8601 in UTC.
-        source_name: Where the graph came from.
+        source_name: Source of the graph.
         node_count: n.
         relationship_count: m.
         labels: Names by label id.
         types: Names by type id.
-        element_id_prefix: As in the data graph.
-        has_incoming: False where the incoming direction is rebuilt when opened.
-        node_properties: In the order of their columns.
-        relationship_properties: In the order of their columns.
+        element_id_prefix: See `DataGraph`.
+        has_incoming: False if the incoming direction is rebuilt when opened.
+        node_properties: Property entries in the order of their columns.
+        relationship_properties: Property entries in the order of their columns.
         statistics: ``GraphStatistics.to_dict()``.
-        files: By what is in them: ``arrays``, ``node_properties``, ``relationship_properties``.
-        external_ids: What element ids begin with, of nodes and of relationships, where the graph
-            came from a database server; else None.
-        nodes_read: Node property keys that were read, where others may exist; None if all were.
-        relationships_read: Likewise of relationships.
-        state: `DatabaseVersion` of the graph, where it is of a database.
+        files: By contents: ``arrays``, ``node_properties``, ``relationship_properties``.
+        external_ids: Prefixes of the element ids of nodes and of relationships, if the graph came
+            from a database server; else None.
+        nodes_read: Keys of the node properties read, if others may exist; None if all were.
+        relationships_read: Keys of the relationship properties read; None if all were.
+        state: `DatabaseVersion` of the graph, if it came from a database.
         part: `Projection` of the database that was read, None for all of it.
     """
 
@@ -98,12 +98,12 @@ class Manifest:
 
     @property
     def version(self) -> DatabaseVersion | None:
-        """The state of the database that the graph is, None where it is of none."""
+        """The graph's state of the database, None if it did not come from one."""
         return None if self.state is None else DatabaseVersion(**self.state)
 
     @property
     def projection(self) -> Projection:
-        """The part of the database that was read; saved before version 3: taken for all of it."""
+        """The part of the database that was read; before version 3 it counts as all of it."""
         if self.part is None:
             return Projection()
         labels, types = self.part["labels"], self.part["types"]
@@ -120,11 +120,11 @@ class Manifest:
 
 
 def is_snapshot(path: str | Path) -> bool:
-    """Is this the folder of a saved snapshot, whatever its version and state?"""
+    """True if this is the folder of a saved snapshot, whatever its version and condition."""
     try:
         content = json.loads(_text_of(Path(path) / MANIFEST))
     except (OSError, ValueError, RecursionError):
-        # A damaged manifest beside its files is a snapshot to complain about, not something else.
+        # A damaged manifest beside array files is a damaged snapshot, not another folder.
         return any(Path(path).glob("arrays-*.arrow")) and (Path(path) / MANIFEST).exists()
     return isinstance(content, dict) and content.get("format") == FORMAT
 
@@ -133,7 +133,7 @@ def read_manifest(path: str | Path) -> Manifest:
     """The manifest of a snapshot's folder.
 
     Raises:
-        SourceError: There is none, or it is damaged or of another version; what to do.
+        SourceError: It is absent, damaged or of another version; says what to do.
     """
     folder = Path(path)
     content = _read_json(folder)
@@ -151,16 +151,16 @@ def read_manifest(path: str | Path) -> Manifest:
 
 
 def _text_of(path: Path) -> str:
-    """The text of a manifest of a possible size.
+    """The text of a manifest of plausible size.
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It is no text, or no file that has an end.
+        ValueError: It is not text, or not a regular file.
     """
     if path.exists() and not path.is_file():
         raise ValueError("it is no file")
     with path.open("rb") as file:
-        # Asked for more, Python would allocate as much.
+        # Given a larger size, Python would allocate that much.
         size = os.fstat(file.fileno()).st_size
         if size > _LARGEST:
             raise ValueError("it is too large")

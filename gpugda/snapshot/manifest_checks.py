@@ -1,4 +1,4 @@
-"""Checks that a manifest says what a manifest can say, before anything is read by it."""
+"""Validates the contents of a manifest before anything is read from its files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FILES = ("arrays", "node_properties", "relationship_properties")
 
 
 def check_content(content: Mapping[str, Any]) -> None:
-    """Checks the kinds of all that is there; what is missing is for others to miss.
+    """Checks the types and ranges of all fields present; others report missing fields.
 
     Raises:
-        ValueError: What is of another kind.
+        ValueError: A field is invalid.
     """
     for name, holds in _RULES.items():
         if name in content and not holds(content[name]):
@@ -34,7 +34,7 @@ def _is_text(value: Any) -> bool:
         return False
     try:
         value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # an unpaired surrogate
         return False
     return True
 
@@ -60,7 +60,7 @@ def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _is_record(value: Any, **rules: Callable[[Any], bool]) -> bool:
-    """A mapping of just these names."""
+    """True for a mapping of exactly these names to valid values."""
     return (
         isinstance(value, dict)
         and value.keys() == rules.keys()
@@ -80,7 +80,7 @@ def _are_files(value: Any) -> bool:
 
 
 def _is_file(value: Any) -> bool:
-    # A name and no path, so that no snapshot leads to other folders.
+    # A plain name, not a path, so that no snapshot refers to other folders.
     return _is_record(
         value,
         name=lambda name: isinstance(name, str) and bool(_PLAIN_NAME.fullmatch(name)),

@@ -1,7 +1,7 @@
-"""Lists, temporal and spatial values as text: JSON with tags, read back exactly.
+"""Lists, temporal and spatial values as tagged JSON, which round-trips exactly.
 
-Integers and floats stay apart because Python writes a float with a point or exponent. What JSON
-lacks is an object whose key ``$`` names the type.
+Integers and floats stay distinct because Python writes floats with a point or exponent. Values that
+JSON lacks are objects whose key ``$`` names the type.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ __all__ = ["check_object", "object_from_text", "object_to_text"]
 
 _TICKS_PER_SECOND = 10**9
 _ZONE_UTC = "[UTC]"
-"""The zone of that name. Plain ``UTC`` was written for it and for the offset 0 alike."""
+"""The zone named UTC. Older files wrote plain ``UTC`` for it and for the offset 0 alike."""
 _SPATIAL = ("Point", "CartesianPoint", "WGS84Point")
 _FLAT = (7203, 4326)
 
 
 def object_to_text(value: Any) -> str:
-    """The text of a property value."""
+    """Encodes a property value as text."""
     return json.dumps(_encoded(value), allow_nan=False, separators=(",", ":"))
 
 
 def object_from_text(text: str) -> Any:
-    """The property value of a text.
+    """The inverse of `object_to_text`.
 
     Raises:
-        ValueError: It is no such text, or names a type or time zone that is not known here.
+        ValueError: The text is invalid, or names an unknown type or time zone.
     """
     try:
         return _decoded(json.loads(text))
     except ValueError:
         raise
-    except Exception as error:  # the classes of values raise whatever their arithmetic raises
+    except Exception as error:  # the value classes' constructors may raise any error
         raise ValueError(f"not a value of a property: {text[:80]!r}") from error
 
 
 def check_object(value: Any) -> None:
-    """Checks a value that was read from a text of unknown origin.
+    """Checks a value that was read from untrusted text.
 
     Raises:
-        ValueError: It is none that a property can have, or not written as it is read.
+        ValueError: It cannot be a property value, or does not round-trip.
     """
     try:
         _check_parts(value)
         same = identity_of(object_from_text(object_to_text(value))) == identity_of(value)
-    except Exception as error:  # as above, when such a value is looked at
+    except Exception as error:  # as above
         raise ValueError(f"not a value of a property: {type(value).__name__}") from error
     if value is None or not same:
         raise ValueError(f"not a value of a property: {type(value).__name__}")
@@ -149,7 +149,7 @@ def _datetime(value: Mapping[str, Any]) -> Any:
     wall_ticks = days * 86_400 * _TICKS_PER_SECOND + value["ticks"]
     if "zone" not in value:
         return datetime_from_ticks(wall_ticks)
-    # By the instant, so that the hour that clocks repeat in autumn stays the one it was.
+    # From the instant, so that a time in the repeated hour at the end of summer time is kept.
     return datetime_from_ticks(wall_ticks - value["offset"] * _TICKS_PER_SECOND, _zone(value))
 
 

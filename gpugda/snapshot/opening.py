@@ -1,4 +1,4 @@
-"""Opens saved snapshots memory-mapped, and trusts none of them unless told to."""
+"""Opens saved snapshots memory-mapped, without trusting them unless told to."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedGraph:
-    """What a folder holds: the data graph, and what its manifest says besides."""
+    """The contents of a folder: the data graph and its manifest."""
 
     graph: DataGraph
     manifest: Manifest
@@ -40,18 +40,19 @@ def open_snapshot(path: str | Path, *, verify: bool = True, trust: bool = False)
 def open_saved(path: str | Path, *, verify: bool = True, trust: bool = False) -> SavedGraph:
     """A saved snapshot; its arrays lie in the mapped files and are read-only.
 
-    A snapshot may come from anywhere, and kernels trust the arrays of a graph. So every array is
-    checked by itself and against the others, and the statistics are counted again: about 0.1 s a
-    million relationships, and 20 bytes of memory for each of them meanwhile.
+    A snapshot may come from anywhere, and kernels trust a graph's arrays. So every array is checked
+    by itself and against the others, and the statistics are recounted: about 0.1 s per million
+    relationships, with 20 bytes of temporary memory per relationship.
 
     Args:
         path: The snapshot's folder.
-        verify: Compare the checksums, which reads every byte once.
-        trust: Believe what the checksums confirm: for folders that nobody else may write to.
+        verify: True to compare the checksums, which reads every byte once.
+        trust: True to trust contents with correct checksums: for folders that no other user may
+            write to.
 
     Raises:
-        SourceError: It is no snapshot, is damaged, contradicts itself, or is of another version;
-            what to do.
+        SourceError: It is no snapshot, is damaged, inconsistent, or of another version; says what
+            to do.
     """
     folder = Path(path)
     manifest, data = _map_files(folder)
@@ -65,7 +66,7 @@ def open_saved(path: str | Path, *, verify: bool = True, trust: bool = False) ->
             check_labels(graph)
             check_values(graph)
             graph = replace(graph, statistics=counted_statistics(graph, manifest))
-    except Exception as error:  # whatever Arrow, JSON or a value's class raise on foreign bytes
+    except Exception as error:  # Arrow, JSON or a value class may raise anything on foreign bytes
         what = first_line(error)[:_SHOWN] or type(error).__name__
         raise SourceError(f"the snapshot {folder} is damaged, {what}: {AGAIN}") from error
     return SavedGraph(graph, manifest)
@@ -79,7 +80,7 @@ def _map_files(folder: Path) -> tuple[Manifest, dict[str, pa.Buffer]]:
                 kind: map_file(folder / entry.name) for kind, entry in manifest.files.items()
             }
         except FileNotFoundError as error:
-            # Replaced between the manifest and this file? Then there is another manifest now.
+            # The snapshot may have been replaced after the manifest was read: read that again.
             replaced = read_manifest(folder)
             if replaced.files == manifest.files:
                 name = Path(str(error.filename)).name

@@ -1,7 +1,7 @@
-"""Checks labels and property columns of an opened data graph, and counts its statistics again.
+"""Checks labels and property columns of an opened data graph, and recounts its statistics.
 
-Kernels trust these numbers, and joins what the statistics say of parallel relationships. A checksum
-finds damage, but not what another program wrote wrongly.
+Kernels rely on these numbers, and joins on the statistics of parallel relationships. A checksum
+detects damage, but not files that another program wrote incorrectly.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = ["check_labels", "check_values", "counted_statistics"]
 
 
 def check_labels(graph: DataGraph) -> None:
-    """Every node's labels exist, and none is there twice.
+    """Checks that every node's labels exist and are distinct.
 
     Raises:
-        ValueError: What is wrong.
+        ValueError: They are not.
     """
     check_rising(graph.label_offsets, "label_offsets")
     check_below(graph.label_ids, len(graph.labels), "label_ids")
@@ -45,17 +45,17 @@ def check_labels(graph: DataGraph) -> None:
 
 
 def check_values(graph: DataGraph) -> None:
-    """Every property column holds values of its kind.
+    """Checks that every property column holds values of its kind.
 
     Raises:
-        ValueError: Which does not.
+        ValueError: A column does not.
     """
     for store in (graph.node_properties, graph.relationship_properties):
         _check_columns(store.columns)
 
 
 def counted_statistics(graph: DataGraph, manifest: Manifest) -> GraphStatistics:
-    """The statistics of a graph that passed the other checks, counted from its arrays."""
+    """The statistics of a graph that passed the other checks, recounted from its arrays."""
     codes, sets = graph.label_codes()
     ids = [tuple(graph.labels.get(name) or 0 for name in names) for names in sets]
     counted = gather_statistics(
@@ -79,7 +79,7 @@ def _check_columns(columns: Mapping[str, Column]) -> None:
                 check_below(flags.view(np.uint8), 2, name)
         if column.dictionary is None:
             continue
-        # An empty dictionary goes with the code 0, of nulls.
+        # A column of nulls may have an empty dictionary and the code 0.
         check_below(column.values, max(1, len(column.dictionary)), name)
         if len(column.dictionary) == 0 and (column.valid is None or column.valid.any()):
             raise ValueError(f"{name} has codes without a dictionary")

@@ -1,7 +1,7 @@
-"""Checks that the rows of both directions are what a data graph promises; see `gpugda.data.csr`.
+"""Checks that the rows of both directions satisfy the invariants of `gpugda.data.csr`.
 
-Joins search rows by bisection, and walk them from either end: an order that is not there, or a
-relationship that only one end knows, gives wrong answers or leads outside the arrays.
+Joins search rows by bisection, and traverse them from either end: unsorted rows, or a relationship
+that only one direction has, give wrong answers or accesses outside the arrays.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _ARRAYS = (
 
 
 def check_outgoing(csr: Csr, type_count: int) -> None:
-    """Every number leads inside, every row is sorted by (type, neighbour), the runs say so.
+    """Checks that all indexes are in range, rows are sorted by (type, neighbour), and runs fit.
 
     Args:
-        csr: Its arrays have the right lengths, and its offsets the right ends.
-        type_count: How many types there are.
+        csr: Rows whose arrays have the right lengths, and whose offsets have the right ends.
+        type_count: The number of types.
 
     Raises:
-        ValueError: What is wrong.
+        ValueError: An invariant is violated.
     """
     for name in ("row_offsets", "run_offsets", "run_starts"):
         check_rising(getattr(csr, name), f"outgoing.{name}")
@@ -53,15 +53,15 @@ def check_outgoing(csr: Csr, type_count: int) -> None:
 
 
 def check_incoming(incoming: Csr, outgoing: Csr, type_count: int) -> None:
-    """It is the transpose of the other direction, of which there is exactly one.
+    """Checks that it is the transpose of the other direction, which is unique.
 
     Args:
         incoming: Any arrays.
-        outgoing: It has passed `check_outgoing`.
-        type_count: How many types there are.
+        outgoing: Rows that passed `check_outgoing`.
+        type_count: The number of types.
 
     Raises:
-        ValueError: Which array differs.
+        ValueError: An array differs.
     """
     expected = reversed_csr(outgoing, type_count)
     for name in _ARRAYS:
@@ -70,20 +70,20 @@ def check_incoming(incoming: Csr, outgoing: Csr, type_count: int) -> None:
 
 
 def check_rising(offsets: NDArray[Any], name: str) -> None:
-    """No number is smaller than the one before it.
+    """Checks that the numbers are non-decreasing.
 
     Raises:
-        ValueError: One is.
+        ValueError: They are not.
     """
     if not bool((offsets[1:] >= offsets[:-1]).all()):
         raise ValueError(f"{name} falls")
 
 
 def check_below(numbers: NDArray[Any], limit: int, name: str) -> None:
-    """All numbers are in ``0 … limit-1``.
+    """Checks that all numbers are in ``0 … limit-1``.
 
     Raises:
-        ValueError: One is not.
+        ValueError: They are not.
     """
     if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
         raise ValueError(f"{name} holds a number out of range")
@@ -92,7 +92,7 @@ def check_below(numbers: NDArray[Any], limit: int, name: str) -> None:
 def _check_rising_within(
     numbers: NDArray[Any], offsets: NDArray[Any], what: str, *, strictly: bool = False
 ) -> None:
-    """Numbers rise between one offset and the next; a million at a time, to need little memory."""
+    """Checks the order between offsets, a million numbers at a time to need little memory."""
     for low in range(1, len(numbers), _PIECE):
         high = min(low + _PIECE, len(numbers))
         later, earlier = numbers[low:high], numbers[low - 1 : high - 1]

@@ -1,4 +1,4 @@
-"""Saves data graphs as folders; see `gpugda.snapshot.opening` for the way back."""
+"""Saves data graphs as folders; see `gpugda.snapshot.opening` for the inverse."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ def save_snapshot(
     version: DatabaseVersion | None = None,
     projection: Projection = _ALL,
 ) -> None:
-    """Saves a data graph as a folder, which appears whole or not at all.
+    """Saves a data graph as a folder, atomically.
 
-    A snapshot that is there already is replaced; who has it open goes on reading the old one.
+    An existing snapshot is replaced; readers that have it open continue with the old one.
 
     Args:
-        graph: What to save.
+        graph: The graph to save.
         path: The folder; its parent exists.
         compression: None, ``lz4`` or ``zstd``. Compressed files are read into memory when opened,
             others are mapped.
-        incoming: Save the incoming direction too; else it is rebuilt when opened.
-        source_name: Where the graph came from, for people.
-        partial: Save a graph whose properties were not all read too; queries on what is opened then
-            need somebody who reads the others.
-        version: The state of the database that the graph is, where it came from one.
+        incoming: True to save the incoming direction, too; else it is rebuilt when opened.
+        source_name: Source of the graph, for users.
+        partial: True to allow a graph whose properties were not all read; queries on the opened
+            graph then need a reader for the others.
+        version: The graph's state of the database, if it came from one.
         projection: The part of that database.
 
     Raises:
-        ConfigurationError: No such compression.
+        ConfigurationError: The compression is unknown.
         SourceError: The folder holds something else, or cannot be written.
     """
     complete = graph.node_properties.complete and graph.relationship_properties.complete
@@ -79,7 +79,7 @@ def save_snapshot(
             dir=folder.parent,
             ignore_cleanup_errors=True,
         ) as temporary:
-            # One folder deeper, as the temporary one is its owner's only, and removes itself.
+            # In a subfolder: the temporary folder itself is private, and removes itself.
             fresh = Path(temporary) / folder.name
             fresh.mkdir()
             _write(graph, fresh, compression, incoming, source_name, version, projection)
@@ -103,7 +103,7 @@ def _refuse_other_things(folder: Path) -> None:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Removes what earlier saves of this snapshot left because their process was killed."""
+    """Removes what earlier saves of this snapshot left when their process was killed."""
     pattern = re.compile(rf"\.{re.escape(folder.name)}\.{host_token()}\.(\d+)\.\w+\.tmp")
     for path in folder.parent.iterdir():
         found = pattern.fullmatch(path.name)
@@ -120,7 +120,7 @@ def _write(
     version: DatabaseVersion | None,
     projection: Projection,
 ) -> None:
-    # Once, as more may be read meanwhile.
+    # Read once, as more properties may be added meanwhile.
     nodes, relationships = graph.node_properties.state(), graph.relationship_properties.state()
     contents: dict[str, Mapping[str, Any]] = {
         "arrays": graph_arrays(graph, incoming=incoming),
@@ -163,8 +163,8 @@ def _write_file(
     _sync(path)
     data = map_file(path)
     sums = checksums(data)
-    # Files of different content never share a name, so a reader that comes while the snapshot is
-    # replaced can miss a file, but never mix old and new ones.
+    # Files of different content never share a name, so a reader that opens the snapshot while it is
+    # replaced may miss a file, but never mixes old and new ones.
     token = f"{data.size:x}-" + "".join(f"{each:08x}" for each in sums)[:64]
     name = f"{kind}-{token}.arrow"
     path.rename(folder / name)
@@ -172,7 +172,7 @@ def _write_file(
 
 
 def _put_in_place(fresh: Path, folder: Path) -> None:
-    """Renames a whole new folder to its place, or moves its files into the snapshot there."""
+    """Renames a complete new folder to its place, or moves its files into the existing snapshot."""
     if not is_snapshot(folder):
         os.rename(fresh, folder)  # an empty folder there is replaced
         _sync(folder.parent)
@@ -182,7 +182,7 @@ def _put_in_place(fresh: Path, folder: Path) -> None:
     for name in new_files:
         os.replace(fresh / name, folder / name)
     _sync(folder)
-    os.replace(fresh / MANIFEST, folder / MANIFEST)  # from here on the new one is there
+    os.replace(fresh / MANIFEST, folder / MANIFEST)  # switches to the new snapshot
     _sync(folder)
     for name in old_files - new_files:
         (folder / name).unlink(missing_ok=True)
@@ -191,7 +191,7 @@ def _put_in_place(fresh: Path, folder: Path) -> None:
 def _file_names(folder: Path) -> set[str]:
     try:
         return {entry.name for entry in read_manifest(folder).files.values()}
-    except SourceError:  # damaged, or of another version: whatever looks like a file of a snapshot
+    except SourceError:  # damaged, or of another version: all files that may be a snapshot's
         return {path.name for path in folder.glob("*.arrow")}
 
 
