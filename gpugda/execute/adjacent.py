@@ -1,4 +1,4 @@
-"""How many relationships join two nodes, or leave one, looked up in the sorted rows of a graph."""
+"""Counts relationships between two nodes, or at one node, by look-ups in sorted CSR rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["adjacent", "all_degrees", "degrees"]
 
 _CHUNK = 1 << 16
-"""Pairs that are looked up together: what they need stays in the cache of a core."""
+"""Pairs looked up together; their working arrays fit in a core's cache."""
 _ENTRIES = 1 << 20
-"""Neighbours that are looked at together."""
+"""Neighbours read together."""
 
 
 def adjacent(
@@ -31,17 +31,17 @@ def adjacent(
     types: tuple[int, ...] | None,
     direction: Direction,
 ) -> NDArray[np.int64]:
-    """``int64`` per pair of nodes: relationships between them; a loop counts once.
+    """Number of relationships between each pair of nodes, ``int64``; a loop counts once.
 
     Args:
         graph: The data graph.
         sources: One node of each pair.
-        targets: The other.
-        types: Rising type ids, None for any.
+        targets: The other node of each pair.
+        types: Ascending type ids; None for any type.
         direction: As seen from the sources.
     """
     found = np.zeros(len(sources), dtype=np.int64)
-    if graph.relationship_count == 0:  # without nodes a null's place is none of theirs
+    if graph.relationship_count == 0:  # a null's node index may be out of range here
         return found
     allowed = _allowed(graph, types)
     for first in range(0, len(sources), _CHUNK):
@@ -64,14 +64,14 @@ def degrees(
     direction: Direction,
     others: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
-    """``int64`` per node: relationships that it has; an undirected loop counts once.
+    """Degree of each node, ``int64``; an undirected loop counts once.
 
     Args:
         graph: The data graph.
-        nodes: Which nodes; one may come several times.
-        types: Rising type ids, None for any.
+        nodes: Node indexes; may contain duplicates.
+        types: Ascending type ids; None for any type.
         direction: As seen from the nodes.
-        others: Per node of the graph, whether a relationship to it counts; None for all.
+        others: Per node of the graph, True if relationships to it count; None for all nodes.
     """
     allowed = _allowed(graph, types)
     found = np.zeros(len(nodes), dtype=np.int64)
@@ -98,9 +98,9 @@ def all_degrees(
     direction: Direction,
     others: NDArray[np.bool_] | None,
 ) -> NDArray[np.uint32]:
-    """``uint32[n]``: as `degrees` of all nodes, read in the order in which they lie.
+    """Degrees of all nodes, ``uint32[n]``, as `degrees`, read sequentially.
 
-    ``direction``: not both, in which a loop would count twice.
+    ``direction`` must not be both: a loop would count twice.
     """
     allowed = _allowed(graph, types)
     csr = graph.outgoing if direction is Direction.OUTGOING else graph.incoming
@@ -140,7 +140,7 @@ def _degrees(
 def _fitting(
     csr: Csr, first: NDArray[np.int64], last: NDArray[np.int64], others: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """How many of each run's neighbours count. A run that comes several times is read once."""
+    """Number of neighbours in each run that count. A run given several times is read once."""
     runs, place = np.unique(first, return_inverse=True)
     ends = np.zeros(len(runs), dtype=np.int64)
     ends[place] = last
@@ -152,12 +152,12 @@ def _fitting(
 def _fitting_of_runs(
     csr: Csr, runs: NDArray[np.int64], ends: NDArray[np.int64], others: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """How many neighbours of each of these runs count; none is empty."""
+    """Number of neighbours in each run that count; no run may be empty."""
     counts = np.zeros(len(runs), dtype=np.int64)
     done = np.concatenate(([0], np.cumsum(ends - runs)))
     low = 0
     while low < len(runs):
-        # As many runs as fit, at least one.
+        # As many runs as the budget allows, at least one.
         fit = int(np.searchsorted(done, done[low] + _ENTRIES, side="right")) - 1
         high = max(low + 1, fit)
         starts = done[low:high] - done[low]
@@ -175,7 +175,7 @@ def _joined(
     targets: NDArray[np.int64],
     allowed: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    """Relationships from sources to targets, looked for in the shorter of the two rows."""
+    """Number of relationships from each source to its target; searches the shorter CSR row."""
     found = np.zeros(len(sources), dtype=np.int64)
     out, into = graph.outgoing.row_offsets, graph.incoming.row_offsets
     out_degrees = out[sources + 1] - out[sources]
@@ -194,7 +194,7 @@ def _joined(
 def _runs(
     csr: Csr, nodes: NDArray[np.int64], allowed: NDArray[np.bool_] | None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """The runs of one type of nodes: their places among the nodes, first entries and ends."""
+    """The runs (neighbours of one type) of nodes: positions in ``nodes``, first entries, ends."""
     run = csr.run_offsets[nodes].astype(np.int64)
     end = csr.run_offsets[nodes + 1].astype(np.int64)
     places = np.arange(len(nodes))
@@ -215,7 +215,7 @@ def _equal(
     last: NDArray[np.int64],
     wanted: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """How often a value is among some that rise, between two places, row by row."""
+    """Per row, how often the wanted value occurs in the sorted slice ``values[first:last]``."""
     low, high = first.copy(), last.copy()
     steps = int((last - first).max(initial=0)).bit_length()
     top = len(values) - 1

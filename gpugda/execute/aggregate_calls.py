@@ -1,4 +1,4 @@
-"""What the aggregates of a query ask of its rows."""
+"""Properties of aggregate calls that decide which columns and weights their input must provide."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ _ANY_ORDER: Final = frozenset({"min", "max", "sum", "avg"})
 
 
 def counts(call: ast.Expression) -> bool:
-    """Is it a number of rows or of values?"""
+    """True if the call counts rows or values."""
     return isinstance(call, ast.CountStar) or (
         isinstance(call, ast.FunctionCall) and call.name.lower() == "count"
     )
 
 
 def counts_unread(call: ast.Expression, read: Container[str]) -> bool:
-    """Does it count rows, as nobody reads what is counted: of a pattern, and so never null?"""
+    """True if the call counts rows: ``count(*)``, or ``count(x)`` of a pattern variable not read.
+
+    A pattern variable is never null, so counting it counts rows.
+    """
     if not isinstance(call, ast.FunctionCall):
         return isinstance(call, ast.CountStar)
     if call.distinct or not counts(call):
@@ -32,7 +35,7 @@ def counts_unread(call: ast.Expression, read: Container[str]) -> bool:
 
 
 def takes_weights(call: ast.Expression) -> bool:
-    """Is it made of different values, and how many rows have each?"""
+    """True if distinct values and their multiplicities suffice to compute the aggregate."""
     if counts(call):
         return True
     if not isinstance(call, ast.FunctionCall):
@@ -41,5 +44,5 @@ def takes_weights(call: ast.Expression) -> bool:
 
 
 def arguments_of(call: ast.Expression) -> tuple[ast.Expression, ...]:
-    """None of ``count(*)``."""
+    """The arguments of a call; empty for ``count(*)``."""
     return call.arguments if isinstance(call, ast.FunctionCall) else ()

@@ -1,7 +1,7 @@
-"""What aggregates make of the rows of each group, on columns.
+"""Computes aggregates of groups on columns.
 
-Numbers, texts and entities are taken together for all groups; what has other values goes value by
-value through the functions of `gpugda.expressions.functions`.
+Numbers, texts and entities are aggregated for all groups at once; other values go one by one
+through the functions of `gpugda.expressions.functions`.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ def aggregate(
     """One value per group.
 
     Args:
-        name: Of the aggregate, in lower case.
-        operand: Its argument in every row.
-        further: Further arguments (a percentile), which are the same in all rows of a group.
-        groups: Which rows belong together.
+        name: Name of the aggregate, in lower case.
+        operand: Its argument in each row.
+        further: Further arguments (a percentile); constant within a group.
+        groups: The group of each row.
         row_count: Number of rows.
-        distinct: Whether equal values of a group count once.
-        weights: Of the rows: how many equal ones each stands for.
+        distinct: True if equal values of a group count once.
+        weights: Multiplicity of each row.
 
     Raises:
-        UnsupportedQueryError: There is no such aggregate here.
-        CypherTypeError: A value has a type that the aggregate is not defined for.
+        UnsupportedQueryError: No aggregate of this name is supported.
+        CypherTypeError: The aggregate is not defined for the type of a value.
     """
     if find_aggregate(name) is None:
         raise UnsupportedQueryError(f"{name}() is not answered here", construct=f"{name}()")
@@ -81,7 +81,7 @@ def _is_float(operand: Operand) -> TypeGuard[Column]:
 
 
 def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
-    """All groups together, where there is a function for it."""
+    """The aggregate of all groups at once; None if no vectorised function exists for it."""
     if not further:
         make = _BY_NAME.get((name, rows.values.kind))
         if make is not None and name not in _WITH_WEIGHTS:
@@ -134,7 +134,7 @@ def _collect(rows: Rows) -> Operand:
 
 
 def _mean(rows: Rows) -> Operand | None:
-    from gpugda.execute.means import means_of_rows, running_means  # opens a device of its own
+    from gpugda.execute.means import means_of_rows, running_means  # opens a device itself
 
     found = means_of_rows(rows)
     if found is not None:
@@ -173,7 +173,7 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
         return _extreme_of_all(rows, last=last)
     if column.kind is ColumnKind.FLOAT:
         if np.isnan(values).any() or (values == 0).any():
-            return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
+            return _extreme_row(rows, last=last)  # NaN and the two zeros need the total order
     else:
         values = values.astype(np.int64, copy=False)
     best = np.full(rows.groups, _edge(values.dtype, least=last), dtype=values.dtype)
@@ -190,19 +190,19 @@ def _extreme_of_all(rows: Rows, *, last: bool) -> Operand | None:
     column = rows.values
     best = column.values.max(keepdims=True) if last else column.values.min(keepdims=True)
     if column.kind is ColumnKind.FLOAT and not abs(best[0]) > 0:
-        return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
+        return _extreme_row(rows, last=last)  # NaN and the two zeros need the total order
     return Column(column.kind, best, None, column.dictionary)
 
 
 def _edge(dtype: np.dtype[Any], *, least: bool) -> Any:
-    """No value comes before it, or after it."""
+    """The least value of the dtype, or the greatest."""
     if dtype.kind == "f":
         return -np.inf if least else np.inf
     return np.iinfo(dtype).min if least else np.iinfo(dtype).max
 
 
 def _extreme_row(rows: Rows, *, last: bool) -> Operand | None:
-    """By order: -0.0 comes before 0.0, NaN after all."""
+    """The extreme row in Cypher's order: -0.0 before 0.0, NaN last."""
     codes = float_order(rows.values.values)
     order = np.lexsort([~codes if last else codes, rows.group_of])
     counts = np.bincount(rows.group_of, minlength=rows.groups)
@@ -254,6 +254,6 @@ _BY_NAME: dict[tuple[str, ColumnKind], Callable[[Rows], Operand | None]] = {
     },
 }
 _WITH_WEIGHTS = frozenset({"min", "max", "sum", "avg", "stdev", "stdevp"})
-"""Those that do not need every row that a row stands for."""
+"""Aggregates that can use weights instead of expanded rows."""
 _PERCENTILES = {"percentilecont": True, "percentiledisc": False}
-"""Whether a value between two of a group is made."""
+"""True if the percentile interpolates between two values."""

@@ -1,4 +1,4 @@
-"""Implicit grouping with count(), chunk by chunk."""
+"""Implicit grouping with count(), batch by batch."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_INTEGER", "Aggregation", "GroupTable", "added", "too_large"]
 
 LARGEST_INTEGER = 2**63 - 1
-"""Of Cypher."""
+"""Cypher's largest integer."""
 
 _MERGE_ROWS = 1 << 16
-"""Partial results are merged when at least so many rows, and as many as are merged, have come."""
+"""Partial results are merged once this many rows wait, and more rows than are merged already."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTable:
-    """The groups: one row each, in the order in which they appeared."""
+    """The groups, one row each, in order of first appearance."""
 
     row_count: int
     keys: tuple[Operand, ...]
@@ -49,11 +49,11 @@ class GroupTable:
 
 
 class Aggregation:
-    """Groups rows by the query's keys and counts; its memory grows with the groups.
+    """Groups rows by the query's keys and counts them; memory grows with the number of groups.
 
     Args:
-        query: With ``aggregating`` set.
-        owners: Of `evaluate_owned`.
+        query: A query with ``aggregating`` set.
+        owners: See `evaluate_owned`.
     """
 
     def __init__(self, query: Query, owners: Container[str] = ()) -> None:
@@ -78,18 +78,18 @@ class Aggregation:
         apart: bool = False,
         once: Mapping[int, Sequence[Operand]] | None = None,
     ) -> None:
-        """Adds rows, each as often as its weight says.
+        """Adds rows with their multiplicities.
 
         Args:
             environment: The rows.
-            weights: Of the rows.
-            apart: No two have the same keys.
-            once: Places of aggregates whose argument comes once in each group in which these
-                columns hold one value, of all rows that ever come: no value of it has to be told
-                from another.
+            weights: Multiplicity of each row.
+            apart: True if no two rows have the same keys.
+            once: Per position of a distinct aggregate, columns that make its values unique: if
+                each column has one value per group, no argument repeats within a group over all
+                rows of the query, so no deduplication is needed.
 
         Raises:
-            UnsupportedQueryError: Cypher has no integer as large as a count.
+            UnsupportedQueryError: A count exceeds Cypher's largest integer.
         """
         keys = self._keyed(self._keys, environment, weights)
         counts: list[Operand] = []
@@ -118,7 +118,7 @@ class Aggregation:
         self._rows_seen += environment.row_count
 
     def finish(self) -> GroupTable:
-        """The groups; exactly one where there are no keys."""
+        """The groups; exactly one if there are no keys."""
         table = self._partial.merged()
         if table is None or (table.row_count == 0 and not self._keys):
             empty = 0 if self._keys else 1
@@ -138,7 +138,7 @@ class Aggregation:
         environment: Environment,
         weights: NDArray[np.uint64] | None,
     ) -> tuple[Operand, ...]:
-        # Each key is followed by what tells its NaNs apart.
+        # Each key is followed by a column that distinguishes its NaNs.
         keyed: list[Operand] = []
         for expression in expressions:
             operand = evaluate_owned(expression, environment, self._owners)
@@ -155,12 +155,12 @@ class Aggregation:
         environment: Environment,
         weights: NDArray[np.uint64] | None,
     ) -> tuple[NDArray[np.bool_] | None, tuple[Operand, ...]]:
-        """The rows that count (None for all), and the argument as a key."""
+        """A mask of the rows that count (None for all), and the argument as a key."""
         if not isinstance(aggregate, ast.FunctionCall):
             return None, ()
         argument = aggregate.arguments[0]
         if isinstance(argument, ast.Variable) and argument.name not in environment.variables:
-            return None, ()  # of a pattern, and so never null; nobody asked for its column
+            return None, ()  # a pattern variable, so never null; its column was pruned
         once = weights if aggregate.distinct else None
         keyed = self._keyed((argument,), environment, once)
         valid = validity(keyed[0])
@@ -170,7 +170,7 @@ class Aggregation:
 
 
 def _same_in_groups(columns: Mapping[int, Sequence[Operand]], groups: Groups) -> Iterator[int]:
-    """Places all of whose columns hold one value in each group, as they do of what a key is of."""
+    """Positions whose columns all hold one value per group."""
     known: dict[int, bool] = {}
     for place, some in columns.items():
         for each in some:
@@ -192,10 +192,10 @@ def _is_same(operand: Operand, groups: Groups) -> bool:
 
 
 class _Merging:
-    """Tables of distinct rows that are merged now and then.
+    """Tables of distinct rows that are merged from time to time.
 
-    The first ``key_count`` columns are keys, the others counts to be added, one per aggregate; None
-    for keys only.
+    The first ``key_count`` columns are keys, the others counts to be summed, one per aggregate;
+    None means that all columns are keys.
     """
 
     def __init__(self, query: Query) -> None:
@@ -213,7 +213,7 @@ class _Merging:
             self._merge()
 
     def merged(self) -> RowTable | None:
-        # A table of keys and counts has each key once.
+        # A table of keys and counts already holds each key once.
         if len(self._tables) != 1 or self._key_count is None:
             self._merge()
         return self._tables[0] if self._tables else None
@@ -236,7 +236,7 @@ class _Merging:
 
 
 def _pairs_per_group(keys: RowTable, pairs: RowTable | None) -> Operand:
-    """Number of (key, value) pairs with the keys of each group; ``keys`` has no two alike."""
+    """Number of (key, value) pairs per group; the rows of ``keys`` are distinct."""
     assert pairs is not None
     both = stacked([keys, RowTable(pairs.row_count, pairs.columns[: len(keys.columns)])])
     groups = group_rows(both.columns, both.row_count)
@@ -252,13 +252,13 @@ def added(
     counts: NDArray[np.uint64],
     group_count: int,
 ) -> Column:
-    """The sums of counts per group, of an aggregate."""
+    """Sums of counts per group, for the aggregate at position ``place``."""
     low = np.zeros(group_count, dtype=np.uint64)
     largest = int(counts.max()) if len(counts) else 0
     if largest * len(counts) <= LARGEST_INTEGER:
         np.add.at(low, group_of, counts)
         return _integers(low)
-    # In two halves, neither of which wraps.
+    # Sum in two 32-bit halves, neither of which overflows.
     high, half = np.zeros(group_count, dtype=np.uint64), np.uint64(32)
     np.add.at(low, group_of, counts & np.uint64(0xFFFFFFFF))
     np.add.at(high, group_of, counts >> half)
@@ -269,7 +269,7 @@ def added(
 
 
 def too_large(query: Query, place: int, what: str) -> UnsupportedQueryError:
-    """Of an aggregate that Cypher has no integer for."""
+    """The error for a count above Cypher's largest integer."""
     message = f"{what}, and Cypher's integers end at {LARGEST_INTEGER}"
     span = query.aggregates[place].span
     construct = "counts of more than 64 bits"

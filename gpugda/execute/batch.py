@@ -1,4 +1,4 @@
-"""Rows in named columns: what operators hand to one another."""
+"""Batches: rows in named columns, passed between operators."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["CARRIED", "Batch", "in_batches", "joined", "joined_weights", "whether_only"]
 
 CARRIED: Final = "\0row"
-"""Begins the names of columns that tell which row of an outer query a row belongs to: every
-operator keeps them, and treats rows of different outer rows apart."""
+"""Prefix of columns that say which row of the outer query a row belongs to: every operator keeps
+these columns and never combines rows of different outer rows."""
 
 _MOST_ROWS: Final = 1 << 18
 _FEW_ROWS: Final = 1 << 10
@@ -27,17 +27,17 @@ _FEW_ROWS: Final = 1 << 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Some rows.
+    """A batch of rows.
 
     Args:
-        row_count: Number of rows; counts also where there are no columns.
-        columns: By name, in order.
-        weights: ``uint64`` per row, how many equal rows each stands for; None for one each.
-        keys: Where rows are groups, their keys by position.
-        aggregates: Likewise, their aggregates.
-        hidden: What a projection took away, as far as others still read it: sort keys, and what
-            tells one NaN from another.
-        distinct: Whether no two rows of all batches are known to be the same.
+        row_count: Number of rows; valid even without columns.
+        columns: Columns by name, in order.
+        weights: Multiplicity of each row, ``uint64``; None if all are 1.
+        keys: Group keys by position, if rows are groups.
+        aggregates: Aggregates by position, if rows are groups.
+        hidden: Columns that a projection removed and later operators still read: sort keys, and
+            the columns that distinguish NaNs.
+        distinct: True if no two rows of all batches are known to be equal.
     """
 
     row_count: int
@@ -60,33 +60,33 @@ class Batch:
         )
 
     def kept(self, rows: NDArray[Any]) -> Batch:
-        """The rows at different positions: no two become the same by that."""
+        """The rows at distinct positions; keeps the ``distinct`` flag."""
         return replace(self.take(rows), distinct=self.distinct)
 
     def expanded(self) -> Batch:
-        """Rows that stand for themselves alone."""
+        """The rows repeated by their weights; the result has no weights."""
         if self.weights is None:
             return self
         rows = np.repeat(np.arange(self.row_count), self.weights.astype(np.int64))
         return replace(self, weights=None).take(rows)
 
     def adding(self, columns: Mapping[str, Operand]) -> Batch:
-        """The rows with more columns."""
+        """The rows with additional columns."""
         return replace(self, columns={**self.columns, **columns})
 
     def only(self, names: Iterable[str]) -> Batch:
-        """The rows with these columns, and those that every operator keeps."""
+        """The rows with these columns and the carried ones."""
         columns = {**{name: self.columns[name] for name in names}, **self.carried}
         return Batch(self.row_count, columns, self.weights)
 
     @property
     def carried(self) -> dict[str, Operand]:
-        """The columns that every operator keeps."""
+        """The columns that every operator keeps (see `CARRIED`)."""
         return {n: column for n, column in self.columns.items() if n.startswith(CARRIED)}
 
 
 def joined(batches: Sequence[Batch], columns: Sequence[str] = ()) -> Batch:
-    """All rows of batches with the same columns; ``columns`` where there is no batch."""
+    """Concatenates batches with the same columns; ``columns`` names them if there is no batch."""
     if not batches:
         return Batch(0, {name: Constant(None) for name in columns})
     if len(batches) == 1:
@@ -112,11 +112,11 @@ def joined(batches: Sequence[Batch], columns: Sequence[str] = ()) -> Batch:
 
 
 def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[Batch]:
-    """The same rows in batches of some size, where they came in smaller ones.
+    """Merges small batches into larger ones.
 
     Args:
-        batches: With the same columns.
-        enough: As of the context: where few rows suffice, batches begin small.
+        batches: Batches with the same columns.
+        enough: See `ExecutionContext`: if few rows suffice, the first batches stay small.
     """
     rows = _MOST_ROWS if enough is None else min(max(enough, _FEW_ROWS), _MOST_ROWS)
     waiting: list[Batch] = []
@@ -132,9 +132,9 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
 
 
 def whether_only(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:
-    """Batches, and of each whether it has all rows that there are.
+    """Batches, each with a flag: True if it holds all rows of the input.
 
-    Different rows are gathered for that, as far as they are few.
+    To set the flag, batches with distinct rows are merged as long as the rows are few.
     """
     waiting: list[Batch] = []
     count, several = 0, False
@@ -154,7 +154,7 @@ def whether_only(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:
 def joined_weights(
     weights: Sequence[NDArray[np.uint64] | None], row_counts: Sequence[int]
 ) -> NDArray[np.uint64] | None:
-    """Those of the rows of several batches; None where each row stands for itself."""
+    """Concatenated weights of several batches; None if all multiplicities are 1."""
     if all(each is None for each in weights):
         return None
     both = zip(weights, row_counts, strict=True)

@@ -1,4 +1,4 @@
-"""Which columns the operators of a logical tree have and read, as far as lowering asks."""
+"""Columns that operators of a logical tree produce and read; used by lowering."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["arguments_read", "columns_of", "imported_by", "leaves_out", "made_by
 
 
 def leaves_out(tree: logical.Logical, read: frozenset[str]) -> bool:
-    """Whether far fewer rows may stand for those of a pattern: of most its nodes nobody reads.
+    """True if grouping may shrink a pattern's rows much: at most one of its nodes is read.
 
-    There are as many groups by one node as nodes at most, and by two about as many as rows.
+    Grouping by one node gives at most as many groups as nodes; by two, about as many as rows.
     """
     match tree:
         case logical.Match():
@@ -35,7 +35,7 @@ def leaves_out(tree: logical.Logical, read: frozenset[str]) -> bool:
 
 
 def columns_of(tree: logical.Logical) -> tuple[str, ...]:
-    """All columns that a tree has."""
+    """All columns that a tree produces."""
     if isinstance(tree, logical.Argument):
         return tree.columns
     below = logical.children_of(tree)
@@ -48,7 +48,7 @@ def columns_of(tree: logical.Logical) -> tuple[str, ...]:
 
 
 def _added_by(tree: logical.Logical) -> tuple[str, ...]:
-    """The columns that one operator adds to those of its input."""
+    """The columns that an operator adds to those of its input."""
     match tree:
         case logical.Match():
             nodes = tuple(node.name for node in tree.graph.nodes)
@@ -68,12 +68,12 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
 
 
 def made_by(tree: logical.Logical) -> frozenset[str]:
-    """The same, as a set."""
+    """All columns that a tree produces, as a set."""
     return frozenset(columns_of(tree))
 
 
 def imported_by(tree: logical.Logical) -> tuple[str, ...]:
-    """Columns of the argument that a subquery may read."""
+    """Columns of the argument that are available to a subquery."""
     if isinstance(tree, logical.Argument):
         return tree.columns
     found = [name for child in logical.children_of(tree) for name in imported_by(child)]
@@ -81,7 +81,7 @@ def imported_by(tree: logical.Logical) -> tuple[str, ...]:
 
 
 def arguments_read(tree: logical.Logical) -> frozenset[str]:
-    """Columns of the argument that the operators of a subquery do read."""
+    """Columns of the argument that the operators of a subquery read."""
     available = frozenset(imported_by(tree))
     found: set[str] = set()
     stack = [tree]

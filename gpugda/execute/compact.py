@@ -1,4 +1,4 @@
-"""Steps over the nodes that have any: what a search keeps per node is as large as what it walks."""
+"""Renumbers the nodes with relationships, so that search state is proportional to these nodes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["Compact", "compacted"]
 
 _WORTH_IT: Final = 4
-"""So many times as many nodes have no step as have one."""
+"""Compact if the nodes are at least this many times the relationships."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compact:
-    """Steps between renumbered nodes.
+    """Adjacency between renumbered nodes.
 
     Args:
-        steps: Between the new numbers.
+        steps: Adjacency in the new numbering.
         nodes: ``int64`` per new number: the node.
-        numbers: ``int64`` per node: its new number, -1 where it has no step and none leads to it.
+        numbers: ``int64`` per node: its new number, -1 for a node without any step in or out.
     """
 
     steps: Adjacency
@@ -33,14 +33,14 @@ class Compact:
     numbers: NDArray[np.int64]
 
     def renumbered(self, steps: Adjacency) -> Adjacency:
-        """Other steps between the same nodes."""
+        """Another adjacency of the same nodes, in the new numbering."""
         offsets = np.append(steps.offsets[self.nodes], steps.offsets[-1:])
         neighbours = self.numbers[steps.neighbours].astype(np.uint32)
         return Adjacency(offsets, neighbours, steps.relationships)
 
 
 def compacted(steps: Adjacency) -> Compact | None:
-    """The steps between the nodes that they join; None where those are most of all."""
+    """The adjacency of the nodes that have steps; None if compaction does not pay."""
     count = steps.node_count
     if len(steps.neighbours) * _WORTH_IT > count:
         return None

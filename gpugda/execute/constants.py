@@ -1,4 +1,4 @@
-"""Conditions without variables: the same in all rows, but not always known before there are any."""
+"""Predicates without variables: constant over all rows, but not always decidable before a row."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["Verdict", "judge_constants", "with_constants"]
 
 
 class Verdict(Enum):
-    """What the conditions without variables say together."""
+    """The conjunction of the predicates without variables."""
 
     TRUE = auto()
     FALSE = auto()
     NULL = auto()
-    """No row passes, but the other conditions' errors show."""
+    """No row passes, but errors of the other predicates must be raised."""
     ERROR = auto()
-    """The first row that no other condition turns away is an error."""
+    """The first row that no other predicate rejects raises an error."""
 
 
 def judge_constants(bound: BoundQuery, parameters: Mapping[str, Any]) -> Verdict:
-    """All of them, connected by AND.
+    """Evaluates the conjunction of the predicates without variables.
 
     Raises:
         ParameterMissingError: A parameter has no value.
@@ -49,11 +49,11 @@ def judge_constants(bound: BoundQuery, parameters: Mapping[str, Any]) -> Verdict
 
 
 def with_constants(bound: BoundQuery, verdict: Verdict) -> BoundQuery:
-    """The query with the constants as conditions on the rows, where that may matter."""
+    """The query with the constants added to its row predicates, if they can change the answer."""
     if verdict is Verdict.TRUE:
         return bound
     if verdict is Verdict.ERROR:
-        # An error wins over null, so masks may turn away only what is false.
+        # An error takes precedence over null, so masks may reject only what is false.
         bound = replace(
             bound,
             nodes=tuple(_doubted(each, bound) for each in bound.nodes),

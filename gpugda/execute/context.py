@@ -1,4 +1,4 @@
-"""What operators need while they run."""
+"""Run-time context of operators."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["ExecutionContext", "Measured"]
 
 @dataclass(slots=True)
 class Measured:
-    """What an operator did.
+    """Measurements of an operator.
 
     Args:
-        rows: Rows that it gave.
-        seconds: Time that it took, with that of its inputs.
+        rows: Number of rows it returned.
+        seconds: Time it took, including its inputs.
         report: What the device did for it.
     """
 
@@ -41,22 +41,22 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExecutionContext:
-    """One run of a query.
+    """The context of one run of a query.
 
     Args:
         graph: The data graph.
-        strategy: How patterns are joined.
-        values: Of the query's parameters, as the user gave them.
+        strategy: The matcher that joins patterns.
+        values: Parameter values as given by the user.
         parameters: The same, converted.
-        text: The query, for errors.
-        report: Filled while running.
-        deadline: Time of ``time.monotonic`` at which to give up.
+        text: Query text, for errors.
+        report: Filled during the run.
+        deadline: Time of ``time.monotonic`` at which the run is given up.
         argument: Rows of the operator around a subquery.
-        measured: By operator.
-        cache: What was computed per dictionary.
-        subqueries: Runs the subqueries in expressions.
-        enough: After about so many rows whoever pulls leaves; None where all are needed.
-        one_pattern: Whether the only thing to report is what one pattern does.
+        measured: Measurements by ``id`` of the operator.
+        cache: Results computed once per dictionary.
+        subqueries: Runs subqueries in expressions.
+        enough: Approximate number of rows the consumer needs; None for all.
+        one_pattern: True if the steps of a single pattern are all there is to report.
     """
 
     graph: DataGraph
@@ -74,15 +74,15 @@ class ExecutionContext:
     one_pattern: bool = False
 
     def within(self, argument: Batch) -> ExecutionContext:
-        """The context of a subquery."""
+        """The context of a subquery with this argument."""
         return replace(self, argument=argument, enough=None)
 
     def for_some(self, rows: int | None) -> ExecutionContext:
-        """The same where about so many rows suffice; None where all are needed."""
+        """The same context, for a consumer that needs about ``rows`` rows; None for all."""
         return self if self.enough == rows else replace(self, enough=rows)
 
     def report_of(self, operator: object) -> StrategyReport:
-        """Where the device tells what it does for an operator."""
+        """The report in which the device records its work for an operator."""
         measured = self.measured.setdefault(id(operator), Measured())
         if measured.report is None:
             report = self.report
@@ -94,11 +94,11 @@ class ExecutionContext:
         return measured.report
 
     def check(self) -> None:
-        """Raises where the time is up."""
+        """Raises if the deadline has passed."""
         check_deadline(self.deadline)
 
     def environment(self, batch: Batch, outputs: Any = ()) -> Environment:
-        """What the names in expressions stand for, in some rows."""
+        """Binds the names in expressions to the columns of a batch."""
         names = {**batch.hidden, **batch.columns} if not outputs else batch.hidden
         return Environment(
             batch.row_count,
@@ -115,7 +115,7 @@ class ExecutionContext:
 
 
 class _Columns(dict[str, "Column"]):
-    """Operands by name, each made a column when it is first asked for."""
+    """Operands by name; each is converted to a column at first access."""
 
     def __init__(self, operands: Mapping[str, Operand], row_count: int) -> None:
         super().__init__()
@@ -133,5 +133,5 @@ class _Columns(dict[str, "Column"]):
         return iter(self._operands)
 
     def items(self) -> Any:
-        """All of them, as columns."""
+        """All operands, as columns."""
         return [(name, self[name]) for name in self._operands]

@@ -1,4 +1,4 @@
-"""Searches from many nodes on the device, where that is expected to be faster than on the host."""
+"""Multi-source searches on the device, used if they are expected to be faster than on the host."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ __all__ = ["DeviceSearches"]
 
 _Made = TypeVar("_Made")
 _MOST: Final = 1 << 10
-"""Searches that go together."""
+"""Most searches that run together."""
 _LEVELS: Final = 8
 _MOST_LEVELS: Final = 32
 _PER_ENTRY: Final = 30e-9
-"""Seconds of the host, measured: an entry that a search looks at."""
+"""Measured host seconds per entry that a search reads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceSearches:
-    """Those of one operator in one run.
+    """The device searches of one operator in one run.
 
     Args:
-        context: Of the run.
-        operator: Whose report tells what was done.
-        backwards: Makes the steps from their other ends.
+        context: Context of the run.
+        operator: The operator whose report records the searches.
+        backwards: Returns the reversed adjacency.
     """
 
     context: ExecutionContext
@@ -51,7 +51,7 @@ class DeviceSearches:
     backwards: Callable[[], Adjacency]
 
     def reach_pays(self, steps: Adjacency, starts: int, maximum: int | None) -> bool:
-        """Is reaching nodes from so many faster on the device?"""
+        """True if reachability from this many starts is expected to be faster on the device."""
         nodes, entries = steps.node_count, len(steps.neighbours)
         levels = _LEVELS if maximum is None else min(maximum, _LEVELS)
         looks, step = 0.0, entries / max(nodes, 1)
@@ -61,11 +61,11 @@ class DeviceSearches:
         return self._has_room(steps) and self._seconds(steps, starts, levels) < seconds
 
     def shortest_pay(self, steps: Adjacency, sources: int, seconds: float) -> bool:
-        """Are shortest paths from so many nodes faster than so many seconds of the host?"""
+        """True if shortest paths from this many sources take less time than the host's seconds."""
         return self._has_room(steps) and self._seconds(steps, sources, _LEVELS) < seconds
 
     def _has_room(self, steps: Adjacency) -> bool:
-        """Is there memory for the steps, and for some levels of a word?"""
+        """True if memory suffices for the adjacency and several levels of one word."""
         strategy = self.context.strategy
         nodes, entries = len(steps.offsets), len(steps.neighbours)
         needed = 2 * entries + nodes + _MOST_LEVELS * nodes
@@ -80,7 +80,7 @@ class DeviceSearches:
     def reached(
         self, starts: Nodes, backwards: Adjacency, maximum: int | None, *, with_start: bool
     ) -> Iterator[tuple[Indexes, Nodes]]:
-        """As `reach.reached`; along relationships with a direction unless ``with_start``."""
+        """As `reach.reached`; follows directed relationships unless ``with_start`` is set."""
         for first, searches, chunk in self._chunks(backwards, starts, every=True):
             numbers, nodes = searches.reached(chunk, maximum, with_start=with_start)
             yield numbers + first, nodes
@@ -95,23 +95,23 @@ class DeviceSearches:
         *,
         every: bool,
     ) -> Generator[Level, None, Indexes]:
-        """As `shortest.shortest_paths`; returns the pairs that are left to the host."""
+        """As `shortest.shortest_paths`; returns the pairs left to the host."""
         few_ends = len(np.unique(ends)) < len(np.unique(starts))
         one, other = (ends, starts) if few_ends else (starts, ends)
         sources, source_of = np.unique(one, return_inverse=True)
         pulled = steps if few_ends else backwards
 
         def level(pairs: Indexes, walked: Nodes) -> Level:
-            # They were read from their last nodes, of the search, to its source.
+            # Paths are read from the search's last node back to its source.
             return Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
 
         found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
         return (yield from _each(level, found))
 
     def walks(self, pulled: Adjacency, sources: Nodes) -> Iterator[tuple[int, int, DeviceWalks]]:
-        """From as many sources as fit at a time: the number of the first, and how many.
+        """Walks from as many sources as fit at a time; yields first source number and count too.
 
-        ``pulled``: for each node the relationships by which a walk may come to it.
+        ``pulled``: per node, the relationships by which a walk can enter it.
         """
         for first, searches, chunk in self._chunks(pulled, sources, every=True):
             with searches.walks(chunk) as walks:
@@ -127,17 +127,17 @@ class DeviceSearches:
         *,
         every: bool,
     ) -> Generator[tuple[Indexes, Nodes], None, Indexes]:
-        """Numbers of pairs, and their shortest paths from the other end to the source.
+        """Pair numbers and their shortest paths from the other end to the source.
 
-        Returns the numbers of those that need more levels than fit the memory.
+        Returns the numbers of pairs that need more levels than fit in memory.
 
         Args:
-            pulled: For each node the relationships by which a search may come to it.
-            sources: Different nodes, where searches begin.
-            source_of: Of each pair, the number of its source.
-            others: Of each pair, its other node.
-            maximum: Most relationships, None for no bound.
-            every: Whether all shortest paths of a pair are given, else one.
+            pulled: Per node, the relationships by which a search can enter it.
+            sources: Distinct source nodes.
+            source_of: Source number of each pair.
+            others: The other node of each pair.
+            maximum: Most relationships; None for no bound.
+            every: True for all shortest paths of a pair, False for one.
         """
         left = [np.zeros(0, dtype=np.int64)]
         for first, searches, chunk in self._chunks(pulled, sources, every=every):
@@ -151,7 +151,7 @@ class DeviceSearches:
     def _chunks(
         self, steps: Adjacency, sources: Nodes, *, every: bool
     ) -> Iterator[tuple[int, WalkSearches, Nodes]]:
-        """As many sources as fit at a time, with the number of the first one."""
+        """Yields as many sources as fit at a time, with the number of the first one."""
         context = self.context
         report = context.report_of(self.operator)
         with context.strategy.running(report, context.deadline) as run:
@@ -166,7 +166,7 @@ def _each(
     make: Callable[[Indexes, Nodes], _Made],
     found: Generator[tuple[Indexes, Nodes], None, Indexes],
 ) -> Generator[_Made, None, Indexes]:
-    """What is made of each that is found; returns as what finds them."""
+    """Applies ``make`` to each result; returns the generator's return value."""
     while True:
         try:
             pairs, walked = next(found)
@@ -177,5 +177,5 @@ def _each(
 
 
 def _numbered(rows: Indexes, pairs: Indexes, walked: Nodes) -> tuple[Indexes, Nodes]:
-    """With the numbers that pairs have in all chunks."""
+    """Translates pair numbers of a chunk to numbers among all pairs."""
     return rows[pairs], walked

@@ -1,4 +1,4 @@
-"""How many values each group has that differ: sorted codes tell, without the row of any of them."""
+"""Counts distinct values per group by sorting codes, without tracking their rows."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 __all__ = ["distinct_counts"]
 
 _WINDOW: Final = 1 << 15
-"""Rows whose codes stay in the processor's cache."""
+"""Rows whose codes fit in the processor's cache."""
 _LARGEST_TABLE: Final = 1 << 21
-"""Bytes that stay in the processor's cache."""
+"""Bytes of a table that fits in the processor's cache."""
 _SHORT: Final = 1 << 32
 _FEW_GROUPS: Final = 1 << 10
-"""So many are sorted one by one, where their values are too wide to stand beside a group."""
+"""Up to this many groups are sorted one by one if values are too wide to combine with a group."""
 
 
 def distinct_counts(
     operands: Sequence[Operand], group_of: NDArray[np.int64], groups: int
 ) -> NDArray[np.int64]:
-    """Of each group, how many different values its rows have, in the sense of DISTINCT.
+    """Number of distinct values per group, in the sense of DISTINCT.
 
     Args:
-        operands: What a value is made of; one is a column.
-        group_of: Per row the number of its group.
-        groups: How many there are.
+        operands: The parts of a value; at least one is a column.
+        group_of: Group number of each row.
+        groups: Number of groups.
     """
     row_count = len(group_of)
     if not row_count:
@@ -64,7 +64,7 @@ def distinct_counts(
 def _windows(
     keys: Sequence[RowKey], count: int, group_of: NDArray[np.int64]
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """Rows, and one number for the group and the value of each; those of a group are together."""
+    """Windows of rows with codes that combine group and value; the group is the high part."""
     for start in range(0, len(group_of), _WINDOW):
         rows = slice(start, start + _WINDOW)
         codes = group_of[rows] * count
@@ -99,7 +99,7 @@ def _by_order(
 def _of_wide_values(
     values: NDArray[Any], group_of: NDArray[np.int64], groups: int
 ) -> NDArray[np.int64]:
-    """Group by group."""
+    """Sorts the values of each group separately."""
     ordered = values.copy() if groups == 1 else values[stable_order(group_of)]
     ends = np.cumsum(np.bincount(group_of, minlength=groups)).tolist()
     found = np.zeros(groups, dtype=np.int64)
@@ -111,7 +111,7 @@ def _of_wide_values(
 
 
 def _starts(ordered: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which are not the same as the one before."""
+    """True where an element differs from its predecessor."""
     starts = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     return starts

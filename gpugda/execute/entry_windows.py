@@ -1,4 +1,4 @@
-"""The relationships of many nodes, in windows that are not too large."""
+"""Reads the adjacency of many nodes in windows of bounded size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_ENTRIES = 1 << 20
 
 
 def windows_of(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
-    """Bounds of rows whose counts together are not too many; at least one row each."""
+    """Bounds of windows of rows whose counts add up to at most ``most``; at least one row each."""
     most = _MOST_ENTRIES if most is None else most
     ends = np.cumsum(counts)
     start = done = 0
@@ -32,7 +32,7 @@ def windows_of(counts: NDArray[np.int64], most: int | None = None) -> Iterator[t
 def entries_of(
     offsets: NDArray[np.int64], nodes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The entries of nodes: the place among the nodes that each belongs to, and the entries."""
+    """The adjacency entries of nodes: for each entry the position of its node, and the entry."""
     firsts = offsets[nodes]
     counts = offsets[nodes + 1] - firsts
     places = np.repeat(np.arange(len(nodes)), counts)

@@ -1,4 +1,4 @@
-"""Each different row once, by the columns that are read of it."""
+"""Deduplicates rows by the columns that are read."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = ["EqualRows"]
 
 
 class EqualRows:
-    """The different rows of a batch, told by what stands in some columns, bit by bit.
+    """Groups the rows of a batch that are bitwise equal in the given columns.
 
-    Values that Cypher calls equal but that are written differently stay apart: 1 and 1.0, 0.0 and
-    -0.0, two NaNs.
+    Values that Cypher calls equal but that are represented differently stay distinct: 1 and 1.0,
+    0.0 and -0.0, two NaNs.
 
     Args:
-        batch: Rows.
-        names: The columns that are compared.
+        batch: The rows.
+        names: Columns that are compared.
 
     Attributes:
-        firsts: ``int64``, the position of one row of each group.
+        firsts: ``int64``, position of one row of each group.
     """
 
     def __init__(self, batch: Batch, names: Iterable[str]) -> None:
@@ -47,13 +47,13 @@ class EqualRows:
         self._bounds = offsets_of(codes, len(self.firsts))
 
     def rows_of(self, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For groups, given by number: places among these, and the rows of each."""
+        """For groups given by number: positions in ``groups``, and the rows of each."""
         places, entries = entries_of(self._bounds, groups)
         return places, self._order[entries]
 
 
 def _parts(operand: Operand) -> list[NDArray[np.int64]]:
-    """Integers that are the same where the values are."""
+    """Integer arrays that are equal exactly where the values are bitwise equal."""
     if isinstance(operand, Constant):
         return []
     values = operand.values

@@ -1,4 +1,4 @@
-"""Paths along lists of relationships that rows hold already."""
+"""Paths that follow lists of relationships already bound in the rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NONE = -1
 
 
 def along_lists(batch: Batch, name: str) -> Callable[[Level], NDArray[np.bool_]]:
-    """Which paths are the beginning of the list of relationships that their row holds.
+    """A test that keeps the paths that are a prefix of their row's list of relationships.
 
     Args:
-        batch: Rows.
-        name: Of the column of lists.
+        batch: The rows.
+        name: Name of the list column.
     """
     places, values = distinct_values(batch.columns[name], batch.row_count)
     lists = [_indexes(each) for each in values]
@@ -49,7 +49,7 @@ def along_lists(batch: Batch, name: str) -> Callable[[Level], NDArray[np.bool_]]
 
 
 def _indexes(value: Any) -> list[int]:
-    """Of a list's relationships; no path is along anything else."""
+    """Relationship indexes of a list; other values match no path."""
     if not isinstance(value, list):
         return []
     return [

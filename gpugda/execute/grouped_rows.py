@@ -1,4 +1,4 @@
-"""Rows that have a value, with their groups: what aggregates are made of."""
+"""Rows with non-null values and their groups: the input of aggregates."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["Rows"]
 
 _WINDOW: Final = 1 << 20
-"""Rows that are made together of those that stand for several."""
+"""Most rows that are materialised together when weights are expanded."""
 _MOST_ROWS: Final = 1 << 40
-"""More are not added one by one: that would take hours."""
+"""Limit for adding rows one by one: more would take hours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows that have a value, with their groups.
+    """Rows with a non-null value, with their groups.
 
     Args:
         groups: Number of groups.
-        group_of: ``int64`` per row.
-        values: The argument of the aggregate, without nulls.
-        everywhere: Whether each group is known to have a row.
-        weights: ``uint64`` per row, how many equal rows each stands for; None for one each.
+        group_of: Group number of each row, ``int64``.
+        values: Argument of the aggregate, without nulls.
+        everywhere: True if each group is known to have a row.
+        weights: Multiplicity of each row, ``uint64``; None if all are 1.
     """
 
     groups: int
@@ -48,14 +48,14 @@ class Rows:
 
     @property
     def row_count(self) -> int:
-        """Of rows, those that stand for several as often."""
+        """Number of rows, counted with their weights."""
         return len(self.group_of) if self.weights is None else sum_of(self.weights)
 
     def expanded(self) -> Rows:
-        """Rows that stand for themselves alone.
+        """The rows repeated by their weights; the result has no weights.
 
         Raises:
-            MemoryLimitError: They would not fit.
+            MemoryLimitError: The rows do not fit in memory.
         """
         if self.weights is None:
             return self
@@ -65,12 +65,12 @@ class Rows:
         return replace(self, group_of=self.group_of[rows], values=values, weights=None)
 
     def windows(self, least: int = 0) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-        """Values and groups of all rows, some at a time; those that stand for several as often.
+        """Values and groups of all rows, repeated by their weights, in windows.
 
-        ``least``: that it is worth looking at at a time.
+        ``least``: the smallest useful window, in rows.
 
         Raises:
-            MemoryLimitError: They are so many that nobody waits for it.
+            MemoryLimitError: There are more than 2^40 rows.
         """
         values = self.values.values
         if self.weights is None:
@@ -90,7 +90,7 @@ class Rows:
             first = last if not left[last - 1] else last - 1
 
     def sorted(self) -> tuple[Column, NDArray[np.int64]]:
-        """The values group by group, in the order of rows, and where each group begins."""
+        """The values group by group, in row order, and the offset of each group."""
         if self.groups == 1:
             return self.values, np.array([0, len(self.group_of)])
         order = stable_order(self.group_of)
@@ -99,7 +99,7 @@ class Rows:
         return self.values.take(order), offsets
 
     def there(self) -> NDArray[np.bool_] | None:
-        """Groups that have a row; None where all have."""
+        """Mask of the groups with at least one row; None if all have one."""
         if self.everywhere:
             return None
         there: NDArray[np.bool_] = np.bincount(self.group_of, minlength=self.groups) > 0

@@ -1,4 +1,4 @@
-"""Which rows are the same: those with one code."""
+"""Groups equal rows by their codes."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["Groups", "first_rows", "group_rows", "single_rows"]
 
 _MOST_INT32 = 2**31
-_WINDOW = 1 << 15  # rows whose codes stay in the processor's cache
+_WINDOW = 1 << 15  # rows whose codes fit in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Rows that are the same.
+    """Groups of equal rows.
 
     Args:
-        first: ``int64`` per group: its first row. Groups are numbered by their first rows.
-        group_of: ``int64`` per row: the number of its group.
+        first: ``int64`` per group: its first row, ascending.
+        group_of: ``int64`` per row: its group number.
     """
 
     first: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Groups:
 
 
 def group_rows(operands: Sequence[Operand], row_count: int) -> Groups:
-    """Groups of the rows that have the same values, in the sense of DISTINCT."""
+    """Groups rows with equal values, in the sense of DISTINCT."""
     if row_count == 0:
         nothing = np.zeros(0, dtype=np.int64)
         return Groups(nothing, nothing)
@@ -61,7 +61,7 @@ def group_rows(operands: Sequence[Operand], row_count: int) -> Groups:
 
 
 def first_rows(operands: Sequence[Operand], row_count: int) -> NDArray[np.int64]:
-    """The first row of each group, rising: all that DISTINCT needs to know."""
+    """The first row of each group, ascending; this suffices for DISTINCT."""
     keys = keys_of(operands) if row_count else []
     if len(keys) == 1 and not is_tabled(keys[0], row_count):
         return np.sort(runs(keys[0].values)[1])
@@ -74,7 +74,7 @@ def first_rows(operands: Sequence[Operand], row_count: int) -> NDArray[np.int64]
 
 
 def single_rows(row_count: int) -> Groups:
-    """A group per row."""
+    """One group per row."""
     rows = np.arange(row_count)
     return Groups(rows, rows)
 
@@ -93,9 +93,9 @@ def _groups_by_order(codes: NDArray[np.int64]) -> Groups:
 
 
 def _groups_at_once(codes: NDArray[np.int64], count: int) -> Groups:
-    """As by windows, with fewer steps."""
+    """As `_groups_by_table` in one window, with fewer steps."""
     table = np.full(count, -1, dtype=np.int64)
-    # Written from the last row to the first, so that the first one stays.
+    # Write from the last row to the first, so that the first one remains.
     table[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     first = np.sort(table[table >= 0])
     table[codes[first]] = np.arange(len(first))
@@ -103,7 +103,7 @@ def _groups_at_once(codes: NDArray[np.int64], count: int) -> Groups:
 
 
 def _groups_by_table(keys: Sequence[RowKey], count: int, row_count: int) -> Groups:
-    """With the number of each code's group in a table, in windows that stay in the cache."""
+    """Looks up each code's group in a table, in windows that fit in the cache."""
     if row_count <= _WINDOW:
         return _groups_at_once(codes_of_rows(keys, slice(0, row_count)), count)
     table = np.full(count, -1, dtype=np.int32 if row_count < _MOST_INT32 else np.int64)
@@ -114,14 +114,14 @@ def _groups_by_table(keys: Sequence[RowKey], count: int, row_count: int) -> Grou
     for start in range(0, row_count, _WINDOW):
         codes = codes_of_rows(keys, slice(start, start + _WINDOW))
         numbers = found[: len(codes)]
-        np.take(table, codes, out=numbers, mode="clip")  # all are in it
+        np.take(table, codes, out=numbers, mode="clip")  # all codes are in range
         part = group_of[start : start + _WINDOW]
         part[:] = numbers
         if known == count or numbers.min() >= 0:
             continue
         rows = np.flatnonzero(numbers < 0)
         unseen = codes[rows]
-        # Written from the last row to the first, so that the first one stays.
+        # Write from the last row to the first, so that the first one remains.
         table[unseen[::-1]] = rows[::-1]
         first = rows[table[unseen] == rows]
         table[codes[first]] = np.arange(known, known + len(first))

@@ -1,4 +1,4 @@
-"""Walks of each length from many nodes on the host, read back from where they end."""
+"""Walks of each length from many sources on the host, read back from their ends."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ __all__ = ["HostWalks", "walks_that_fit"]
 
 _WORD: Final = 64
 _MOST_WORDS: Final = 1 << 25
-"""Of all levels together."""
+"""Limit for all levels together."""
 _LEVELS: Final = 16
-"""So many must fit."""
+"""At least this many levels must fit."""
 _MOST_SOURCES: Final = 512
 _MOST_ENTRIES: Final = 1 << 18
 
 
 def walks_that_fit(pulled: Adjacency) -> int:
-    """From how many nodes walks can go together; 0 where there is no room."""
+    """Most sources whose walks can run together; 0 if memory does not suffice."""
     words = _MOST_WORDS // (_LEVELS * max(pulled.node_count, 1))
     return min(_WORD * words, _MOST_SOURCES)
 
 
 class HostWalks:
-    """Those from some sources. As `gpugda.execute.selected_trails.Walks`.
+    """Walks from given sources. Implements `gpugda.execute.selected_trails.Walks`.
 
     Args:
-        pulled: For each node the relationships by which a walk may come to it.
-        sources: Different nodes, no more than `walks_that_fit`.
-        check: Called often: raises when it is time to give up.
+        pulled: Per node, the relationships by which a walk can enter it.
+        sources: Distinct nodes, at most `walks_that_fit`.
+        check: Called often; raises when the deadline has passed.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class HostWalks:
 
     @property
     def length(self) -> int:
-        """Of the longest walks."""
+        """See `Walks.length`."""
         return len(self._search.levels) - 1
 
     def grow(self) -> bool:
-        """As of every `Walks`."""
+        """See `Walks.grow`."""
         levels = self._search.levels
         if len(levels) * levels[0].size > _MOST_WORDS:
             raise MemoryLimitError("there is no room for longer walks")
@@ -70,13 +70,13 @@ class HostWalks:
         return bool(newest.any())
 
     def met(self, nodes: Indexes, searches: Indexes) -> Indexes:
-        """As of every `Walks`."""
+        """See `Walks.met`."""
         return np.flatnonzero(has(self._search.levels[-1], nodes, searches))
 
     def back(
         self, length: int, nodes: Indexes, searches: Indexes, most: int
     ) -> Iterator[tuple[Indexes, Indexes, NDArray[np.uint32]]]:
-        """As of every `Walks`."""
+        """See `Walks.back`."""
         search = self._search
         level, pulled = search.levels[length], search.pulled
         bits, words = bits_of(searches), searches // _WORD

@@ -1,8 +1,8 @@
-"""Paths between pairs of nodes in the order of their lengths, until enough were accepted.
+"""Paths between pairs of nodes in order of length, until enough are accepted.
 
-For each length in turn all trails are walked depth first, but only where the end can still be
-reached in the relationships that are left: memory is bounded, and what is walked again is little,
-as most trails have the greatest length.
+For each length in turn, all trails are enumerated depth first, pruned where the remaining
+relationships cannot reach the end. Memory stays bounded; the repeated work is small, since most
+trails have the greatest length.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def paths_by_length(
     enough: Callable[[Level], NDArray[np.bool_]],
     check: Callable[[], None],
 ) -> None:
-    """Hands over all trails of each pair, the shorter before the longer.
+    """Passes all trails of each pair to ``enough``, shorter ones first.
 
     Args:
-        steps: What a step may take.
-        backwards: The same relationships from their other ends.
+        steps: Adjacency that a step follows.
+        backwards: The same relationships, reversed.
         starts: First nodes.
-        ends: Last nodes, one for each of the first.
+        ends: Last nodes, one per first node.
         bounds: Fewest and most relationships; None for no bound.
-        enough: Takes all paths of one length, piece by piece and an empty one at the end of each
-            length (its relationships have the length as width), and tells which pairs need more.
-        check: Called often: raises when it is time to give up.
+        enough: Receives all paths of one length, in batches, and an empty batch (whose width is
+            the length) at the end of each length; returns a mask of the pairs that need more.
+        check: Called often; raises when the deadline has passed.
     """
     size = _MOST_DISTANCES // max(len(steps.offsets) - 1, 1)
     size = max(1, min(size, _MOST_ENTRIES // max(len(steps.neighbours), 1)))
@@ -107,7 +107,7 @@ class _Search:
                 reached = np.flatnonzero(level.ends == self.ends[level.rows])
                 rows = self.rows[level.rows[reached]]
                 enough(Level(rows, level.ends[reached], level.relationships[reached]))
-                # Whoever stands here may go on.
+                # A path that ends here may be extended.
                 self.cut[level.rows] = True
             nothing = np.zeros(0, dtype=np.int64)
             width = np.zeros((0, self.length), dtype=np.uint32)
@@ -117,7 +117,7 @@ class _Search:
             self.length += 1
 
     def _reaches(self, level: Level) -> NDArray[np.bool_]:
-        """Paths whose end can still be reached in what is left of the length."""
+        """True for paths that can still reach the end within the remaining length."""
         left = self.length - level.relationships.shape[1]
         far = self.far[self.targets[level.rows], level.ends]
         late = (far > left) & (far < _FAR)
@@ -129,7 +129,7 @@ class _Search:
 def distances_to(
     backwards: Adjacency, targets: NDArray[np.uint32], check: Callable[[], None]
 ) -> NDArray[np.int32]:
-    """``int32[targets, n]``: steps from each node to each target; the largest number for none."""
+    """``int32[targets, n]``: distance from each node to each target; ``_FAR`` if unreachable."""
     count = len(backwards.offsets) - 1
     found = np.full(len(targets) * count, _FAR, dtype=np.int32)
     keys = np.arange(len(targets)) * count + targets

@@ -1,9 +1,9 @@
-"""Logical tree to operators: which columns are read, and where rows may stand for several.
+"""Lowers a logical tree to operators, with projection pruning and weights.
 
-`lower` goes from the top down: each operator is told which columns those above it read, so that no
-others are made, and whether they take weights.
+`lower` works top down: it tells each operator which columns the operators above read, so that no
+others are computed, and whether they accept weights.
 
-More than 300 lines: a method for each logical operator.
+More than 300 lines: one method per logical operator.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operato
     """The operators of a logical tree.
 
     Args:
-        tree: What to run.
-        columns: Columns that somebody reads.
-        text: The query, for errors.
+        tree: The logical tree.
+        columns: Columns that are read.
+        text: Query text, for errors.
     """
     return _Lowering(text, 0).lower(reach_once(tree), frozenset(columns), weighted=False)
 
@@ -80,7 +80,7 @@ class _Lowering:
         self._depth = depth
 
     def lower(self, tree: logical.Logical, needed: frozenset[str], *, weighted: bool) -> Operator:
-        """An operator that gives at least the columns needed."""
+        """An operator that provides at least the needed columns."""
         chain = self._output(tree)
         if chain is not None:
             return chain
@@ -171,7 +171,7 @@ class _Lowering:
         return BindPath(child, tree.name, tree.start, tree.steps)
 
     def _apart(self, tree: logical.Logical, direct: Operator) -> Operator | None:
-        """A number of rows as the difference of two, where that may be less work."""
+        """The count as a difference of two counts, if that may be less work; else None."""
         if self._depth or not isinstance(tree, logical.Project) or not _is_one_count(tree):
             return None
         assert isinstance(tree.input, logical.Aggregate)
@@ -210,7 +210,7 @@ class _Lowering:
             below = (needed - added) | read
             outer = True
         else:
-            # Its columns decide how many rows it has, so all are made.
+            # All columns are computed: they decide how many rows the subquery has.
             sub = inside.lower(tree.sub, added, weighted=False)
             below = (needed - added) | frozenset(imported_by(tree.sub))
             outer = isinstance(tree, logical.Apply) and tree.kind is logical.ApplyKind.OUTER
@@ -258,7 +258,7 @@ class _Lowering:
                 return Slice(self._sort(below, needed, bounds), bounds)
             case logical.Distinct():
                 return Slice(self._distinct(below, bounds), bounds)
-            case logical.Project():  # what is left out is not projected
+            case logical.Project():  # rows outside the bounds are not projected
                 return self._project(below, needed, frozenset(), bounds, weighted=False)
         return Slice(self.lower(below, needed, weighted=False), bounds)
 
@@ -312,7 +312,7 @@ class _Lowering:
         )
 
     def _output(self, tree: logical.Logical) -> Operator | None:
-        """A projection of one pattern alone, which the join may answer without its rows."""
+        """The operators for a projection of a single pattern, which may need no join rows."""
         if self._depth:
             return None
         skip, limit, distinct = None, None, False
@@ -345,7 +345,7 @@ class _Lowering:
 
 
 def _is_plain(query: Query) -> bool:
-    """Whether nothing in it has to be matched for each row, and it only counts."""
+    """True if no expression needs matching per row, and all aggregates are counts."""
     parts = [each.expression for each in query.columns]
     parts += [*query.grouping, *query.aggregates, *(key.expression for key in query.order_by)]
     if any(isinstance(node, _WHOLE) for part in parts for node in walk(part)):
@@ -355,9 +355,9 @@ def _is_plain(query: Query) -> bool:
     return all(map(counts, query.aggregates))
 
 
-# ------------------------------------------------------------------ what is read
+# ------------------------------------------------------------------ expressions
 def _are_steady(expressions: Iterable[ast.Expression]) -> bool:
-    """Whether rows that are equal get equal values: no function draws them by chance."""
+    """True if equal rows get equal values: no function is random."""
     return not any(
         isinstance(node, ast.FunctionCall) and changes_per_call(node.name)
         for expression in expressions
@@ -366,7 +366,7 @@ def _are_steady(expressions: Iterable[ast.Expression]) -> bool:
 
 
 def _is_one_count(tree: logical.Project) -> bool:
-    """Whether it is ``RETURN count(*)`` and nothing else."""
+    """True if the projection is exactly ``RETURN count(*)``."""
     below = tree.input
     if not isinstance(below, logical.Aggregate) or below.keys or len(below.aggregates) != 1:
         return False
@@ -381,13 +381,13 @@ def _counts_rows(aggregate: ast.Expression) -> bool:
 def lower_subquery(
     tree: logical.Logical, columns: tuple[str, ...], text: str, *, exists: bool
 ) -> Operator:
-    """The operators of a subquery in an expression; counted ones may give weights.
+    """The operators of a subquery in an expression; if it is only counted, rows may have weights.
 
     Args:
-        tree: What to run.
-        columns: Columns that somebody reads.
-        text: The query, for errors.
-        exists: Whether only matters which rows it has any for.
+        tree: The logical tree.
+        columns: Columns that are read.
+        text: Query text, for errors.
+        exists: True if only the existence of rows matters.
     """
     return _Lowering(text, 1 << 10).lower(
         reach_once(tree, exists=exists), frozenset(columns), weighted=not columns
@@ -395,7 +395,7 @@ def lower_subquery(
 
 
 def _looked_up(sub: Operator, child: Operator) -> Operator | None:
-    """An optional pattern of which only the number is asked, where that is one look-up a row."""
+    """One look-up per row for an optional pattern that is only counted; None if not possible."""
     is_alone = isinstance(sub, Adjacent) and isinstance(sub.children[0], simple.Argument)
     return sub.optional_of(child) if isinstance(sub, Adjacent) and is_alone else None
 

@@ -1,4 +1,4 @@
-"""One pattern with one projection, to operators: the join makes the least that the answer needs."""
+"""Lowers a query of one pattern and one projection; the join does the least that it needs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["lower_query"]
 
 
 def lower_query(query: Query) -> Operator:
-    """Match, then what the query has of aggregate, slice, project, distinct, sort.
+    """Match, then the aggregate, slice, project, distinct and sort that the query has.
 
-    Rows that SKIP and LIMIT leave out are not projected, unless their columns say which they are.
+    Rows outside SKIP and LIMIT are not projected, unless projected columns select them.
     """
     bounds = None
     if query.skip is not None or query.limit is not None:

@@ -1,4 +1,4 @@
-"""A query of several clauses, to operators."""
+"""Lowers a query of several clauses to operators."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["lower_statement"]
 
 
 def lower_statement(statement: Statement) -> tuple[Operator, tuple[str, ...]]:
-    """The last operator, and the columns of its rows.
+    """The root operator and the columns of its rows.
 
     Raises:
-        UnsupportedQueryError: It holds a construct that is not answered here.
+        UnsupportedQueryError: The query has a construct that is not supported.
     """
     _check_functions(statement)
     try:

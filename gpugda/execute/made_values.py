@@ -1,7 +1,7 @@
-"""Which expressions make a new number in each row, and which pass on one that was there.
+"""Decides whether an expression creates a new number in each row or passes on an existing one.
 
-Neo4j groups NaN by the object that holds it. An addition makes a new object; ``coalesce(v, 1)``
-passes on the one in ``v``. Where an expression does either, or neither is known, it is unknown.
+Neo4j groups NaN by object identity. An addition creates a new object; ``coalesce(v, 1)`` passes on
+the object in ``v``. For expressions that may do either, the answer is unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ARITHMETIC: Final = frozenset(
     )
 )
 _MAKERS: Final = frozenset(("sqrt", "exp", "log", "log10", "sin", "cos", "tan"))
-"""Functions that make a number of their own whatever they are given."""
+"""Functions that always create a new number."""
 _PASSING: Final = (
     ast.Parameter,
     AggregateReference,
@@ -40,11 +40,11 @@ _PASSING: Final = (
     ast.Subquery,
     ast.PatternComprehension,
 )
-"""What may hold a value that is the same object in several rows."""
+"""Expressions whose value may be the same object in several rows."""
 
 
 def is_folded(expression: ast.Expression) -> bool:
-    """Does Neo4j take the value for all rows from the query: a parameter, literals, arithmetic?"""
+    """True if Neo4j computes the value once per query: a parameter, or arithmetic on literals."""
     if isinstance(expression, ast.Parameter):
         return True
     allowed = (ast.Literal, ast.Unary, ast.Binary)
@@ -52,11 +52,11 @@ def is_folded(expression: ast.Expression) -> bool:
 
 
 def is_made(expression: ast.Expression, environment: Environment) -> bool:
-    """Is a NaN that an expression gives one of its row alone? False where that is not known.
+    """True if a NaN result belongs to its row alone; False if that is unknown.
 
     Args:
-        expression: No variable and no property of one.
-        environment: Whose rows these are.
+        expression: Neither a variable nor a property of one.
+        environment: Environment of the rows.
     """
     if _is_arithmetic(expression) and not is_folded(expression):
         return True
@@ -72,7 +72,7 @@ def _is_arithmetic(node: ast.Node) -> bool:
 
 
 def _leaves(expression: ast.Expression) -> Iterator[ast.Expression]:
-    """What values come from: all but the names that the expression itself gives."""
+    """Sources of values: all subexpressions but variables that the expression itself binds."""
     own: set[str] = set()
     for node in walk(expression):
         if isinstance(node, ast.ListComprehension | ast.ListPredicate | ast.Reduce):
@@ -85,7 +85,7 @@ def _leaves(expression: ast.Expression) -> Iterator[ast.Expression]:
 
 
 def _is_read(node: ast.Expression, environment: Environment) -> bool:
-    """Is a value of this one that is made anew whenever it is read?"""
+    """True if the node's value is created anew each time it is read."""
     if isinstance(node, ast.Variable):
         column = environment.variables.get(node.name)
         kinds = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)

@@ -1,4 +1,4 @@
-"""A pattern on the device: what constants and masks leave of it, and its embeddings."""
+"""Prepares a pattern for the device: evaluates constants and masks, keeps residual predicates."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["Selected", "narrowed", "select"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
-    """A pattern whose conditions are masks as far as possible.
+    """A pattern whose predicates are masks as far as possible.
 
     Args:
-        plan: What to find.
-        masks: What predicates leave.
-        rest: The query with the conditions that are left for the rows.
+        plan: The plan to run.
+        masks: Bitmaps of the nodes and relationships that pass the predicates.
+        rest: The query with the residual predicates, tested on rows.
     """
 
     plan: Plan
@@ -51,7 +51,7 @@ def select(
     report: StrategyReport,
     deadline: float | None,
 ) -> Selected | None:
-    """What has to be joined; None where no row can be found and no condition can fail.
+    """The pattern to be joined; None if it has no rows and no predicate can raise an error.
 
     Raises:
         ParameterMissingError: A parameter has no value.
@@ -80,7 +80,7 @@ def check_possible(plan: Plan) -> None:
     """Refuses a plan whose strategy cannot run it.
 
     Raises:
-        UnsupportedQueryError: So it is; nothing else is tried for a strategy asked for by name.
+        UnsupportedQueryError: The strategy cannot run it; a named strategy has no fallback.
     """
     if plan.declined:
         raise UnsupportedQueryError(cannot_run(plan), construct=f"strategy {plan.strategy}")
@@ -91,7 +91,7 @@ def narrowed(
     nodes: Mapping[int, NDArray[np.uint32]],
     relationships: Mapping[int, NDArray[np.uint32]],
 ) -> Selected:
-    """The same with fewer nodes and relationships, by position as bitmaps."""
+    """The same pattern with additional bitmaps, by position of query node or relationship."""
     masks = selected.masks
     masks = replace(
         masks,
