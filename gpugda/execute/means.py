@@ -1,8 +1,8 @@
-"""`avg` and `stDev` of all groups together, with the rounding of a running mean.
+"""`avg` and `stDev` of all groups at once, rounded like Neo4j's running mean.
 
-Neo4j moves the mean by each item in turn, ``mean += (item - mean) / count``: a sum that is divided
-once differs in the last digits. Of many rows a kernel on the processor itself takes the steps;
-otherwise every step is taken for all groups that have an item left.
+Neo4j updates the mean with each item, ``mean += (item - mean) / count``; dividing the sum once
+gives other last digits. For many rows a kernel on the host processor computes the steps;
+otherwise NumPy computes each step for all groups that have items left.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ __all__ = ["means_of_rows", "running_means", "spreads_of_rows"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _DEVICE_ROWS: Final = 1 << 17
-"""So many rows are worth a launch, and the kernel's compilation once for a machine."""
+"""Fewest rows for which a launch pays, and compiling the kernel once per machine."""
 _FEW: Final = 32
-"""Groups of which so few have items left are finished one by one."""
+"""At most this many groups with items left are finished one by one."""
 _LARGEST: Final = 1e150
-"""Differences of larger numbers may be infinite."""
+"""Differences of numbers larger than this may overflow to infinity."""
 
 
-# ------------------------------------------------------------------ on the processor as a device
+# ------------------------------------------------------------------ host processor as a device
 def means_of_rows(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
-    """The mean of each group, and which groups have rows; None where there is no device for it.
+    """Mean of each group, and a mask of the groups with rows; None if no device is available.
 
     Args:
-        rows: Of ``int64`` or ``float64``.
+        rows: Rows with ``int64`` or ``float64`` values.
     """
     states = _states(rows, squares=False)
     if states is not None and np.isnan(states[:, 1]).any():
@@ -46,9 +46,9 @@ def means_of_rows(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.bool_]] |
 
 
 def spreads_of_rows(rows: Rows, less: int) -> NDArray[np.float64] | None:
-    """The standard deviation of each group; 0 for one without two rows; None as for means.
+    """Standard deviation of each group; 0 for fewer than two rows; None as `means_of_rows`.
 
-    ``less`` is what the count is lessened by: 1 for a sample, 0 for all.
+    ``less`` is subtracted from the count: 1 for a sample, 0 for a population.
     """
     states = _states(rows)
     if states is None:
@@ -72,17 +72,17 @@ def _states(
         return None
 
 
-# ------------------------------------------------------------------ by NumPy
+# ------------------------------------------------------------------ NumPy
 def running_means(
     values: NDArray[np.float64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """The mean of each group, 0 for one without values; None where one may become infinite.
+    """Mean of each group, 0 for one without values; None if one may become infinite.
 
     Args:
-        values: Group by group, in the order of rows.
-        offsets: Where each group begins, and the end.
+        values: Values group by group, in row order.
+        offsets: Offset of each group, and the end.
     """
-    if len(values) and not np.abs(values).max() <= _LARGEST:  # as NaN is not, either
+    if len(values) and not np.abs(values).max() <= _LARGEST:  # also true for NaN
         return None
     sizes = np.diff(offsets)
     order = np.argsort(-sizes, kind="stable")

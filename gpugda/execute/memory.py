@@ -1,4 +1,4 @@
-"""Refuses a result that would not fit the memory of this machine, before it is full."""
+"""Refuses a result that would not fit in this machine's memory, before memory is exhausted."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _GROUP = Path("/sys/fs/cgroup")
 
 
 class ResultRoom:
-    """Counts what the rows of a result take.
+    """Tracks the memory of result rows.
 
     Args:
-        copied: Whether the rows are sorted or compared in the end, which copies them.
+        copied: True if the rows are later sorted or compared, which copies them.
     """
 
     def __init__(self, *, copied: bool) -> None:
@@ -33,10 +33,10 @@ class ResultRoom:
         self._looked_at = 0
 
     def add(self, rows: Batch) -> None:
-        """Counts rows that are kept.
+        """Adds the size of rows that are kept.
 
         Raises:
-            MemoryLimitError: Hardly any memory is left.
+            MemoryLimitError: Memory is almost exhausted.
         """
         self._rows += rows.row_count
         self._kept += _size(rows)
@@ -52,16 +52,16 @@ class ResultRoom:
             )
 
     def only(self, rows: Batch) -> None:
-        """These rows have taken the place of all before."""
+        """Replaces all rows added before by these."""
         self._rows, self._kept = rows.row_count, _size(rows)
         self._looked_at = min(self._looked_at, self._kept)
 
 
 def check_room(rows: int, row_bytes: int) -> None:
-    """Before rows are made of fewer that stand for several.
+    """Checks that rows fit in memory before weights are expanded.
 
     Raises:
-        MemoryLimitError: They would not fit.
+        MemoryLimitError: The rows do not fit.
     """
     needed, free = rows * row_bytes, available_bytes() if rows * row_bytes > _LOOK_EVERY else None
     if free is not None and free < _LEFT_FREE + needed:
@@ -77,7 +77,7 @@ def _size(rows: Batch) -> int:
 
 
 def available_bytes() -> int | None:
-    """Memory that this process can still take; None where the system does not tell."""
+    """Memory that this process can still allocate; None if the system does not say."""
     found = [each for each in (_of_machine(), _of_group()) if each is not None]
     return min(found, default=None)
 
@@ -93,7 +93,7 @@ def _of_machine() -> int | None:
 
 
 def _of_group() -> int | None:
-    """Of a container."""
+    """Free memory of the container."""
     try:
         most = int((_GROUP / "memory.max").read_text())  # "max" where there is no limit
         return most - int((_GROUP / "memory.current").read_text())

@@ -1,8 +1,8 @@
-"""What stands in the digits of a NaN, which no expression reads: whose property, or which row's.
+"""Stores the identity of a NaN in its payload bits, which no expression reads.
 
-0 says that it is not known. Else the number of a node plus one; that of a relationship, marked as
-such; or the number of the row that made it. With the former may stand which input of a UNION has
-read the property.
+A payload of 0 means that the identity is unknown. Otherwise it is a node's index plus one, a
+relationship's index plus one with the relationship mark, or the number of the row that created the
+NaN. A node's or relationship's payload may also hold the UNION input that read the property.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = [
 OF_RELATIONSHIPS: Final = 1 << 50
 OF_ROWS: Final = 1 << 49
 INPUT: Final = 34
-"""From this binary digit on stands which input of a UNION has read a property."""
+"""First bit of the number of the UNION input that read a property."""
 INPUTS: Final = 1 << (49 - INPUT)
 _NAN: Final = 0x7FF8 << 48
 _DIGITS: Final = (1 << 51) - 1
 
 
 class _Rows:
-    """Numbers of rows; none is given twice before 2^49 of them were given in a process."""
+    """Issues row numbers; none repeats within the first 2^49 of a process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -63,17 +63,17 @@ _rows = _Rows()
 
 
 def numbers_of_rows(count: int) -> NDArray[np.int64]:
-    """What the NaNs say that as many rows make: ``int64``."""
+    """Payloads for the NaNs that this many rows create, ``int64``."""
     return _rows.take(count)
 
 
 def is_nan(value: Any) -> bool:
-    """Is a value NaN?"""
+    """True if the value is NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 def nan_rows(operand: Operand) -> NDArray[np.bool_] | None:
-    """Where a column of numbers, or of mixed values, holds NaN; None where it nowhere does."""
+    """Mask of the NaNs in a column of numbers or mixed values; None if there are none."""
     if isinstance(operand, Constant):
         return None
     if operand.kind is ColumnKind.FLOAT:
@@ -87,14 +87,14 @@ def nan_rows(operand: Operand) -> NDArray[np.bool_] | None:
 
 
 def used_values(column: Column) -> tuple[list[Any], NDArray[np.int64]]:
-    """The values of a dictionary that rows have, and each row's position among them."""
+    """The dictionary values that occur in rows, and the position of each row's value."""
     assert column.dictionary is not None
     used, places = used_codes(column.values, len(column.dictionary))
     return column.dictionary.values(used.astype(np.int32)), places
 
 
 def digits_of(column: Column) -> NDArray[np.int64]:
-    """What the digits of each NaN say; anything in other rows."""
+    """Payload of the NaN in each row; undefined for other rows."""
     if column.kind is ColumnKind.FLOAT:
         return np.ascontiguousarray(column.values).view(np.int64) & _DIGITS
     values, places = used_values(column)
@@ -108,12 +108,12 @@ def _digits_of(number: float) -> int:
 
 
 def with_digits(column: Column, rows: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Column:
-    """The column with such digits in its NaNs.
+    """The column with new payloads in its NaNs.
 
     Args:
-        column: With NaN in some rows.
-        rows: Where.
-        numbers: What the digits are to say, per row.
+        column: A column with NaN in some rows.
+        rows: Mask of these rows.
+        numbers: Payload of each row.
     """
     if column.kind is ColumnKind.FLOAT:
         made = (numbers | _NAN).view(np.float64)

@@ -1,8 +1,8 @@
-"""What tells one NaN from another where rows are grouped.
+"""Distinguishes NaNs when rows are grouped.
 
-NaN is the same as itself only: a node's property is the same as long as the node is, and what a
-row computes is the same in all rows that are made of this row later. Who has it, or the number of
-the row, is written into the digits of the NaN when it is projected.
+A NaN equals only itself: a node's property is the same NaN as long as the node is the same, and a
+NaN computed in a row is the same in all rows derived from it. The owner, or the number of the row,
+is written into the payload of the NaN when it is projected.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ __all__ = [
 def evaluate_owned(
     expression: ast.Expression, environment: Environment, owners: Container[str]
 ) -> Operand:
-    """As `evaluate_operand`; each NaN says whose property it is, or which row has made it.
+    """As `evaluate_operand`; each NaN's payload names its owner or the row that created it.
 
-    One of which neither is known says nothing. So does the property of what may be in several rows:
-    Neo4j makes a NaN for each row where its plan reads the property late, one where it does early.
+    The payload is 0 if neither is known, and for a property of an entity that several rows may
+    hold: Neo4j creates one NaN per row if its plan reads the property late, one in all if early.
 
     Args:
-        expression: What is projected or grouped by.
-        environment: Whose rows these are.
-        owners: Names of nodes and relationships of which no two rows hold the same.
+        expression: The projected expression or grouping key.
+        environment: Environment of the rows.
+        owners: Names of nodes and relationships that are distinct over all rows.
     """
     operand = evaluate_operand(expression, environment)
     if isinstance(expression, ast.Variable):
@@ -81,7 +81,7 @@ def evaluate_owned(
 def _numbers(
     expression: ast.Expression, environment: Environment, owners: Container[str]
 ) -> NDArray[np.int64]:
-    """What the NaN of each row says: 0 where it is not known whose it is."""
+    """NaN payload of each row; 0 if the identity is unknown."""
     name = owner_name(expression)
     if name is None and is_made(expression, environment):
         return numbers_of_rows(environment.row_count)
@@ -93,27 +93,27 @@ def _numbers(
 
 
 def owner_name(expression: ast.Expression) -> str | None:
-    """The variable whose property it is: its NaNs are those of what has it."""
+    """The variable whose property the expression is, which owns its NaNs; None if there is none."""
     if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
         return expression.subject.name
     return None
 
 
 def made_apart(expression: ast.Expression, operand: Operand) -> bool:
-    """Does each row make a NaN of its own, so that none may stand for several?"""
+    """True if each row creates its own NaN, so that no row may stand for several."""
     if isinstance(expression, ast.Variable) or owner_name(expression) is not None:
         return False
     return nan_rows(operand) is not None
 
 
 def rows_with_nan() -> UnsupportedQueryError:
-    """Where rows that stand for several make a NaN, which is another one in each of these."""
+    """The error for a NaN computed in rows with weights: each equal row would create its own."""
     message = "groups by a NaN that each of many equal rows computes are not answered here"
     return UnsupportedQueryError(message, construct="grouping by NaN")
 
 
 def owned_by_row(operand: Operand, *, known: bool) -> Operand:
-    """The operand with NaNs that are those of their row alone, or of nobody who is known."""
+    """The operand with NaNs that belong to their row alone, or whose identity is unknown."""
     rows = nan_rows(operand)
     if rows is None or isinstance(operand, Constant):
         return operand
@@ -122,7 +122,7 @@ def owned_by_row(operand: Operand, *, known: bool) -> Operand:
 
 
 def disowned(operand: Operand) -> Operand:
-    """The operand with NaNs that are nobody's who is known where a row has made them."""
+    """The operand with unknown identity for NaNs that a row created."""
     rows = nan_rows(operand)
     if rows is None or isinstance(operand, Constant):
         return operand
@@ -131,13 +131,13 @@ def disowned(operand: Operand) -> Operand:
 
 
 def read_apart(operand: Operand, row_count: int, place: int, *, known: bool) -> Operand:
-    """The operand as an input of a UNION has read it: its NaNs are no other input's.
+    """The operand as read by one input of a UNION: its NaNs differ from those of other inputs.
 
     Args:
         operand: A column of the input.
-        row_count: Of the input.
-        place: Of the input.
-        known: Whether the input itself has read all properties.
+        row_count: Number of rows of the input.
+        place: Number of the input.
+        known: True if the input itself read all properties.
     """
     if isinstance(operand, Constant):
         return as_column(operand, row_count) if is_nan(operand.value) else operand
@@ -151,10 +151,10 @@ def read_apart(operand: Operand, row_count: int, place: int, *, known: bool) -> 
 
 
 def row_identity(operand: Operand) -> Operand:
-    """What tells one NaN from another when rows are grouped by ``operand``: 0 where there is none.
+    """A column that distinguishes NaNs in a grouping by ``operand``; 0 where there is no NaN.
 
     Raises:
-        UnsupportedQueryError: It is not known whose NaN one is.
+        UnsupportedQueryError: The identity of a NaN is unknown.
     """
     rows = nan_rows(operand)
     if rows is None or isinstance(operand, Constant):
@@ -172,12 +172,12 @@ def row_identity(operand: Operand) -> Operand:
 
 
 def refuse_lists(operand: Operand) -> None:
-    """What was computed and is grouped by must hold no NaN inside a list or a map.
+    """Refuses computed grouping keys with a NaN inside a list or a map.
 
-    Whether two such lists are one depends on which Java objects Neo4j has made of them.
+    Equality of two such lists depends on which Java objects Neo4j created.
 
     Raises:
-        UnsupportedQueryError: It does.
+        UnsupportedQueryError: A list or map contains NaN.
     """
     if isinstance(operand, Constant):
         values = [operand.value]
@@ -191,7 +191,7 @@ def refuse_lists(operand: Operand) -> None:
 
 
 def _has_nan(value: Any) -> bool:
-    """Is it a NaN, or does it hold one?"""
+    """True if the value is NaN or contains one."""
     if isinstance(value, float):
         return is_nan(value)
     if isinstance(value, dict):

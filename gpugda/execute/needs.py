@@ -1,4 +1,4 @@
-"""What a query of one pattern asks of a strategy: all embeddings, groups of them, or a number."""
+"""What a query of one pattern needs from a strategy: embeddings, groups of them, or a count."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["names_read", "need_of", "needed_rows", "tells_apart"]
 
 
 def need_of(query: Query, bound: BoundQuery) -> Need:
-    """The least that the answer depends on.
+    """The least that suffices for the answer.
 
     Args:
         query: The pattern with its projection.
-        bound: The same, with the conditions that are tested on rows.
+        bound: The bound query, with the predicates tested on rows.
     """
     if _is_plain_count(query, bound):
         return Count()
@@ -44,7 +44,7 @@ def names_read(query: Query) -> set[str]:
 
 
 def needed_rows(query: Query, bound: BoundQuery) -> Rows:
-    """Which query nodes and relationships are read."""
+    """The query nodes and relationships that are read."""
     names = names_read(query) | _names(bound.residuals)
     nodes = frozenset(node.position for node in bound.nodes if node.name in names)
     relationships = (each.position for each in bound.relationships if each.name in names)
@@ -61,25 +61,24 @@ def _names(expressions: Iterable[ast.Expression]) -> set[str]:
 
 
 def _is_plain_count(query: Query, bound: BoundQuery) -> bool:
-    """Is the number of embeddings all that the answer depends on?"""
+    """True if the answer depends only on the number of embeddings."""
     if not query.aggregating or query.grouping or bound.residuals:
         return False
     return all(map(_counts_rows, query.aggregates))
 
 
 def _counts_rows(aggregate: ast.Expression) -> bool:
-    # A pattern variable is never null, so counting it counts the rows.
+    # A pattern variable is never null, so counting it counts rows.
     if not isinstance(aggregate, ast.FunctionCall):
         return isinstance(aggregate, ast.CountStar)
     return not aggregate.distinct and isinstance(aggregate.arguments[0], ast.Variable)
 
 
 def _groups(query: Query, bound: BoundQuery, rows: Rows) -> Groups | None:
-    """The groups that are as good as all embeddings; None where the tail must see each of these.
+    """Groups that can replace the embeddings; None if the tail must see each embedding.
 
-    So it is for ``RETURN a, count(*)``, ``RETURN DISTINCT a.name, b`` or ``count(DISTINCT a)``.
-    Nothing is computed from what is grouped by: a NaN that is made anew in every row is never the
-    same.
+    Examples: ``RETURN a, count(*)``, ``RETURN DISTINCT a.name, b``, ``count(DISTINCT a)``. Grouping
+    keys must not be computed: a NaN created anew in each row never equals another.
     """
     if bound.residuals or rows.relationships or not rows.nodes:
         return None
@@ -109,9 +108,9 @@ def _is_of_one_node(expression: ast.Expression) -> bool:
 
 
 def tells_apart(held: Collection[tuple[bool, int]], bound: BoundQuery) -> bool:
-    """Whether rows hold all that an embedding is made of: then no two are the same.
+    """True if rows hold all parts of an embedding, so that no two rows are equal.
 
-    ``held``: of each column, whether it is of nodes, and the position.
+    ``held``: for each column, True if it holds nodes, and its position.
     """
     nodes = all((True, each.position) in held for each in bound.nodes)
     return nodes and all((False, each.position) in held for each in bound.relationships)

@@ -1,4 +1,4 @@
-"""What an operator is: a node of the tree that runs."""
+"""The base class of operators, the nodes of the tree that runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Operator"]
 
 
 class Operator(ABC):
-    """Gives batches of rows when it is pulled; what leaves early frees everything below.
+    """Produces batches of rows on demand; closing its generator early releases all inputs.
 
     Attributes:
-        children: The operators whose rows it takes.
-        columns: Names of the columns that it gives, in order.
-        adds_no_rows: Is each row that it gives one of its only child's, and no two the same one?
+        children: The operators that provide its input rows.
+        columns: Names of its output columns, in order.
+        adds_no_rows: True if each output row is a row of its only child, and none comes twice.
     """
 
     children: tuple[Operator, ...] = ()
@@ -33,20 +33,20 @@ class Operator(ABC):
     adds_no_rows = False
 
     def once_each(self) -> frozenset[str]:
-        """Nodes and relationships of which surely no two rows hold the same, by name."""
+        """Names of nodes and relationships that are certainly distinct over all rows."""
         return self.children[0].once_each() if self.adds_no_rows else frozenset()
 
     def expected_rows(self) -> float | None:
-        """Rows that it is expected to give; None where nobody knows."""
+        """Estimated number of rows; None if unknown."""
         return None
 
     def choose(self, graph: DataGraph, strategy: str) -> None:
-        """What it or what is below it does in one of two ways is done as fits the graph."""
+        """Chooses, here and in all inputs, between plan alternatives for the graph."""
         for child in self.children:
             child.choose(graph, strategy)
 
     def batches(self, context: ExecutionContext) -> Generator[Batch]:
-        """The rows; how many there were and how long they took is noted in the context."""
+        """Yields the rows; records row count and time in the context."""
         measured = context.measured.setdefault(id(self), Measured())
         made = self._batches(context)
         try:
@@ -65,13 +65,13 @@ class Operator(ABC):
                 close()
 
     def nothing(self) -> Batch:
-        """No rows of it, for whoever reads none."""
+        """An empty batch with its columns."""
         return Batch(0, {name: Constant(None) for name in self.columns})
 
     @abstractmethod
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        """The rows."""
+        """Yields the rows."""
 
     @abstractmethod
     def describe(self) -> str:
-        """What it does, in one line."""
+        """Describes the operator in one line."""

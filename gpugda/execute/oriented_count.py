@@ -1,4 +1,4 @@
-"""Counts of undirected patterns with symmetries, and of groups, in a graph that runs upwards."""
+"""Counts and groups of undirected symmetric patterns in the degree-oriented graph."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ __all__ = ["count_oriented", "groups_oriented"]
 
 T = TypeVar("T")
 _RANKED_TIMES = "ranked times"
-"""Kept with a plan."""
+"""Key of entries kept with a plan."""
 _SHARE_TO_ORIENT = 1 / 4
-"""Of the time that lists by rank took, as spent where the oriented graph would have helped."""
+"""Share of the rank lists' time that is charged as time the oriented graph would have saved."""
 
 
 def count_oriented(
@@ -56,18 +56,18 @@ def count_oriented(
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
-    """The number of embeddings by way of the oriented graph; None where that is not the way.
+    """The number of embeddings, found in the oriented graph; None if that does not apply.
 
     Args:
-        plan: Of a pattern of which only the number of embeddings is asked for.
+        plan: Plan of a pattern of which only the number of embeddings is needed.
         graph: The data graph.
-        strategy: Joins on the device.
-        parameters: Values by name.
-        report: Filled while running.
-        deadline: A time of ``time.monotonic``.
+        strategy: The matcher on the device.
+        parameters: Parameter values by name.
+        report: Filled during the run.
+        deadline: Time of ``time.monotonic``.
 
     Raises:
-        As the strategy's ``count``.
+        Any error of the strategy's ``count``.
     """
     if not strategy.orients:
         return None
@@ -96,7 +96,7 @@ def _ranked_count(
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
-    """Cycles and cliques in lists by rank, undirected ones where that was the fastest."""
+    """Counts cycles and cliques with rank lists; undirected ones only if that was the fastest."""
     bound = plan.bound
     if any(each.directed for each in bound.relationships):
         return count_ring(bound, graph, strategy, report, deadline)
@@ -125,11 +125,11 @@ def groups_oriented(
     report: StrategyReport,
     deadline: float | None,
 ) -> Embeddings | None:
-    """The groups, each once, by way of the oriented graph; None where that is not the way.
+    """The groups, each once, found in the oriented graph; None if that does not apply.
 
-    Args: as of `count_oriented`, and
+    Args: as `count_oriented`, and
 
-        need: What is asked for.
+        need: The groups that are needed.
     """
     if need.streamed or not strategy.orients:
         return None
@@ -151,7 +151,7 @@ def _found_upwards(
     report: StrategyReport,
     deadline: float | None,
 ) -> T | None:
-    """What is found in the oriented graph, if that is there, or worth building, and has room."""
+    """Calls ``find`` on the oriented graph, if that exists or is worth building, and fits."""
     upwards = upwards_graph(plan, graph, report, deadline)
     if upwards is None:
         return None
@@ -162,7 +162,7 @@ def _found_upwards(
         try:
             found = find(upwards, beside)
         except MemoryLimitError:
-            # The graph as it is leaves more room.
+            # The original graph leaves more memory.
             give_up(plan)
             return None
         if found is not None:

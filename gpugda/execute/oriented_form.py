@@ -1,7 +1,7 @@
-"""The oriented form of a graph: when it is made, and whether queries are faster in it.
+"""Decides when the oriented form of a graph is built and whether queries run faster in it.
 
-It has to be built and copied to the device first. It is, as soon as the queries that it would have
-helped took as long as that is expected to take.
+Building it and copying it to the device take time, so it is built once the queries that it would
+have helped have taken as long as building is expected to take.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ __all__ = [
 ]
 
 _SECONDS_PER_RELATIONSHIP = 1.5e-7
-"""To build the oriented graph, on one core. Measured: 0.6e-7 to 1.1e-7."""
+"""Expected time to build the oriented graph on one core. Measured: 0.6e-7 to 1.1e-7."""
 
 
 _KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
-"""Kept with a plan: the first two with the bound query, and the graph, that they are of."""
+"""Keys of entries kept with a plan; the first two also store the bound query or graph."""
 
 _COUNT = Count()
 _ORIENTED_RUNS = _PLAIN_RUNS = 3
-"""So many of each are timed before they are compared: first ones compile, copy and merge lists."""
+"""Runs of each form before they are compared: the first ones compile, copy and merge lists."""
 _FAR_SLOWER = 4
 _AGAIN = 32
-"""The slower form is timed again when the faster one took so many times as long as it did."""
+"""The slower form is timed again once the faster one has run this many times as long as it."""
 
 
 @dataclass(slots=True)
 class Times:
-    """How long the counts of one plan took.
+    """Times of the runs of one plan.
 
     Args:
-        oriented: The best in the oriented graph.
-        plain: The best in the graph as it is.
-        oriented_runs: How many of the former there were.
-        plain_runs: How many of the latter.
-        in_a_row: Seconds of the last ones that were all of one form.
-        was_oriented: Which form that was.
+        oriented: Best time in the oriented graph, in seconds.
+        plain: Best time in the original graph, in seconds.
+        oriented_runs: Number of runs in the oriented graph.
+        plain_runs: Number of runs in the original graph.
+        in_a_row: Total seconds of the latest runs of the same form.
+        was_oriented: True if these runs used the oriented graph.
     """
 
     oriented: float = math.inf
@@ -79,7 +79,7 @@ class Times:
     was_oriented: bool = False
 
     def note(self, seconds: float, *, is_oriented: bool) -> None:
-        """Remembers a run of one form."""
+        """Records a run of one form."""
         before = self.in_a_row if is_oriented is self.was_oriented else 0.0
         self.in_a_row, self.was_oriented = before + seconds, is_oriented
         if is_oriented:
@@ -89,7 +89,7 @@ class Times:
 
     @property
     def prefer_plain(self) -> bool:
-        """Is the graph as it is faster, or was it timed too seldom to tell?"""
+        """True if the original graph is faster, or was timed too rarely to tell."""
         if self.oriented_runs < _ORIENTED_RUNS:
             return False
         if self.plain_runs < _PLAIN_RUNS:
@@ -98,9 +98,9 @@ class Times:
 
     @property
     def _tries_again(self) -> bool:
-        """Was the faster form used so long that timing the slower one again costs little?
+        """True if the faster form has run so long that timing the slower one again costs little.
 
-        Its times may be of a busy machine, or of runs that made what later ones find.
+        The slower time may stem from a busy machine, or from runs that filled caches for later.
         """
         slower_is_oriented = self.plain < self.oriented
         again = self.oriented if slower_is_oriented else self.plain
@@ -112,8 +112,8 @@ class _Form:
     """The oriented form of one graph.
 
     Args:
-        seconds: What queries took that would have used it.
-        graph: The form, None until it is built.
+        seconds: Time of the queries that would have used it.
+        graph: The oriented graph; None until it is built.
     """
 
     seconds: float = 0.0
@@ -126,7 +126,7 @@ _FORMS: WeakKeyDictionary[DataGraph, _Form] = WeakKeyDictionary()
 
 @contextmanager
 def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
-    """Remembers how long a count takes inside, also of one that is given up."""
+    """Records the time of a count inside the block, even if it is given up."""
     started = time.perf_counter()
     try:
         yield
@@ -138,7 +138,7 @@ def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
 def noting_chunks(
     chunks: Generator[Embeddings], plan: Plan, graph: DataGraph, need: Groups | Rows
 ) -> Generator[Embeddings]:
-    """Remembers how long groups, or all rows, take that are found without the oriented graph."""
+    """Records the time of groups or rows that are found in the original graph."""
     if isinstance(need, Rows) and need.enough is not None:
         yield from chunks
         return
@@ -158,13 +158,13 @@ def noting_chunks(
 
 
 def note_unoriented(plan: Plan, graph: DataGraph, seconds: float, need: Need = _COUNT) -> None:
-    """Remembers how long a count took that had to do without the oriented graph."""
+    """Records the time of a run that could have used the oriented graph but did not."""
     if kind_of(plan, graph, need) is not None:
         _FORMS.setdefault(graph, _Form()).seconds += seconds
 
 
 def times_of(plan: Plan) -> Times:
-    """How long the runs of a plan took."""
+    """The times of the runs of a plan."""
     times: Times = plan.kept.setdefault(_TIMES, Times())
     return times
 
@@ -172,7 +172,7 @@ def times_of(plan: Plan) -> Times:
 def kind_of(
     plan: Plan, graph: DataGraph, need: Need = _COUNT
 ) -> OrientedQuery | UpwardSquare | None:
-    """What is looked for in the oriented graph instead; None where that is not the way."""
+    """The oriented query that replaces the plan's pattern; None if there is none."""
     known = plan.kept.get(_KIND)
     if known is None or known[0] is not plan.bound:
         known = plan.kept[_KIND] = (plan.bound, _found_kind(plan.bound, graph, need))
@@ -181,7 +181,7 @@ def kind_of(
 
 
 def give_up(plan: Plan) -> None:
-    """The oriented graph leaves too little room for this plan."""
+    """Stops using the oriented graph for this plan: it leaves too little memory."""
     plan.kept[_KIND] = (plan.bound, None)
 
 
@@ -195,10 +195,11 @@ def _found_kind(
 
 
 def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
-    """Per type, the loops that could put two nodes that can be exchanged on one node.
+    """Per type, the number of loops that could map two interchangeable query nodes to one node.
 
-    A third node is joined to both in the same way: to one node, then, by two relationships. Where
-    no two nodes have two between them, and none has two loops, there is no such embedding.
+    A third query node is joined to both in the same way, so by two relationships to that one node.
+    If no two nodes have two relationships between them, and no node has two loops, no such
+    embedding exists.
     """
     counts = graph.statistics.loop_counts
     if len(counts) == 1 and counts[0] and graph.either_way_counts() == (1,):
@@ -207,7 +208,7 @@ def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
 
 
 def is_oriented(graph: DataGraph) -> bool:
-    """Is its oriented form there?"""
+    """True if the oriented form of the graph exists."""
     form = _FORMS.get(graph)
     return form is not None and form.graph is not None
 
@@ -215,7 +216,7 @@ def is_oriented(graph: DataGraph) -> bool:
 def upwards_graph(
     plan: Plan, graph: DataGraph, report: StrategyReport, deadline: float | None
 ) -> DataGraph | None:
-    """The oriented graph, if a plan is faster there, and if it is there or worth building."""
+    """The oriented graph, if the plan is faster there and it exists or is worth building."""
     form = _FORMS.setdefault(graph, _Form())
     if times_of(plan).prefer_plain or not _is_worth_building(form, graph, deadline):
         return None
@@ -240,7 +241,7 @@ def _built(form: _Form, graph: DataGraph, report: StrategyReport) -> DataGraph:
 
 
 def plan_upwards(upwards: DataGraph, plan: Plan, query: OrientedQuery, need: Need) -> Plan:
-    """The plan of what is looked for in the oriented graph."""
+    """The plan of the replacement query in the oriented graph."""
     known = plan.kept.get(_PLAN)
     if known is None or known[0] is not upwards:
         bound = bind(query.query, upwards)

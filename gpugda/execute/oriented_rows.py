@@ -1,6 +1,6 @@
-"""Rows of undirected patterns with symmetries: found in one order, in the oriented graph.
+"""Rows of undirected symmetric patterns, found in one order of their nodes in the oriented graph.
 
-Those of other orders have the same nodes in other columns: they are not looked for, nor fetched.
+The other orders hold the same nodes in other columns: they are neither matched nor fetched.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def rows_oriented(
     report: StrategyReport,
     deadline: float | None,
 ) -> Generator[Embeddings, None, bool]:
-    """All rows by way of the oriented graph. Returns whether that was the way.
+    """Yields all rows, found in the oriented graph. Returns False if that does not apply.
 
-    Args: as of `count_oriented`, and
+    Args: as `count_oriented`, and
 
-        need: What is read of the rows, all of which are asked for.
+        need: The columns read; all rows are needed.
 
     Raises:
-        As the strategy's ``embeddings``.
+        Any error of the strategy's ``embeddings``.
     """
     query = kind_of(plan, graph, need) if strategy.orients else None
     if not isinstance(query, OrientedQuery):
@@ -71,7 +71,7 @@ def rows_oriented(
 
 
 def begun(chunks: Generator[Embeddings, None, bool]) -> Generator[Embeddings] | None:
-    """The rows, the first of which are found then; None where that was not the way."""
+    """The rows, after the first batch was computed; None if the generator returned False."""
     try:
         first = [next(chunks)]
     except StopIteration as ended:
@@ -90,7 +90,7 @@ def begun(chunks: Generator[Embeddings, None, bool]) -> Generator[Embeddings] | 
 def _timed(
     chunks: Generator[Embeddings], plan: Plan, query: OrientedQuery, need: Rows
 ) -> Generator[Embeddings, None, bool]:
-    """Rows in all orders, and how long it took to find them. Returns whether they had room."""
+    """Yields rows in all orders and records the time. Returns False if memory did not suffice."""
     seconds, is_begun = 0.0, False
     with closing(chunks):
         while True:
@@ -111,7 +111,7 @@ def _timed(
 
 
 def _with_sets(need: Rows, query: OrientedQuery) -> Rows:
-    """With all nodes of a set where one of them is read."""
+    """The need with all nodes of each symmetric set of which one is read."""
     read = [nodes for nodes in query.sets if need.nodes.intersection(nodes)]
     return replace(need, nodes=need.nodes.union(*read))
 
@@ -119,12 +119,12 @@ def _with_sets(need: Rows, query: OrientedQuery) -> Rows:
 def in_all_orders(
     chunk: Embeddings, sets: Sequence[tuple[int, ...]], read: Collection[int]
 ) -> Iterator[Embeddings]:
-    """The same rows with the nodes of each set in all orders.
+    """Yields the rows with the nodes of each set in all orders.
 
     Args:
-        chunk: With all nodes of a set where one of them is read.
-        sets: Positions of query nodes.
-        read: Those that rows shall have.
+        chunk: Embeddings with all nodes of each set of which one is read.
+        sets: Positions of interchangeable query nodes.
+        read: Positions of the nodes that the rows need.
     """
     all_read = set(read).issuperset(node for nodes in sets for node in nodes)
     for orders in product(*(permutations(nodes) for nodes in sets)):
@@ -136,7 +136,7 @@ def in_all_orders(
 
 
 def together(chunks: Iterator[Embeddings]) -> Embeddings:
-    """One table of some that have the same columns of nodes, at least one."""
+    """Concatenates embeddings with the same node columns, at least one."""
     first, *others = chunks
     all_of = [first, *others]
     nodes = {each: np.concatenate([one.nodes[each] for one in all_of]) for each in first.nodes}

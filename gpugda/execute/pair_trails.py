@@ -1,4 +1,4 @@
-"""Of each pair of nodes so many of the shortest trails: where walks go, and how they are told."""
+"""The k shortest trails of each pair of nodes: chooses the device or the host for the walks."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = ["PairTrails"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTrails:
-    """What is asked of every pair.
+    """The trails needed of each pair.
 
     Args:
         bounds: Fewest and most relationships; None for no bound.
-        most: How many trails.
-        by_group: Lengths, each with all of its trails?
-        check: Called often: raises when it is time to give up.
-        device: Walks there where that is faster.
+        most: Number of trails, or of lengths.
+        by_group: True if ``most`` counts lengths, each with all of its trails.
+        check: Called often; raises when the deadline has passed.
+        device: Device searches, used if they are faster; None for the host only.
     """
 
     bounds: tuple[int, int | None]
@@ -49,13 +49,13 @@ class PairTrails:
     def of(
         self, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes
     ) -> Generator[Level, None, Indexes]:
-        """The trails; returns the pairs of which none are given, as they need another search.
+        """Yields the trails; returns the pairs without results, which need another search.
 
         Args:
-            steps: What a step may take.
-            backwards: The same relationships from their other ends.
+            steps: Adjacency that a step follows.
+            backwards: The same relationships, reversed.
             starts: First nodes.
-            ends: Last nodes, one for each of the first.
+            ends: Last nodes, one per first node.
         """
         compact = compacted(steps)
         some = np.arange(len(starts))
@@ -91,14 +91,14 @@ class PairTrails:
             found, waiting = selected_trails(walks, asked, self.check)
             left.append(rows[waiting])
             for pairs, walked in found:
-                # They were read from their last nodes, of the walks, to their source.
+                # Trails are read from the last node of the walks back to their source.
                 yield Level(rows[pairs], ends[rows[pairs]], walked if few_ends else walked[:, ::-1])
         return np.concatenate([*left, np.flatnonzero(~done)])
 
     def _opened(
         self, pulled: Adjacency, sources: Nodes, pairs: int
     ) -> Iterator[tuple[int, int, Walks]]:
-        """Walks from as many sources as go together, with the number of the first, and how many."""
+        """Walks from as many sources as fit together, with the first source's number and count."""
         seconds = host_seconds(pulled, pairs, len(sources)).together
         if self.device is not None and self.device.shortest_pay(pulled, len(sources), seconds):
             yield from self.device.walks(pulled, sources)
@@ -112,7 +112,7 @@ class PairTrails:
 def _numbered(
     found: Generator[Level, None, Indexes], rows: Indexes, ends: Nodes
 ) -> Generator[Level, None, Indexes]:
-    """With the numbers that pairs have among all; returns what it returns."""
+    """Translates pair numbers to numbers among all pairs; returns the generator's return value."""
     while True:
         try:
             level = next(found)

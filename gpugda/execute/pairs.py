@@ -1,4 +1,4 @@
-"""Each pair of nodes once, of rows that may ask for the same."""
+"""Deduplicates pairs of nodes that several rows ask for."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Pairs"]
 
 
 class Pairs:
-    """The different pairs of some places of what is asked.
+    """The distinct pairs at some places.
 
     Args:
-        asked: Pairs of nodes.
-        places: Some of them.
+        asked: Pairs of nodes, one per place.
+        places: The places considered.
     """
 
     def __init__(self, asked: Ends, places: NDArray[np.int64]) -> None:
@@ -34,10 +34,10 @@ class Pairs:
         self._bounds = offsets_of(pair_of, len(pairs))
 
     def places(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """All places of some pairs."""
+        """All places of the given pairs."""
         return self._order[entries_of(self._bounds, pairs)[1]]
 
     def of_places(self, level: Level) -> Level:
-        """Paths of pairs, given by number, as paths of all their places."""
+        """Translates paths of pairs, given by number, to paths of all their places."""
         paths, entries = entries_of(self._bounds, level.rows)
         return Level(self._order[entries], level.ends[paths], level.relationships[paths])

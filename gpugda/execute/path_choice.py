@@ -1,4 +1,4 @@
-"""Which of the paths that satisfy a search are taken, and which pairs of nodes want more."""
+"""Selects paths among those that satisfy a search, and tells which pairs need more."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["AtMost", "Ends", "PathChoice", "Shortest", "ranks"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """Rows of a batch, and the nodes between which each of them asks for paths.
+    """Rows of a batch, with the two nodes between which each needs paths.
 
     Args:
-        rows: ``int64``, their numbers.
-        starts: ``uint32``, first nodes.
-        ends: ``uint32``, last nodes.
+        rows: Row numbers, ``int64``.
+        starts: First nodes, ``uint32``.
+        ends: Last nodes, ``uint32``.
     """
 
     rows: NDArray[np.int64]
@@ -28,22 +28,22 @@ class Ends:
     ends: NDArray[np.uint32]
 
     def taken(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Ends:
-        """Some of them."""
+        """The entries at these places."""
         return Ends(self.rows[places], self.starts[places], self.ends[places])
 
 
 class PathChoice(Protocol):
-    """Told of all paths that satisfy a search, the shorter before the longer."""
+    """Receives all paths that satisfy a search, shorter ones first."""
 
     def take(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Places of those paths that are taken; ``pairs`` has the pair of nodes of each path."""
+        """Places of the paths that are taken; ``pairs`` holds each path's pair of nodes."""
 
     def end_length(self) -> None:
-        """No more paths of this length will come."""
+        """Called when no more paths of the current length will come."""
 
     @property
     def waiting(self) -> NDArray[np.bool_]:
-        """Which pairs want more."""
+        """Mask of the pairs that need more paths."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,8 +51,8 @@ class Shortest:
     """The shortest path of each pair, or all of that length.
 
     Args:
-        count: Pairs of nodes.
-        every: All of that length?
+        count: Number of pairs of nodes.
+        every: True for all paths of that length.
     """
 
     count: int
@@ -80,12 +80,12 @@ class Shortest:
 
 @dataclass(slots=True, eq=False)
 class AtMost:
-    """So many paths of each pair, or those of so many lengths.
+    """The first k paths of each pair, or all paths of its first k lengths.
 
     Args:
-        count: Pairs of nodes.
-        most: How many.
-        by_group: Lengths, each with all of its paths?
+        count: Number of pairs of nodes.
+        most: k.
+        by_group: True if ``most`` counts lengths, each with all of its paths.
     """
 
     count: int
@@ -120,7 +120,7 @@ class AtMost:
 
 
 def ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of the earlier rows are the same, row by row."""
+    """For each row, the number of earlier rows with the same value."""
     order = np.argsort(rows, kind="stable")
     begins = np.flatnonzero(np.diff(rows[order], prepend=-1))
     firsts = np.repeat(begins, np.diff(np.append(begins, len(rows))))

@@ -1,4 +1,4 @@
-"""Percentiles of all groups together."""
+"""Percentiles of all groups at once."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 __all__ = ["percentiles_of"]
 
 _FEW_GROUPS: Final = 1 << 10
-"""So few groups are searched one by one, which does not sort them."""
+"""Up to this many groups are selected one by one, which avoids sorting them."""
 _SEARCHED: Final = 1 << 14
-"""Of so many values a sample tells between which two the wanted ones lie."""
+"""From this many values on, a sample bounds the range of the wanted values."""
 _SAMPLES: Final = 1 << 12
 _ASIDE: Final = 1 << 7
-"""Samples to both sides: four times by how many a rank may be off."""
+"""Extra samples on both sides: four times the expected error of a rank."""
 
 
 def percentiles_of(
     column: Column, group_of: NDArray[np.int64], groups: int, share: Any, continuous: bool
 ) -> Column | None:
-    """`percentileCont` or `percentileDisc`; None where they are made value by value.
+    """`percentileCont` or `percentileDisc`; None if they must be computed value by value.
 
     Args:
-        column: Numbers, none of them null.
-        group_of: Per row its group.
-        groups: How many there are.
-        share: As the query has it; what is no share is refused value by value.
-        continuous: Is a value between two made?
+        column: Numbers without nulls.
+        group_of: Group number of each row.
+        groups: Number of groups.
+        share: The percentile as given; an invalid one is refused by the value-by-value code.
+        continuous: True to interpolate between two values.
     """
     numeric = column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT) and len(column) > 0
     if not numeric or type(share) not in (int, float) or not 0 <= share <= 1:
@@ -66,7 +66,7 @@ def _either(
     exact: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> Column:
-    """Values of the groups, and between two of them."""
+    """Column of exact values where ``exact`` is set, interpolated ones elsewhere."""
     there = _there(counts)
     if low.dtype.kind == "f":
         return Column(ColumnKind.FLOAT, np.where(exact, low, between), there)
@@ -86,11 +86,11 @@ def _of_ranks(
     counts: NDArray[np.int64],
     ranks: list[NDArray[np.int64]],
 ) -> list[NDArray[Any]]:
-    """The values that have these ranks in their groups, anything for groups without rows."""
+    """Values of these ranks in their groups; undefined for groups without rows."""
     values = column.values
     codes = values
     if values.dtype.kind == "f" and (values == 0).any():
-        codes = float_order(values)  # the two zeros have an order
+        codes = float_order(values)  # orders the two zeros
     if len(counts) <= _FEW_GROUPS:
         found = _searched(codes, group_of, counts, ranks)
     else:
@@ -121,7 +121,7 @@ def _searched(
 
 
 def _at_ranks(values: NDArray[Any], ranks: list[int]) -> NDArray[Any]:
-    """The values that stand at these places, rising and side by side, when all are sorted."""
+    """The values at these adjacent ascending ranks in sorted order."""
     below, few = _narrowed(values, ranks[0], ranks[-1])
     few.partition(ranks[0] - below)
     found = few[[rank - below for rank in ranks]]
@@ -131,9 +131,9 @@ def _at_ranks(values: NDArray[Any], ranks: list[int]) -> NDArray[Any]:
 
 
 def _narrowed(values: NDArray[Any], first: int, last: int) -> tuple[int, NDArray[Any]]:
-    """Some of the values, among them those from the first to the last place; how many come before.
+    """The number of smaller values left out, and a copy of values that contains the given ranks.
 
-    They are a copy.
+    The copy covers ranks ``first`` to ``last``.
     """
     count = len(values)
     if count >= _SEARCHED:
@@ -150,7 +150,7 @@ def _narrowed(values: NDArray[Any], first: int, last: int) -> tuple[int, NDArray
 
 
 def _floats_of(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The numbers that `float_order` made codes of."""
+    """Inverts `float_order`."""
     bits = np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes)
     floats: NDArray[np.float64] = bits.view(np.float64)
     return floats

@@ -1,4 +1,4 @@
-"""A query's operators, and one run of them."""
+"""The operator tree of a query, and its execution."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ __all__ = ["Pipeline", "make_pipeline", "plan_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pipeline:
-    """The operators of a query on one data graph; kept with the graph.
+    """The operators of a query on one data graph; cached with the graph.
 
     Args:
-        query: Whose.
-        root: Gives its rows.
-        columns: Their columns, in order.
-        subqueries: Operators of subqueries in expressions, filled while running.
+        query: The query.
+        root: The root operator.
+        columns: Names of its output columns, in order.
+        subqueries: Operators of subqueries in expressions, filled during runs.
     """
 
     query: Query | Statement
@@ -66,19 +66,19 @@ class Pipeline:
         report: StrategyReport,
         deadline: float | None = None,
     ) -> ResultTable:
-        """All rows. Fills ``report`` with stage times and steps.
+        """Computes all rows. Fills ``report`` with stage times and steps.
 
         Args:
             graph: The data graph.
-            strategy: Joins on its device.
-            values: Of the parameters, by name.
-            report: Filled while running.
-            deadline: A time of ``time.monotonic``.
+            strategy: The matcher on the graph's device.
+            values: Parameter values by name.
+            report: Filled during the run.
+            deadline: Time of ``time.monotonic``.
 
         Raises:
-            CypherTypeError: A value had a type for which an operation is not defined.
+            CypherTypeError: An operation is not defined for the type of a value.
             DeviceError: The device failed.
-            MemoryLimitError: Not possible within the memory limit.
+            MemoryLimitError: The query does not fit in the memory limit.
             ParameterMissingError: A parameter has no value.
             QueryTimeoutError: The deadline passed.
         """
@@ -114,8 +114,8 @@ class Pipeline:
             try:
                 parameters.get(name)
             except QueryError:
-                parameters.get(name, _span_of(name, self.query))  # the same error, with its place
-        if isinstance(self.query, Query):  # whose expressions hold no subqueries
+                parameters.get(name, _span_of(name, self.query))  # the same error with a position
+        if isinstance(self.query, Query):  # has no subqueries in expressions
             return ExecutionContext(
                 graph, strategy, values, parameters, text, report, deadline, one_pattern=True
             )
@@ -126,7 +126,7 @@ class Pipeline:
 
     def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
         for each in measured.values():
-            if each.report is report:  # or both would live until Python looks for cycles
+            if each.report is report:  # break the reference cycle, so both are freed at once
                 each.report = report.alike()
         report.operators = partial(self.tree, measured)
         if isinstance(self.query, Query):
@@ -137,20 +137,20 @@ class Pipeline:
         report.steps.add_later(lambda: str(self.tree(measured)).splitlines())
 
     def tree(self, measured: Mapping[int, Measured] | None = None) -> OperatorNode:
-        """The operators, with what was measured if they ran."""
+        """The operator tree, with measurements if it ran."""
         return _node(self.root, measured or {})
 
     @property
     def pattern_count(self) -> int:
-        """How many of the operators match a pattern."""
+        """Number of operators that match a pattern."""
         return sum(1 for _ in _patterns(self.root))
 
 
 def make_pipeline(statement: Query | Statement) -> Pipeline:
-    """The operators of a query.
+    """The operator tree of a query.
 
     Raises:
-        UnsupportedQueryError: It holds a construct that is not answered here.
+        UnsupportedQueryError: The query has a construct that is not supported.
     """
     if isinstance(statement, Query):
         columns = tuple(column.name for column in statement.columns)
@@ -162,17 +162,17 @@ def make_pipeline(statement: Query | Statement) -> Pipeline:
 
 
 def _span_of(parameter: str, query: Query | Statement) -> Span | None:
-    """Where a parameter stands first."""
+    """Position of the first use of a parameter."""
     nodes = walk(query.tree) if isinstance(query, Statement) else nodes_of(query)
     spans = (n.span for n in nodes if isinstance(n, ast.Parameter) and n.name == parameter)
     return next(spans, None)
 
 
 def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
-    """The plan of the pattern that is expected to cost most, with the operators of the query.
+    """The plan of the most expensive pattern by estimate, with the operators of the query.
 
     Raises:
-        UnsupportedQueryError: It holds a construct that is not answered here.
+        UnsupportedQueryError: The query has a construct that is not supported.
     """
     pipeline = make_pipeline(query)
     pipeline.root.choose(graph, strategy)

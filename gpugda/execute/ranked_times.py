@@ -1,4 +1,4 @@
-"""Whether undirected cycles and cliques are counted in lists by rank: where that was faster."""
+"""Decides by measured times whether undirected cycles and cliques are counted with rank lists."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ if TYPE_CHECKING:
 __all__ = ["RankedTimes"]
 
 _ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 3, 3, 16
-"""So often the other forms are timed before; the last where the oriented graph finds no place."""
+"""Runs of the other forms before rank lists are tried; the last if no oriented graph is built."""
 _RUNS = 2
-"""So often lists by rank are tried: the first time they are made, and kernels compiled."""
+"""Trial runs of rank lists: the first one builds the lists and compiles kernels."""
 
 
 @dataclass(slots=True)
 class RankedTimes:
-    """How long the counts of one plan took in lists by rank.
+    """Times of counts of one plan with rank lists.
 
     Args:
-        best: Seconds.
-        runs: How many there were.
+        best: Best time in seconds.
+        runs: Number of runs.
     """
 
     best: float = math.inf
     runs: int = 0
 
     def note(self, seconds: float) -> None:
-        """Remembers a run."""
+        """Records a run."""
         self.best, self.runs = min(self.best, seconds), self.runs + 1
 
     def is_preferred(self, others: Times, *, is_oriented: bool) -> bool:
-        """Are lists by rank faster than the other forms, or to be tried now?
+        """True if rank lists are faster than the other forms, or should be tried now.
 
         Args:
-            others: In the graph as it is, and in the oriented one.
-            is_oriented: Is the oriented graph there, and has it a form of the pattern?
+            others: Times in the original and in the oriented graph.
+            is_oriented: True if the oriented graph exists and supports the pattern.
         """
         enough = _MOST_PLAIN_RUNS if is_oriented else _PLAIN_RUNS
         if others.oriented_runs < _ORIENTED_RUNS and others.plain_runs < enough:

@@ -1,9 +1,9 @@
-"""Which nodes trails reach, each once: breadth first over nodes, not over paths.
+"""Nodes that trails reach, each once, by breadth-first search over nodes instead of paths.
 
-A node that a walk reaches is reached by a path without repeated nodes, so by a trail of no greater
-length. Only the node where all begin needs care: a walk may come back by the relationship it left
-by, a trail may not. Each node therefore keeps the first relationship of the way to it; a closed
-trail is where a step joins ways that began with different ones.
+If a walk reaches a node, so does a path without repeated nodes, which is a trail of no greater
+length. Only the start node needs care: a walk may return by the relationship it left by, a trail
+may not. So each node keeps the first relationship of its path from the start; a step that joins
+paths with different first relationships closes a trail.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def reached(
     with_start: bool,
     device: DeviceSearches | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-    """Pairs of a start's number and a node that a trail from it reaches, each pair once.
+    """Yields pairs of a start's number and a node that a trail from it reaches, each pair once.
 
     Args:
-        steps: What a step may take.
+        steps: Adjacency that a step follows.
         starts: Start nodes.
-        maximum: Most relationships, None for no bound.
-        check: Called often: raises when it is time to give up.
-        undirected: Whether a step may also come back by its relationship.
-        with_start: Whether a start is reached by no relationship; else by a closed trail.
-        device: Searches there where that is faster.
+        maximum: Most relationships; None for no bound.
+        check: Called often; raises when the deadline has passed.
+        undirected: True if a step can also be walked back.
+        with_start: True if the empty path reaches the start; otherwise only a closed trail does.
+        device: Device searches, used if they are faster; None for the host only.
     """
     compact = compacted(steps)
     on_device = device if compact is None else None
@@ -56,7 +56,7 @@ def reached(
         if with_start or not undirected:
             yield from on_device.reached(starts, back, maximum, with_start=with_start)
             return
-        # There a walk that comes back by its first relationship would pass for a closed trail.
+        # On the device, a walk that returns by its first relationship would count as closed.
         for rows, nodes in on_device.reached(starts, back, maximum, with_start=True):
             others = starts[rows] != nodes
             yield rows[others], nodes[others]
@@ -100,7 +100,7 @@ def _closed(
     maximum: int | None,
     check: Callable[[], None],
 ) -> NDArray[np.int64]:
-    """Numbers of the starts to which a trail along either direction leads back."""
+    """Numbers of the starts on an undirected closed trail."""
     node_count = max(steps.node_count, 1)
     size = max(1, min(_MOST_KEYS // node_count, len(starts)))
     depths = np.full(size * node_count, -1, dtype=np.int32)
@@ -113,7 +113,7 @@ def _closed(
 
 
 class _Search:
-    """From some starts at once; a key is a start's number times the nodes, plus a node."""
+    """A search from several starts; a key is start number * node count + node."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class _Search:
     def run(
         self, check: Callable[[], None], *, with_start: bool
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-        """The pairs, and the depths made as they were."""
+        """Yields the pairs; restores the depths afterwards."""
         keys = np.arange(len(self.starts)) * self.node_count + self.starts
         touched = [keys]
         self.depths[keys] = depth = 0
@@ -152,7 +152,7 @@ class _Search:
                 self.depths[some] = -1
 
     def closed_starts(self, check: Callable[[], None]) -> NDArray[np.int64]:
-        """Numbers of starts with closed trails; others are left as soon as theirs is found."""
+        """Numbers of starts with closed trails; a start is dropped once its trail is found."""
         keys = np.arange(len(self.starts)) * self.node_count + self.starts
         touched = [keys]
         self.depths[keys] = depth = 0
@@ -183,7 +183,7 @@ class _Search:
             places = places + first
             there = rows[places] * self.node_count + self.steps.neighbours[entries].astype(np.int64)
             fresh = np.flatnonzero(self.depths[there] < 0)
-            # Of equal keys the last to write its place is kept.
+            # Of equal keys, keep the one that wrote last.
             self.depths[there[fresh]] = fresh
             fresh = fresh[self.depths[there[fresh]] == fresh]
             self.depths[there[fresh]] = depth + 1
@@ -200,7 +200,7 @@ class _Search:
     def _labels_of(
         self, keys: NDArray[np.int64], entries: NDArray[np.int64], depth: int
     ) -> NDArray[np.int64]:
-        """The first relationship of the way that each step goes on."""
+        """The first relationship of the path that each step extends."""
         if depth == 0:
             return self.steps.relationships[entries].astype(np.int64)
         return self.labels[keys]
@@ -213,7 +213,7 @@ class _Search:
         entries: NDArray[np.int64],
         depth: int,
     ) -> None:
-        """Steps that join ways with different first relationships close a trail."""
+        """Marks starts whose steps join paths with different first relationships."""
         home = self.steps.neighbours[entries] == self.starts[rows]
         other = np.where(home, self.steps.relationships[entries], self.labels[there])
         closing = other != labels

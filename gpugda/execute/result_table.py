@@ -1,4 +1,4 @@
-"""The answer in columns."""
+"""The query result in columns."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["ResultTable"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultTable:
-    """Rows in their order, as named columns; nodes and relationships are still indexes.
+    """Result rows in order, as named columns; nodes and relationships are still indexes.
 
     Args:
         names: Column names in the order of RETURN.
-        columns: One a name, each of ``row_count`` rows. NODE and RELATIONSHIP columns hold indexes
-            into ``graph``; an OBJECT column's lists and maps may hold ``values.Entity``.
-        row_count: Number of rows; counts also where there are no columns.
-        graph: What the indexes refer to.
-        entity_properties: Of the nodes and relationships in the rows, where the graph does not have
-            all properties.
+        columns: One column per name, each of ``row_count`` rows. NODE and RELATIONSHIP columns hold
+            indexes into ``graph``; lists and maps of an OBJECT column may hold ``values.Entity``.
+        row_count: Number of rows; valid even without columns.
+        graph: The graph that the indexes refer to.
+        entity_properties: Properties of the nodes and relationships in the rows, if the graph does
+            not hold all properties.
     """
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class ResultTable:
     entity_properties: EntityProperties | None = None
 
     def slice(self, start: int, stop: int) -> ResultTable:
-        """The rows ``start … stop-1``, or those of them that there are; no data is copied."""
+        """The existing rows among ``start … stop-1``; copies no data."""
         start = min(max(start, 0), self.row_count)
         stop = min(max(stop, start), self.row_count)
         columns = tuple(_slice(column, start, stop) for column in self.columns)

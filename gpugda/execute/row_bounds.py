@@ -1,4 +1,4 @@
-"""SKIP and LIMIT."""
+"""Values of SKIP and LIMIT."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ __all__ = ["RowBounds", "row_number"]
 
 @dataclass(frozen=True, slots=True)
 class RowBounds:
-    """What SKIP and LIMIT say."""
+    """The expressions of SKIP and LIMIT."""
 
     skip: Expression | None
     limit: Expression | None
 
     def values(self, context: ExecutionContext) -> tuple[int, int | None]:
-        """Rows left out at the start, and the most rows after those; None for all.
+        """Number of rows to skip and most rows to return; None for no limit.
 
         Raises:
-            QueryError: One is no integer from 0.
+            QueryError: A value is not a non-negative integer.
         """
         skip = row_number("SKIP", self.skip, context.parameters, context.text)
         limit = row_number("LIMIT", self.limit, context.parameters, context.text)
         return skip or 0, limit
 
     def stop(self, context: ExecutionContext) -> int | None:
-        """How many rows suffice; None where all are needed."""
+        """Number of rows that suffice; None if all are needed."""
         skip, limit = self.values(context)
         return None if limit is None else skip + limit
 
@@ -44,10 +44,10 @@ class RowBounds:
 def row_number(
     clause: str, expression: Expression | None, parameters: Parameters, text: str
 ) -> int | None:
-    """What follows SKIP or LIMIT; None where the clause is not there.
+    """The value of SKIP or LIMIT; None if the clause is absent.
 
     Raises:
-        QueryError: It is no integer from 0.
+        QueryError: The value is not a non-negative integer.
     """
     if expression is None:
         return None

@@ -1,4 +1,4 @@
-"""Integer codes of the values of rows: equal where the values are, in the sense of DISTINCT."""
+"""Integer codes of row values, equal exactly where the values are, in the sense of DISTINCT."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
 ]
 
 LARGEST_CODE = 2**62
-_TABLE_ROWS = 8  # a table by code may be this much longer than the rows are many
+_TABLE_ROWS = 8  # most entries of a table by code, per row
 _SMALL_TABLE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowKey:
-    """A column whose values are numbered.
+    """A column encoded as integers.
 
     Args:
-        values: Integers, the same where the column's values are.
-        low: The least of them that is not null's.
-        count: How many numbers there may be.
-        valid: Rows that are not null; null has the last number.
+        values: Integers, equal where the column's values are.
+        low: Least integer of a non-null value.
+        count: Size of the range of codes.
+        valid: Mask of non-null rows; null has the last code.
     """
 
     values: NDArray[Any]
@@ -54,17 +54,17 @@ class RowKey:
 
 
 def keys_of(operands: Sequence[Operand]) -> list[RowKey]:
-    """Of those that are not the same in all rows, of which there must be some."""
+    """Keys of the columns among the operands; constants are left out."""
     return [_key_of(operand) for operand in operands if isinstance(operand, Column)]
 
 
 def is_tabled(key: RowKey, row_count: int) -> bool:
-    """Could its numbers be places in a table? Else it is sorted by, as it is."""
+    """True if the codes may index a table; otherwise the values are sorted as they are."""
     return key.valid is not None or fits_table(key.count, row_count)
 
 
 def combined(keys: Sequence[RowKey], row_count: int) -> tuple[list[RowKey], int]:
-    """Keys that make one code of 64 bits, and how many codes there may be."""
+    """Keys that together form one 64-bit code, and the size of its range."""
     made: list[RowKey] = []
     count = 1
     for key in keys:
@@ -93,20 +93,20 @@ def _key_of(column: Column) -> RowKey:
 
 
 def _codes_of_values(column: Column) -> tuple[NDArray[Any], int, int]:
-    """Codes equal for equal values, the least of them, and how many there may be from there."""
+    """Codes equal for equal values, the least code, and the size of the range from there."""
     values = column.values
     if column.kind is ColumnKind.FLOAT:
         values = _zeros_alike(values)
     if column.kind is ColumnKind.OBJECT:
         return _codes_of_objects(column)
-    # Nodes of one label often stand side by side: codes from the least on are few.
+    # Nodes of one label often have adjacent indexes: the range from the least one is small.
     low, high = int(values.min()), int(values.max())
     return values, low, high - low + 1
 
 
 def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     dictionary = column.dictionary
-    if dictionary is None or len(dictionary) == 0:  # then all rows are null
+    if dictionary is None or len(dictionary) == 0:  # all rows are null
         return np.zeros(len(column), dtype=np.int64), 0, 1
     moments = moments_of(column)
     if moments is not None:
@@ -122,12 +122,12 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
 
 
 def _object_key(value: Any) -> Any:
-    """As `group_key`, but with one NaN: what tells NaNs apart stands in a column of its own."""
+    """As `group_key`, but with one NaN: a separate column distinguishes NaNs."""
     return math.nan if isinstance(value, float) and value != value else group_key(value)
 
 
 def _zeros_alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Bits that are the same for numbers that are: one zero, one NaN."""
+    """Bit patterns of the numbers, with one zero and one NaN."""
     made = values + 0.0
     is_nan = np.isnan(made)
     if is_nan.any():
@@ -137,7 +137,7 @@ def _zeros_alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Per row the place of its value among the distinct ones, and how many there are."""
+    """The position of each row's value among the distinct values, and their number."""
     order, first, lengths = runs(values)
     places = np.empty(len(values), dtype=np.int64)
     places[order] = np.repeat(np.arange(len(first)), lengths)
@@ -147,7 +147,7 @@ def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
 def runs(
     values: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Rows in the order of values; per distinct value its first row, and how many it has."""
+    """Rows sorted by value; the first row and the row count of each distinct value."""
     order = stable_order(values)
     ordered = values[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -155,7 +155,7 @@ def runs(
 
 
 def codes_of_rows(keys: Sequence[RowKey], rows: slice) -> NDArray[np.int64]:
-    """One code for the values of all keys, in some rows."""
+    """Combined codes of all keys in a slice of rows."""
     codes: NDArray[np.int64] | None = None
     for key in keys:
         more = np.subtract(key.values[rows], key.low, dtype=np.int64)
@@ -171,7 +171,7 @@ def codes_of_rows(keys: Sequence[RowKey], rows: slice) -> NDArray[np.int64]:
 
 
 def dense(keys: Sequence[RowKey], row_count: int) -> RowKey:
-    """The keys as one whose numbers are all used."""
+    """The keys as one key whose codes are dense."""
     codes = codes_of_rows(keys, slice(0, row_count))
     count = math.prod(key.count for key in keys)
     if fits_table(count, row_count):
@@ -182,5 +182,5 @@ def dense(keys: Sequence[RowKey], row_count: int) -> RowKey:
 
 
 def fits_table(count: int, row_count: int) -> bool:
-    """Is a table by so many codes short enough beside so many rows?"""
+    """True if a table of ``count`` codes is small enough compared with the rows."""
     return count <= _TABLE_ROWS * row_count + _SMALL_TABLE

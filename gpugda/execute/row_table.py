@@ -1,4 +1,4 @@
-"""Operands side by side, and one below the other."""
+"""Tables of operands: rows side by side, and concatenation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["RowTable", "stacked"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTable:
-    """Rows of operands."""
+    """A table of operands of equal length."""
 
     row_count: int
     columns: tuple[Operand, ...]
@@ -35,7 +35,7 @@ class RowTable:
 
 
 def stacked(tables: Sequence[RowTable]) -> RowTable:
-    """All rows of tables with the same columns, in their order."""
+    """Concatenates tables with the same columns."""
     tables = [table for table in tables if table.row_count] or tables[:1]
     if len(tables) == 1:
         return tables[0]
@@ -68,12 +68,12 @@ def _same(first: Constant, piece: Operand) -> bool:
     if not isinstance(piece, Constant):
         return False
     value, other = first.value, piece.value
-    # 1 and 1.0 are equal in Python, but not the same answer; NaN is not even equal to itself.
+    # 1 and 1.0 are equal in Python but different answers; NaN does not even equal itself.
     return value is other or (type(value) in (bool, int, str) and repr(value) == repr(other))
 
 
 def _joined_values(columns: Sequence[Column]) -> Column:
-    # The entries may be maps and hold nodes: what a query made, which no property can be.
+    # The entries may be maps or hold nodes: query results can be values no property can hold.
     entries: list[Any] = []
     codes, valid = [], []
     for column in columns:

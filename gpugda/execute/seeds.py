@@ -1,4 +1,4 @@
-"""Rows to which embeddings are joined: by the nodes and relationships that both hold."""
+"""Seeds: rows that are joined to embeddings by their common nodes and relationships."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_ROWS = 1 << 20
 
 
 def entity_column(operand: Operand, row_count: int, *, is_node: bool) -> Column:
-    """Nodes, or relationships, as indexes; null where a value is none."""
+    """Node or relationship indexes of an operand; null where the value is not such an entity."""
     kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
     column = as_column(operand, row_count)
     if column.kind is kind:
@@ -39,12 +39,12 @@ def entity_column(operand: Operand, row_count: int, *, is_node: bool) -> Column:
 class Seeds:
     """The distinct tuples of some columns of a batch, and the rows that hold each.
 
-    Equal tuples are matched once. Rows with a null among them match nothing.
+    Equal tuples are matched once. Rows with a null in these columns match nothing.
 
     Args:
-        batch: Rows.
-        nodes: Names of columns of nodes.
-        relationships: Names of columns of relationships.
+        batch: The rows.
+        nodes: Names of node columns.
+        relationships: Names of relationship columns.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class Seeds:
         self._starts = np.cumsum(self._counts) - self._counts
 
     def distinct(self, name: str) -> NDArray[np.uint32]:
-        """The indexes that one column holds, rising."""
+        """The distinct indexes in a column, ascending."""
         found: NDArray[np.uint32] = np.unique(self._indexes[name])
         return found
 
     def bitmap(self, name: str, count: int) -> NDArray[np.uint32]:
-        """The same as a bitmap of so many nodes or relationships."""
+        """The same as a bitmap over ``count`` nodes or relationships."""
         words = np.zeros((count + 31) // 32, dtype=np.uint32)
         indexes = self.distinct(name)
         np.bitwise_or.at(words, indexes >> 5, np.uint32(1) << (indexes & 31))
@@ -88,14 +88,14 @@ class Seeds:
     def joined(
         self, columns: Mapping[str, NDArray[np.uint32]], row_count: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Which embeddings go with which rows, in pieces.
+        """Joins embeddings to rows, in windows.
 
         Args:
-            columns: Of embeddings: the indexes by the names of these seeds.
+            columns: Indexes of the embeddings, by the column names of these seeds.
             row_count: Number of embeddings.
 
         Yields:
-            Positions of rows of the batch, and of embeddings.
+            Positions of rows in the batch, and positions of embeddings.
         """
         codes = np.zeros(row_count, dtype=np.uint64)
         known = np.ones(row_count, dtype=np.bool_)

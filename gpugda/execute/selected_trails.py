@@ -1,8 +1,8 @@
-"""Of each pair of nodes so many of the shortest trails, or all of so many lengths.
+"""The k shortest trails of each pair of nodes, or all trails of its first k lengths.
 
-Walks, which may use relationships again, go level by level from all first nodes at once. Where they
-come to the last node of a pair they are read back, and those that use no relationship twice are
-trails. Of few that are asked few walks are read; all of them where too many prove not to be trails.
+Walks, which may repeat relationships, advance level by level from all sources at once. Where they
+reach the last node of a pair they are read back, and those that repeat no relationship are trails.
+If few trails are needed, few walks are read; all are read if too many prove not to be trails.
 """
 
 from __future__ import annotations
@@ -27,52 +27,52 @@ if TYPE_CHECKING:
 __all__ = ["TrailsAsked", "Walks", "selected_trails"]
 
 _READ: Final = 4
-"""Times as many walks as are asked for are read at first."""
+"""Walks read at first, per trail needed."""
 _FEWEST: Final = 16
 _MOST_DRY: Final = 3
-"""Lengths without a trail, after which there may be none left: that is found out elsewhere."""
+"""Consecutive lengths without a trail after which a pair is left to another search."""
 
 
 class Walks(Protocol):
     """Walks from some sources, of each length from 0 on."""
 
     is_closed: bool
-    """Do longer walks come to nodes only that some walk has come to?"""
+    """True if longer walks reach only nodes that some walk has already reached."""
 
     @property
     def length(self) -> int:
-        """Of the longest walks."""
+        """Length of the longest walks."""
 
     def grow(self) -> bool:
-        """Walks with one relationship more; False where none go on.
+        """Extends the walks by one relationship; returns False if none can be extended.
 
         Raises:
-            MemoryLimitError: There is no room for them.
+            MemoryLimitError: Memory does not suffice.
         """
 
     def met(self, nodes: Indexes, searches: Indexes) -> Indexes:
-        """Places of the pairs that the longest walks join."""
+        """Places of the pairs that the longest walks connect."""
 
     def back(
         self, length: int, nodes: Indexes, searches: Indexes, most: int
     ) -> Iterator[tuple[Indexes, Indexes, Relationships]]:
-        """Steps to nodes from where walks of a length end: rows, nodes and relationships.
+        """Yields steps to nodes where walks of a length end: rows, nodes and relationships.
 
-        At most so many for each row, in windows.
+        Yields at most ``most`` steps per row, in windows.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrailsAsked:
-    """Pairs of a source and a node, and which trails are asked of each.
+    """Pairs of a source and a node, and the trails needed of each.
 
     Args:
-        searches: ``int64``, numbers of the sources.
-        nodes: ``int64``, to be reached.
+        searches: Source numbers, ``int64``.
+        nodes: Nodes to reach, ``int64``.
         bounds: Fewest and most relationships.
-        most: How many trails.
-        by_group: Lengths, each with all of its trails?
-        begun: ``int64``, how many of each pair are there already.
+        most: Number of trails, or of lengths.
+        by_group: True if ``most`` counts lengths, each with all of its trails.
+        begun: Number of trails each pair has already, ``int64``.
     """
 
     searches: Indexes
@@ -85,7 +85,7 @@ class TrailsAsked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walked:
-    """Ends of walks that are read back: pairs, where they are now, relationships so far."""
+    """Walks being read back: pair, current node and relationships so far of each."""
 
     pairs: Indexes
     nodes: Indexes
@@ -98,10 +98,10 @@ class _Walked:
 def selected_trails(
     walks: Walks, asked: TrailsAsked, check: Callable[[], None]
 ) -> tuple[list[tuple[Indexes, Relationships]], Indexes]:
-    """Pairs and their trails from the node back to the source; and pairs that are left.
+    """Pairs with their trails from the node back to the source; and the pairs left over.
 
-    Of those that are left nothing is given: there was no room, or there may be no further trail.
-    The empty trail is not among them.
+    No trail is returned for a pair left over: memory did not suffice, or it may have no further
+    trail. The empty trail is not included.
     """
     return _Selection(walks, asked, check).run()
 
@@ -141,7 +141,7 @@ class _Selection:
         return [_without(each, self.left) for each in found], np.flatnonzero(self.left)
 
     def _count(self, waiting: Indexes) -> None:
-        """Adds what this length has given."""
+        """Adds the trails found at the current length."""
         now = self.now[waiting]
         self.counts[waiting] += now > 0 if self.asked.by_group else now
         dry = np.where(now > 0, 0, self.dry[waiting] + self.has_met[waiting])
@@ -150,7 +150,7 @@ class _Selection:
 
     # ------------------------------------------------------------------ one length
     def _trails(self, pairs: Indexes) -> list[tuple[Indexes, Relationships]]:
-        """Those of the walks' length that are taken; how many is noted for each pair."""
+        """The selected trails of the walks' length; records their number per pair."""
         self.now[:] = 0
         if self.asked.by_group:
             return list(self._read(pairs, EVERY))
@@ -163,7 +163,7 @@ class _Selection:
         return kept + list(self._read(np.flatnonzero(failed), EVERY))
 
     def _read(self, pairs: Indexes, most: int) -> Iterator[tuple[Indexes, Relationships]]:
-        """Trails between pairs, depth first, so that few are there; of a row so many are read."""
+        """Yields trails of pairs, depth first to bound memory; reads ``most`` steps per row."""
         nothing = np.zeros((len(pairs), 0), dtype=np.uint32)
         begun = _Walked(pairs, self.asked.nodes[pairs], nothing)
         stack = [iter((begun,))]
@@ -196,7 +196,7 @@ class _Selection:
         return pairs, relationships
 
     def _longer(self, walked: _Walked, most: int) -> Iterator[_Walked]:
-        """With one relationship more, nearer to the source, that is not there yet."""
+        """Extends by a relationship not yet used, towards the source."""
         width = walked.relationships.shape[1]
         length = self.walks.length - width - 1
         searches = self.asked.searches[walked.pairs]
@@ -212,12 +212,12 @@ class _Selection:
             yield _Walked(walked.pairs[of], nodes[kept], longer)
 
     def _cut_rows(self, pairs: Indexes, of: Indexes, most: int) -> None:
-        """Notes the pairs of which some row may have had more steps."""
+        """Marks the pairs for which some row may have had more steps."""
         if most < EVERY:
             self.cut[pairs[np.bincount(of, minlength=len(pairs)) >= most]] = True
 
     def _first(self, pairs: Indexes, most: int) -> Indexes:
-        """Places of so many rows of each pair; the pairs that have more are noted."""
+        """Places of the first ``most`` rows of each pair; marks the pairs that have more."""
         if most == EVERY:
             return np.arange(len(pairs))
         more = ranks(pairs) >= most
@@ -228,6 +228,6 @@ class _Selection:
 def _without(
     found: tuple[Indexes, Relationships], pairs: NDArray[np.bool_]
 ) -> tuple[Indexes, Relationships]:
-    """The trails but for those of some pairs."""
+    """The trails except those of the masked pairs."""
     kept = np.flatnonzero(~pairs[found[0]])
     return found[0][kept], found[1][kept]

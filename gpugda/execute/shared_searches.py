@@ -1,8 +1,8 @@
-"""Shortest paths of many pairs that share their first nodes: one search serves all of a node's.
+"""Shortest paths of many pairs with common first nodes: one search serves all pairs of a node.
 
-Breadth first from 64 nodes a word: bit i of a node's word says that search i has reached it, so
-that one pass over the relationships is a level of all searches. Paths are read back from their last
-nodes through the levels, so that parallel relationships give a path each.
+Breadth-first search from 64 sources per word: bit i of a node's word says that search i reached
+it, so one pass over the relationships is a level of all searches. Paths are read back from their
+last nodes through the levels; parallel relationships give separate paths.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ __all__ = [
 
 _WORD: Final = 64
 _SOURCES: Final = 512
-"""Searches that go together."""
+"""Searches that run together."""
 _MOST_WORDS: Final = 1 << 17
-"""Words that are looked at together, and entries that paths grow by."""
+"""Words read together, and entries by which paths are extended together."""
 _MOST_KEPT: Final = 1 << 24
-"""Words that a level may have."""
+"""Most words of a level."""
 _LEVELS: Final = 8
 _PER_WORD, _PER_PAIR, _PER_ENTRY = 3e-9, 3e-6, 30e-9
-"""Seconds, measured: a word of a level; a pair searched by itself, and an entry it looks at."""
+"""Measured seconds per word of a level, per pair searched alone, and per entry it reads."""
 
 
 class HostSeconds(NamedTuple):
-    """What the host is expected to take: for searches together, and for each pair by itself."""
+    """Expected host seconds: for shared searches, and for a separate search per pair."""
 
     together: float
     apart: float
 
 
 def host_seconds(steps: Adjacency, pairs: int, sources: int) -> HostSeconds:
-    """For searches from the sources, and for one from both ends of each pair."""
+    """Expected seconds of searches from the sources, and of one from both ends per pair."""
     node_count, entries = len(steps.offsets) - 1, len(steps.neighbours)
     words = -(-sources // _WORD)
     apart: float = pairs * (_PER_PAIR + 3 * entries**0.5 * _PER_ENTRY)
@@ -73,7 +73,7 @@ def shared_paths(
     *,
     every: bool,
 ) -> Iterator[Level]:
-    """As `shortest_paths`; the fewer of the first and the last nodes are searched from."""
+    """As `shortest_paths`; searches from the first or the last nodes, whichever are fewer."""
     few_ends = len(np.unique(ends)) < len(np.unique(starts))
     one, other = (ends, starts) if few_ends else (starts, ends)
     pulled = steps if few_ends else backwards
@@ -83,13 +83,13 @@ def shared_paths(
         search = SharedSearch(pulled, sources[first : first + _SOURCES], check, every)
         asked = _Asked(rows, source_of[rows] - first, other[rows].astype(np.int64))
         for pairs, walked in search.run(asked, maximum):
-            # They were read from their last nodes, of the search, to its source.
+            # Paths are read from the search's last node back to its source.
             yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asked:
-    """Pairs of one search: their rows, the number of the source, the node to be reached."""
+    """Pairs of one search: rows, source numbers, and nodes to reach."""
 
     rows: NDArray[np.int64]
     sources: NDArray[np.int64]
@@ -100,13 +100,13 @@ class _Asked:
 
 
 class SharedSearch:
-    """From some sources at once.
+    """A search from several sources at once.
 
     Args:
-        pulled: For each node the relationships by which a search may come to it.
-        sources: Different nodes.
-        check: Called often: raises when it is time to give up.
-        every: Whether all shortest paths of a pair are given, else one.
+        pulled: Per node, the relationships by which a search can enter it.
+        sources: Distinct nodes.
+        check: Called often; raises when the deadline has passed.
+        every: True for all shortest paths of a pair, False for one.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class SharedSearch:
     def run(
         self, asked: _Asked, maximum: int | None
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-        """Rows of pairs and their paths from the node that was reached, the shortest first."""
+        """Yields rows of pairs and their paths from the reached node, shortest first."""
         seen = self.levels[0].copy()
         while len(asked.rows) and (maximum is None or len(self.levels) <= maximum):
             fresh = self.next_level() & ~seen
@@ -143,7 +143,7 @@ class SharedSearch:
             asked = asked.taken(np.flatnonzero(~met))
 
     def next_level(self) -> NDArray[np.uint64]:
-        """What the newest level leads to, also what was reached before."""
+        """Nodes that the newest level leads to, including nodes reached before."""
         newest = self.levels[-1]
         found = np.zeros_like(newest)
         most = _MOST_WORDS // newest.shape[1]
@@ -176,7 +176,7 @@ class SharedSearch:
     def _longer(
         self, asked: _Asked, walked: NDArray[np.uint32]
     ) -> Iterator[tuple[_Asked, NDArray[np.uint32]]]:
-        """The pieces with one relationship more, nearer to the source, in windows."""
+        """Extends the partial paths by one relationship towards the source, in windows."""
         before = self.levels[len(self.levels) - 2 - walked.shape[1]]
         width, flat = before.shape[1], before.reshape(-1)
         bits, words = bits_of(asked.sources), asked.sources // _WORD
@@ -197,13 +197,13 @@ class SharedSearch:
 
 
 def bits_of(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The bit of each search in its word."""
+    """The bit of each search within its word."""
     return np.uint64(1) << (numbers % _WORD).astype(np.uint64)
 
 
 def has(
     level: NDArray[np.uint64], nodes: NDArray[np.int64], sources: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether a level of the searches from some sources has some nodes, pair by pair."""
+    """For each pair of node and source number, True if the level has the node."""
     found: NDArray[np.bool_] = (level[nodes, sources // _WORD] & bits_of(sources)) != 0
     return found

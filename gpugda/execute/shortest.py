@@ -1,9 +1,9 @@
-"""Shortest paths between pairs of nodes: breadth first from both ends at once, on the host.
+"""Shortest paths between pairs of nodes, by bidirectional breadth-first search on the host.
 
-Pairs that share their ends are searched together, see `shared_searches`. Of the others, all pairs
-of a chunk go level by level together. A depth per pair and node lies in two arrays that serve all
-chunks; only what a chunk touched is cleared after it. Paths are read back from the nodes where the
-two searches met, so that parallel relationships give a path each.
+Pairs that share ends are searched together, see `shared_searches`. The others advance level by
+level, all pairs of a chunk at once. Two arrays hold a depth per pair and node and serve all
+chunks; only touched entries are cleared. Paths are read back from the nodes where the two
+searches met; parallel relationships give separate paths.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def shortest_paths(
     every: bool,
     device: DeviceSearches | None = None,
 ) -> Iterator[Level]:
-    """The shortest paths of pairs of different nodes; none where no path joins them.
+    """The shortest paths of pairs of distinct nodes; none if no path joins them.
 
     Args:
-        steps: What a step may take.
-        backwards: The same relationships from their other ends.
+        steps: Adjacency that a step follows.
+        backwards: The same relationships, reversed.
         starts: First nodes.
-        ends: Last nodes, one for each of the first.
-        maximum: Most relationships, None for no bound.
-        check: Called often: raises when it is time to give up.
-        every: Whether all shortest paths of a pair are given, else one.
-        device: Searches there where that is faster.
+        ends: Last nodes, one per first node.
+        maximum: Most relationships; None for no bound.
+        check: Called often; raises when the deadline has passed.
+        every: True for all shortest paths of a pair, False for one.
+        device: Device searches, used if they are faster; None for the host only.
     """
     compact = compacted(steps)
     if compact is None:
@@ -126,21 +126,21 @@ class _Side:
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        """Places of the newest nodes in the depths."""
+        """Positions of the newest nodes in the depth array."""
         return self.pairs * self.node_count + self.nodes
 
     @property
     def work(self) -> int:
-        """Entries that one more level would look at."""
+        """Number of entries that the next level reads."""
         return int(self.degrees[self.nodes].sum())
 
     def keep(self, active: NDArray[np.bool_]) -> None:
-        """Goes on with these pairs alone."""
+        """Continues with the active pairs only."""
         kept = active[self.pairs]
         self.pairs, self.nodes = self.pairs[kept], self.nodes[kept]
 
     def grow(self, check: Callable[[], None]) -> None:
-        """One more level: nodes that were not reached before, each once for a pair."""
+        """Computes the next level: nodes not reached before, each once per pair."""
         self.depth += 1
         found = []
         for first, last in windows_of(self.degrees[self.nodes]):
@@ -149,7 +149,7 @@ class _Side:
             pairs = self.pairs[first:last][places]
             keys = pairs * self.node_count + self.steps.neighbours[entries]
             keys = keys[self.depths[keys] < 0]
-            # Of equal keys the last to write its place is kept.
+            # Of equal keys, keep the one that wrote last.
             self.depths[keys] = np.arange(len(keys), dtype=np.int32)
             keys = keys[self.depths[keys] == np.arange(len(keys), dtype=np.int32)]
             self.depths[keys] = self.depth
@@ -159,14 +159,14 @@ class _Side:
         self.pairs, self.nodes = np.divmod(keys, self.node_count)
 
     def clear(self) -> None:
-        """Makes the depths as they were."""
+        """Restores the depths."""
         for keys in self.touched:
             self.depths[keys] = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walk:
-    """Pieces of paths: their pairs, the node where they grow, the relationships so far."""
+    """Partial paths: pair, node at which the path grows, and relationships so far."""
 
     pairs: NDArray[np.int64]
     nodes: NDArray[np.int64]
@@ -192,7 +192,7 @@ class _Search:
         self.every = every
 
     def run(self, maximum: int | None) -> Iterator[Level]:
-        """The paths, the shortest first."""
+        """Yields the paths, shortest first."""
         front, back = self.front, self.back
         while maximum is None or front.depth + back.depth < maximum:
             self._drop_hopeless()
@@ -211,12 +211,12 @@ class _Search:
             yield from self._paths(pairs, nodes)
 
     def clear(self) -> None:
-        """Makes the depths as they were."""
+        """Restores the depths."""
         self.front.clear()
         self.back.clear()
 
     def _drop_hopeless(self) -> None:
-        """Pairs that have met, and those with a side that reaches nothing new, are done."""
+        """Finishes pairs that have met or whose search reaches nothing new on one side."""
         count = len(self.active)
         for side in (self.front, self.back):
             self.active &= np.bincount(side.pairs, minlength=count) > 0
@@ -227,7 +227,7 @@ class _Search:
         nothing = np.zeros((len(pairs), 0), dtype=np.uint32)
         meeting = np.arange(len(pairs))
         begun = _Walk(meeting, nodes, nothing)
-        # Forwards the pieces end where the pairs met; they are turned round.
+        # Forward paths are read from the meeting node back, so they are reversed.
         for left in self._back_to(self.front, self.back.steps, begun, pairs):
             rights = _Walk(np.arange(len(left.pairs)), nodes[left.pairs], nothing[left.pairs])
             for right in self._back_to(self.back, self.front.steps, rights, pairs[left.pairs]):
@@ -239,9 +239,9 @@ class _Search:
     def _back_to(
         self, side: _Side, steps: Adjacency, begun: _Walk, pairs: NDArray[np.int64]
     ) -> Iterator[_Walk]:
-        """Pieces from where the pairs met to one side's ends; their pairs are rows of ``begun``."""
+        """Paths from the meeting nodes to one side's ends; ``pairs`` indexes rows of ``begun``."""
         degrees = np.diff(steps.offsets)
-        # Windows wait as bounds: their pieces are made when their turn comes.
+        # Windows wait as bounds; their paths are computed when their turn comes.
         stack = [(begun, *bounds) for bounds in windows_of(degrees[begun.nodes])][::-1]
         if side.depth == 0:
             yield begun

@@ -1,4 +1,4 @@
-"""Expressions of operators for people."""
+"""Displays expressions of operators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text_of(
     aggregates: Sequence[ast.Expression] = (),
     columns: Sequence[str] = (),
 ) -> str:
-    """An expression as Cypher, with what its references stand for in their place."""
+    """An expression as Cypher, with references replaced by what they refer to."""
 
     def meant(part: ast.Expression) -> ast.Expression | None:
         if isinstance(part, KeyReference):

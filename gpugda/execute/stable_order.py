@@ -1,7 +1,7 @@
-"""The order of rows by one integer key; rows with equal keys stay in their order.
+"""Stable sort order of rows by integer keys.
 
-NumPy sorts 64-bit numbers several times as fast as it finds their order, so that the numbers of the
-rows are packed behind the keys and both sorted as one number.
+NumPy sorts 64-bit numbers several times as fast as it argsorts them, so the row number is packed
+below the key and both are sorted as one number.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def stable_order(key: NDArray[Any]) -> NDArray[np.int64]:
     low = int(key.min())
     spread = int(key.max()) - low
     if spread < _SHORT:
-        # Of such short numbers NumPy finds the order by their digits.
+        # NumPy argsorts 16-bit numbers by radix sort.
         return np.argsort((key - key.dtype.type(low)).astype(np.uint16), kind="stable")
-    # Differences of the largest numbers wrap round to what they are without a sign.
+    # Differences of extreme values wrap to the right unsigned numbers.
     rising = key.astype(np.uint64) - np.int64(low).astype(np.uint64)
     return _packed(rising, spread.bit_length())
 
@@ -51,7 +51,7 @@ def stable_order_of_keys(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def _side_by_side(keys: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """The keys with neighbours in one number where both fit beside the number of the row."""
+    """Combines adjacent keys into one number where both fit beside the row number."""
     room = _BITS - (len(keys[0]) - 1).bit_length()
     made: list[NDArray[Any]] = []
     used = _BITS
@@ -59,7 +59,7 @@ def _side_by_side(keys: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         low = int(key.min())
         bits = (int(key.max()) - low).bit_length()
         if used + bits <= room:
-            # Below 2^63, so that no sign is touched.
+            # Below 2^63, so the sign bit stays clear.
             made[-1] = (made[-1] << np.int64(bits)) | (key.astype(np.int64) - low)
             used += bits
             continue
@@ -85,7 +85,7 @@ def _packed(rising: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
 
 
 def _mended(order: NDArray[np.int64], tops: NDArray[np.uint64], rising: NDArray[np.uint64]) -> None:
-    """Puts rows right that agree in the bits that were sorted by, and differ in others."""
+    """Reorders rows that agree in the sorted bits but differ in the dropped ones."""
     sorted_keys = rising[order]
     if not (sorted_keys[1:] < sorted_keys[:-1]).any():
         return

@@ -1,4 +1,4 @@
-"""What the steps of a path may take, as the pattern and the conditions on its elements have it."""
+"""The adjacency that steps of a path follow, filtered by the pattern and its predicates."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = ["Steps", "StepsCache", "truth_of_each", "turned"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """What a step may take.
+    """The adjacency of a step.
 
     Args:
-        forwards: From the node where the path begins.
-        nodes_allowed: Nodes that may lie on a path; None for all.
-        left: Conditions on whole paths that are still to be tested.
+        forwards: Adjacency as seen from the node where the path begins.
+        nodes_allowed: Mask of nodes that may lie on a path; None for all.
+        left: Predicates on whole paths that are still to be tested.
     """
 
     forwards: Adjacency
@@ -45,9 +45,9 @@ class Steps:
 
 
 class StepsCache:
-    """The steps of one expansion; kept for the next run where there are no conditions.
+    """Caches the adjacency of one expansion for the next run, if it has no predicates.
 
-    Then they are kept with the graph, too, for other queries along the same relationships.
+    Without predicates it is also cached with the graph, for other queries that use it.
     """
 
     def __init__(self, asked: Expand) -> None:
@@ -55,7 +55,7 @@ class StepsCache:
         self._kept: tuple[object, Steps, Adjacency | None] | None = None
 
     def steps(self, context: ExecutionContext) -> Steps:
-        """What may be taken."""
+        """The adjacency of a step."""
         asked, graph = self.asked, context.graph
         conditional = bool(asked.predicates or asked.tests or asked.step)
         if self._kept is None or self._kept[0] is not graph or conditional:
@@ -71,7 +71,7 @@ class StepsCache:
         return graph.kept_steps((asked.direction, types, "reversed"), steps.forwards.reversed)
 
     def backwards(self, context: ExecutionContext) -> Adjacency:
-        """The same relationships from their other ends; call `steps` first."""
+        """The same relationships, reversed; call `steps` first."""
         assert self._kept is not None
         graph, steps, back = self._kept
         if back is None:
@@ -83,7 +83,7 @@ class StepsCache:
 
 
 def _plain(asked: Expand, graph: DataGraph) -> Steps:
-    """Without conditions on what may be taken."""
+    """The adjacency without predicates."""
     types = type_ids(asked.types, graph.types)
     found = graph.kept_steps(
         (asked.direction, types), lambda: adjacency_of(graph, asked.direction, types)
@@ -92,7 +92,7 @@ def _plain(asked: Expand, graph: DataGraph) -> Steps:
 
 
 def turned(direction: Direction) -> Direction:
-    """As seen from the other end."""
+    """The direction as seen from the other end."""
     if direction is Direction.OUTGOING:
         return Direction.INCOMING
     return Direction.OUTGOING if direction is Direction.INCOMING else direction
@@ -110,7 +110,7 @@ def _steps(asked: Expand, context: ExecutionContext) -> Steps:
     for test in asked.tests:
         truth = truth_of_each((test.predicate,), test.variable, context, of_nodes=test.of_nodes)
         if truth.faults:
-            # What is on no path must not raise: the condition is tested on the paths.
+            # Elements on no path must not raise: test the predicate on the paths.
             left.append(test.whole)
             continue
         holds = truth.holds if test.wanted else truth.fails
@@ -130,7 +130,7 @@ def _steps(asked: Expand, context: ExecutionContext) -> Steps:
 def _repeatable(
     steps: Adjacency, asked: Expand, step: StepPattern, context: ExecutionContext
 ) -> Adjacency:
-    """The steps that satisfy what the repeated pattern asks of its nodes and relationship."""
+    """The steps that satisfy the predicates of the repeated pattern."""
     graph = context.graph
     nodes = steps.nodes()
     ends = [Column(ColumnKind.NODE, nodes), Column(ColumnKind.NODE, steps.neighbours)]
@@ -162,7 +162,7 @@ def truth_of_each(
     *,
     of_nodes: bool,
 ) -> Truth:
-    """Conditions on one variable, for all nodes or all relationships in their order."""
+    """Evaluates predicates on one variable for all nodes or all relationships, in order."""
     graph = context.graph
     count = graph.node_count if of_nodes else graph.relationship_count
     kind = ColumnKind.NODE if of_nodes else ColumnKind.RELATIONSHIP

@@ -1,4 +1,4 @@
-"""The subqueries and patterns that stand in expressions, run for all rows at once."""
+"""Runs subqueries and patterns in expressions for all rows at once."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class _Lowered:
 
 
 class Subqueries:
-    """Runs them in the context of one query; what it lowered is kept with the query.
+    """Runs the subqueries of one query; caches their operators with the query.
 
     Args:
-        context: Of the run, which has this one only once it is handed on: else each held the other.
-        kept: Operators by syntax node and the variables around it.
+        context: Context of the run. Only contexts passed on refer to this object, which avoids a
+            reference cycle.
+        kept: Operators by syntax node and the variables in scope.
     """
 
     def __init__(self, context: ExecutionContext, kept: dict[object, _Lowered]) -> None:
@@ -57,14 +58,14 @@ class Subqueries:
         self._kept = kept
 
     def run(self, node: ast.Expression, environment: Environment) -> Operand:
-        """The value of a subquery or pattern in every row of an environment."""
+        """The value of a subquery or pattern in each row of an environment."""
         named = {each.name for each in walk(node) if isinstance(each, ast.Variable)}
         names = tuple(sorted(name for name in environment.variables if name in named))
         columns = {name: environment.variables[name] for name in names}
         rows = Batch(environment.row_count, dict(columns))
         if _is_looked_up(self._lowered(node, names).operator):
             return self._values(node, names, rows)
-        # Rows that agree in all that the subquery names are answered once.
+        # Rows that agree in all variables of the subquery are computed once.
         groups = group_rows(list(columns.values()), environment.row_count)
         few = rows.take(groups.first)
         found = self._values(node, names, few)
@@ -90,7 +91,7 @@ class Subqueries:
             scope = dict.fromkeys(names, "")
             body, text = subquery_body(node), self.context.text
             made = build_subquery(body, text, scope, rows=Argument(names))
-            # Those who only count rows need none of their columns.
+            # A subquery whose rows are only counted needs no columns.
             wanted = () if isinstance(node, _COUNTED) else made.columns
             operator = lower_subquery(made.tree, wanted, text, exists=isinstance(node, _TESTED))
             self._kept[key] = _Lowered(operator, made.columns)
@@ -102,7 +103,7 @@ _COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
 
 
 def _is_looked_up(operator: Operator) -> bool:
-    """Whether a subquery costs less for each row than to find the rows that are equal."""
+    """True if running the subquery per row is cheaper than deduplicating rows first."""
     if isinstance(operator, Adjacent | Project):
         return _is_looked_up(operator.children[0])
     return isinstance(operator, simple.Argument)
@@ -111,7 +112,7 @@ def _is_looked_up(operator: Operator) -> bool:
 def _paths(
     node: ast.ShortestPathExpression, lists: list[list[object]], rows: Batch
 ) -> list[object]:
-    """One path or all of them; null where there is none, or where an end is null."""
+    """One path or all paths per row; null if there is none or an end is null."""
     if not _wants_all(node):
         return [each[0] if each else None for each in lists]
     ends = [

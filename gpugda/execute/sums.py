@@ -1,4 +1,4 @@
-"""`sum` of all groups together, with Neo4j's order of additions where that tells in the result."""
+"""`sum` of all groups at once, in Neo4j's order of additions where it affects the result."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ __all__ = ["sum_of_floats", "sum_of_integers", "sum_of_known_floats"]
 _LOGGER = logging.getLogger("gpugda.device")
 _LARGEST = 2**63 - 1
 _EXACT = 2**53
-"""Below it, integers are exact as floats, which are summed sooner."""
+"""Integers below this are exact as floats, which are summed faster."""
 _DEVICE_ROWS = 1 << 18
-"""So many rows are worth a launch, and the kernel's compilation once for a machine."""
+"""Fewest rows for which a launch pays, and compiling the kernel once per machine."""
 _WINDOW = 1 << 16
-"""Rows that are taken together, so that what is made of them stays in the processor's cache."""
+"""Rows processed together, so that intermediate results fit in the processor's cache."""
 _CACHED = 1 << 14
-"""Rows of which several arrays stay in the processor's nearest cache."""
+"""Rows of which several arrays fit in the first-level cache."""
 _PARTS = 1024.0
-"""Numbers that are multiples of one part of so many are as good as integers."""
+"""Multiples of 1/1024 are summed exactly, like integers."""
 
 
 def sum_of_integers(rows: Rows) -> Column | None:
-    """Of each group; None where one may leave the 64 bits."""
+    """Sum of each group; None if one may exceed 64 bits."""
     values = rows.values.values
     if rows.groups == 1 and rows.weights is None:
         return _sum_of_all(values)
     largest = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
     if largest * max(rows.row_count, 1) > _LARGEST // 2:
-        return None  # one may leave the 64 bits
+        return None  # a sum may exceed 64 bits
     if rows.weights is not None:
-        # The weight of a row whose value is 0 may be beyond them.
+        # The weight of a row with value 0 may exceed 63 bits.
         values = values * np.where(values == 0, 0, rows.weights).astype(np.int64)
         largest *= int(rows.weights.max(initial=0))
     sums = np.zeros(rows.groups, dtype=np.int64)
@@ -53,7 +53,7 @@ def sum_of_integers(rows: Rows) -> Column | None:
 
 
 def _sum_of_all(values: NDArray[np.int64]) -> Column | None:
-    """Of one group, each window read once."""
+    """Sum of a single group; reads each window once."""
     total = largest = 0
     for start in range(0, len(values), _WINDOW):
         part = values[start : start + _WINDOW]
@@ -67,7 +67,7 @@ def _sum_of_all(values: NDArray[np.int64]) -> Column | None:
 def _exact_sums(
     group_of: NDArray[np.int64], values: NDArray[np.int64], groups: int
 ) -> NDArray[np.int64]:
-    """Of integers so small that floats hold the sums."""
+    """Sums of integers small enough to be exact as floats."""
     window = max(_WINDOW, 4 * groups)
     total = np.zeros(groups)
     for start in range(0, len(values), window):
@@ -77,9 +77,9 @@ def _exact_sums(
 
 
 def sum_of_floats(rows: Rows) -> Column | None:
-    """Of each group, in the order of rows; None where one has no rows."""
+    """Sum of each group, added in row order; None if a group has no rows."""
     if rows.there() is not None:
-        return None  # the sum of nothing is an integer
+        return None  # the sum of no values is an integer
     sums = _without_rounding(rows)
     if sums is None:
         sums = np.zeros(rows.groups)
@@ -89,16 +89,16 @@ def sum_of_floats(rows: Rows) -> Column | None:
 
 
 def sum_of_known_floats(column: Column, groups: Groups) -> Column | None:
-    """As `sum_of_floats`, of what may be null; None also where other ways are as good.
+    """As `sum_of_floats`, for a column with nulls; None also if another method is as fast.
 
-    To find the rows that are not null takes longer than to add 0.0 for the others: a sum that
-    begins with 0.0 is never -0.0, and 0.0 changes no other.
+    Finding the non-null rows takes longer than adding 0.0 for the null ones: a sum that starts
+    with 0.0 is never -0.0, and adding 0.0 changes no other value.
     """
     valid, count = column.valid, len(groups.first)
     if valid is None or count == 1 or count > _CACHED // 4:
         return None
     if not _all_known(groups, valid):
-        return None  # the sum of nothing is an integer
+        return None  # the sum of no values is an integer
     bits, known = column.values.view(np.int64), valid.view(np.int8)
     values, group_of = np.zeros(count + _CACHED), np.arange(count + _CACHED)
     for start in range(0, len(bits), _CACHED):
@@ -106,7 +106,7 @@ def sum_of_known_floats(column: Column, groups: Groups) -> Column | None:
         end = count + len(bits[rows])
         part = values[count:end].view(np.int64)
         np.copyto(part, known[rows])
-        np.negative(part, out=part)  # all bits of 1, none of 0
+        np.negative(part, out=part)  # all bits set for 1, none for 0
         part &= bits[rows]
         group_of[count:end] = groups.group_of[rows]
         values[:count] = np.bincount(group_of[:end], weights=values[:end], minlength=count)
@@ -114,7 +114,7 @@ def sum_of_known_floats(column: Column, groups: Groups) -> Column | None:
 
 
 def _all_known(groups: Groups, valid: NDArray[np.bool_]) -> bool:
-    """Has each group a row that is not null?"""
+    """True if each group has a non-null row."""
     known = valid[groups.first]
     for start in range(0, len(valid), _CACHED):
         if known.all():
@@ -125,7 +125,7 @@ def _all_known(groups: Groups, valid: NDArray[np.bool_]) -> bool:
 
 
 def _without_rounding(rows: Rows) -> NDArray[np.float64] | None:
-    """Sums of values that stand for several rows; None where the order of additions may tell."""
+    """Sums of weighted values; None if the order of additions may affect the result."""
     if rows.weights is None:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
@@ -141,7 +141,7 @@ def _without_rounding(rows: Rows) -> NDArray[np.float64] | None:
 def _further(
     sums: NDArray[np.float64], values: NDArray[np.float64], group_of: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Sums of groups with more values, added in the order of rows, as Neo4j adds them."""
+    """Adds values to the group sums in row order, like Neo4j."""
     if len(sums) == 1:
         begun = float(sums[0])
         total = _on_processor(values, begun)
@@ -154,7 +154,7 @@ def _further(
 
 
 def _on_processor(values: NDArray[np.float64], begun: float) -> float | None:
-    """The same as `_in_order`, sooner; None for few rows, or without a device for it."""
+    """As `_in_order`, but faster; None for few rows or without a device."""
     if len(values) < _DEVICE_ROWS:
         return None
     from gpugda.device.host_device import host_device  # opens a device of its own
@@ -169,14 +169,14 @@ def _on_processor(values: NDArray[np.float64], begun: float) -> float | None:
 
 
 def _in_order(values: NDArray[np.float64], begun: float) -> float:
-    """The sum as one addition after the other gives it."""
+    """The sum by sequential additions."""
     total = np.array([begun])
     sums = np.empty(_WINDOW + 1)
     for start in range(0, len(values), _WINDOW):
         part = values[start : start + _WINDOW]
         sums[0] = total[0]
         sums[1 : len(part) + 1] = part
-        with np.errstate(invalid="ignore", over="ignore"):  # of infinities: Neo4j says nothing
+        with np.errstate(invalid="ignore", over="ignore"):  # Neo4j ignores overflow, too
             np.add.accumulate(sums[: len(part) + 1], out=sums[: len(part) + 1])
         total[0] = sums[len(part)]
     return float(total[0])

@@ -1,4 +1,4 @@
-"""Paths of varying length that use no relationship twice, level by level on the host."""
+"""Variable-length paths that repeat no relationship, level by level on the host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Level", "adjacency_of", "trails"]
 
 _MOST_VALUES = 1 << 21
-"""Of a window: relationships of all its paths."""
+"""Most relationships of all paths in a window."""
 _FEWEST_ROWS = 1 << 10
 
 
@@ -31,8 +31,8 @@ class Level:
     """Paths of one length.
 
     Args:
-        rows: ``int64`` per path: number of the row where it began.
-        ends: ``uint32`` per path: its last node.
+        rows: Row number where each path begins, ``int64``.
+        ends: Last node of each path, ``uint32``.
         relationships: ``uint32[paths, length]``.
     """
 
@@ -41,7 +41,7 @@ class Level:
     relationships: NDArray[np.uint32]
 
     def taken(self, paths: NDArray[np.int64]) -> Level:
-        """Some of the paths."""
+        """The paths at these positions."""
         if len(paths) == len(self.rows):
             return self
         return Level(self.rows[paths], self.ends[paths], self.relationships[paths])
@@ -54,14 +54,14 @@ def adjacency_of(
     allowed: NDArray[np.bool_] | None = None,
     nodes_allowed: NDArray[np.bool_] | None = None,
 ) -> Adjacency:
-    """What a step may take; an undirected one takes a loop once.
+    """The adjacency of a step; an undirected step follows a loop once.
 
     Args:
         graph: The data graph.
         direction: As seen from the node where a step begins.
-        types: Rising type ids, None for any.
-        allowed: Per relationship; None for all.
-        nodes_allowed: Per node; a step joins two of them. None for all.
+        types: Ascending type ids; None for any type.
+        allowed: Mask of relationships; None for all.
+        nodes_allowed: Mask of nodes that both ends must satisfy; None for all.
     """
     sides = []
     if direction is not Direction.INCOMING:
@@ -102,24 +102,24 @@ def trails(
     *,
     repeats: bool = False,
 ) -> Iterator[Level]:
-    """All paths from the start nodes, without relationships that come twice.
+    """All paths from the start nodes that repeat no relationship.
 
-    Depth first over windows of paths, so that memory is bounded by the length of the paths.
+    Runs depth first over windows of paths, so that memory is bounded by the path length.
 
     Args:
-        adjacency: What a step may take; of several steps that repeat, each. Only paths of whole
-            repetitions are given.
-        rows: Number of the row that each start node belongs to.
+        adjacency: Adjacency of a step, or of each step of a repeated group. Only paths of whole
+            repetitions are returned.
+        rows: Row number of each start node.
         starts: Start nodes.
         minimum: Fewest relationships.
-        maximum: Most relationships, None for no bound.
-        check: Called often: raises when it is time to give up.
-        keeps: Which paths are worth going on with; None for all.
-        repeats: May relationships come twice nevertheless?
+        maximum: Most relationships; None for no bound.
+        check: Called often; raises when the deadline has passed.
+        keeps: Returns a mask of the paths to keep and extend; None for all.
+        repeats: True if relationships may repeat.
     """
     steps = (adjacency,) if isinstance(adjacency, Adjacency) else tuple(adjacency)
     begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
-    # Windows are made one by one: all of a level at once would be as many as its paths are long.
+    # Windows are computed lazily: all windows of a level would take memory for all its paths.
     stack: list[Iterator[Level]] = [iter((begin,))]
     while stack:
         check()
@@ -138,7 +138,7 @@ def trails(
 
 
 def _windows(adjacency: Adjacency, level: Level, *, repeats: bool) -> Iterator[Level]:
-    """The paths with one more relationship, in windows: fewer rows the longer they are."""
+    """The paths with one more relationship, in windows with fewer rows the longer they are."""
     most = max(_FEWEST_ROWS, _MOST_VALUES // (level.relationships.shape[1] + 1))
     counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
     for start, stop in windows_of(counts, most):

@@ -1,4 +1,4 @@
-"""How many rows a row stands for: products and sums that never wrap."""
+"""Products and sums of row weights that never overflow."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["product_of", "sum_of"]
 _HALF: Final = np.uint64(32)
 _LOW: Final = np.uint64(0xFFFFFFFF)
 _FEW: Final = 64
-"""Added up by Python sooner than an array is made of them."""
+"""Up to this many are summed in Python, which is faster than NumPy."""
 
 
 def product_of(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Row by row; `MOST_WEIGHT` stands for all above, here and in what is given."""
+    """Products row by row; `MOST_WEIGHT` stands for anything larger, in inputs and results."""
     if int(one.max(initial=0)) * int(other.max(initial=0)) <= MOST_WEIGHT:
         return one * other
     most = np.uint64(MOST_WEIGHT)
@@ -29,7 +29,7 @@ def product_of(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np
 
 
 def sum_of(weights: NDArray[np.uint64]) -> int:
-    """Of up to 2**32 weights, exactly: in two halves, neither of which wraps."""
+    """Exact sum of up to 2**32 weights: in two halves, neither of which overflows."""
     if len(weights) <= _FEW:
         return sum(weights.tolist())
     low = int((weights & _LOW).sum(dtype=np.uint64))
