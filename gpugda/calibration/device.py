@@ -1,4 +1,4 @@
-"""Measures how fast a device answers, on a small graph made for it."""
+"""Measures a device's throughput on a small generated graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RELATIONSHIPS = 200_000
 _REPEATS = 7
 _SENT_BYTES = 1 << 24
 _VALUE_SECONDS = 0.3e-6
-"""Making a row of Python values: the same whatever the device."""
+"""Time to create a row of Python values; independent of the device."""
 
 _SHORT = "MATCH (a:A)-[:R]->(b) WHERE a.k = 16000 RETURN count(*)"
 _LONG = "MATCH (a:A)-[:R]->(b)-[:R]->(c)-[:R]->(d)-[:R]->(e) WHERE a.k = 16000 RETURN count(*)"
@@ -52,7 +52,7 @@ class _NoIds:
 
 
 def device_rates(session: DeviceSession, *, again: bool = False) -> DeviceRates:
-    """The rates of the session's device: kept ones, or measured now and then kept.
+    """The rates of the session's device: stored ones, or measured now and then stored.
 
     Raises:
         DeviceError: There is no device, or it failed.
@@ -60,7 +60,7 @@ def device_rates(session: DeviceSession, *, again: bool = False) -> DeviceRates:
     info = session.info
     rates = None if again else kept_device_rates(info)
     if rates is None:
-        # In a session of its own: that of a user keeps its graph on the device.
+        # Use a separate session: the user's session keeps its graph on the device.
         with closing(DeviceSession(info.index, None, "once")) as measured:
             rates = calibrate_device(measured)
         keep_device_rates(info, rates)
@@ -68,7 +68,7 @@ def device_rates(session: DeviceSession, *, again: bool = False) -> DeviceRates:
 
 
 def calibrate_device(session: DeviceSession) -> DeviceRates:
-    """Rates of a device: a second or two, the first time some more to compile kernels.
+    """Measures the rates of a device in 1-2 s; the first time it also compiles kernels.
 
     Raises:
         DeviceError: There is no device, or it failed.
@@ -90,7 +90,7 @@ def calibrate_device(session: DeviceSession) -> DeviceRates:
 
 
 def _sent_bytes_per_second(session: DeviceSession, graph: DataGraph) -> float:
-    """From where the host keeps a graph that is too large, with nothing to do meanwhile."""
+    """Upload rate from page-locked memory, as for graphs beyond the limit, without other work."""
     values = np.zeros(_SENT_BYTES, dtype=np.uint8)
     with (
         session.strategy(DEFAULT_STRATEGY, graph) as strategy,
@@ -112,9 +112,9 @@ def _sent_bytes_per_second(session: DeviceSession, graph: DataGraph) -> float:
 
 def _graph() -> DataGraph:
     random = np.random.default_rng(1)
-    # Skewed, as real graphs are.
+    # Skewed degrees, as in real graphs.
     ends = (random.random((2, _RELATIONSHIPS)) ** 2 * _NODES).astype(np.int64)
-    # No loops and nothing parallel, of which real ones have little.
+    # No loops and no parallel relationships, which are rare in real graphs.
     ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
     nodes = NodeBatch(
         count=_NODES,
@@ -134,7 +134,7 @@ def _graph() -> DataGraph:
 
 
 def _seconds(session: DeviceSession, graph: DataGraph, text: str) -> float:
-    """The least of some runs, the first one left out: other programs only add to it."""
+    """Least time of several runs without the first; other programs can only add to it."""
     plan = plan_of(analyse(parse(text)), graph, DEFAULT_STRATEGY)
     times = []
     for _ in range(_REPEATS + 1):
@@ -148,7 +148,7 @@ def _seconds(session: DeviceSession, graph: DataGraph, text: str) -> float:
 
 
 def _preparation(graph: DataGraph) -> float:
-    """Parsing, checking, binding and ordering, per relationship."""
+    """Seconds of parsing, checking, binding and ordering, per relationship."""
     started = time.perf_counter()
     for _ in range(_REPEATS):
         make_plan(bind(analyse(parse(_LONG)), graph), graph.statistics, DEFAULT_STRATEGY)

@@ -1,4 +1,4 @@
-"""Rates that were measured once, kept on disk by device and by server."""
+"""Stores measured rates on disk, by device and by server."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _VERSION = 3
-"""Of what was measured: rates of slower kernels, or of another meaning, count no more."""
+"""Version of the measurements: rates of slower kernels or with another meaning are ignored."""
 
 _Rates = TypeVar("_Rates", DeviceRates, ServerRates)
 
 
 def calibration_file() -> Path | None:
-    """Where rates are kept: beside the snapshots; None where ``GPUGDA_CACHE_DIR`` is off."""
+    """File of stored rates, beside the snapshots; None if ``GPUGDA_CACHE_DIR`` is off."""
     try:
         folder = cache_folder()
     except ConfigurationError as error:
@@ -46,27 +46,27 @@ def calibration_file() -> Path | None:
 
 
 def default_device_rates(info: DeviceInfo) -> DeviceRates:
-    """What holds for a device that was not measured."""
+    """Default rates for a device that was not measured."""
     return GPU_DEVICE if info.type == "gpu" else CPU_DEVICE
 
 
 def kept_device_rates(info: DeviceInfo) -> DeviceRates | None:
-    """The rates measured for a device, None if there are none."""
+    """The rates measured for a device; None if there are none."""
     return _read(_device_key(info), DeviceRates)
 
 
 def kept_server_rates(facts: ServerFacts) -> ServerRates | None:
-    """The rates measured for a server, None if there are none."""
+    """The rates measured for a server; None if there are none."""
     return _read(_server_key(facts), ServerRates)
 
 
 def keep_device_rates(info: DeviceInfo, rates: DeviceRates) -> None:
-    """Keeps the rates of a device; failing is logged, no error."""
+    """Stores the rates of a device; a failure is logged and raises nothing."""
     _write(_device_key(info), rates)
 
 
 def keep_server_rates(facts: ServerFacts, rates: ServerRates) -> None:
-    """Keeps the rates of a server; failing is logged, no error."""
+    """Stores the rates of a server; a failure is logged and raises nothing."""
     _write(_server_key(facts), rates)
 
 
@@ -83,7 +83,7 @@ def _read(key: str, kind: type[_Rates]) -> _Rates | None:
         found = kind(**{name: float(each) for name, each in _content()[key].items()})
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    # A file that was meddled with must not make the planner divide by zero.
+    # A corrupted file must not make the planner divide by zero.
     return found if all(value > 0 for value in asdict(found).values()) else None
 
 

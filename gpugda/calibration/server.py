@@ -1,4 +1,4 @@
-"""Measures how fast a server answers, by queries that read nothing of the user's."""
+"""Measures a server's throughput with queries that read no user data."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ROWS = 50_000
 _STEPS = 1_000_000
 _PLANNED = 5 * 6  # nodes times relationships of the text below
 _STEP_WEIGHT = 3.0
-"""Following a relationship costs about so many of the steps that are timed (fitted once)."""
+"""Expanding a relationship costs about this many of the timed steps (fitted once)."""
 
 
 def server_rates(server: DatabaseServer, *, again: bool = False) -> ServerRates:
-    """The rates of a server: kept ones, or measured now and then kept.
+    """The rates of a server: stored ones, or measured now and then stored.
 
     Raises:
-        SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
+        SourceError, neo4j.exceptions.Neo4jError: The server cannot be queried.
     """
     rates = None if again else kept_server_rates(server.facts)
     if rates is None:
@@ -37,10 +37,10 @@ def server_rates(server: DatabaseServer, *, again: bool = False) -> ServerRates:
 
 
 def calibrate_server(server: DatabaseServer) -> ServerRates:
-    """Rates of a server: about a second of small reading queries.
+    """Measures the rates of a server: about a second of small reading queries.
 
     Raises:
-        SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
+        SourceError, neo4j.exceptions.Neo4jError: The server cannot be queried.
     """
     _timed(server, "RETURN 1")
     trip = statistics.median(_timed(server, "RETURN 1") for _ in range(_ROUND_TRIPS))
@@ -64,7 +64,7 @@ def calibrate_server(server: DatabaseServer) -> ServerRates:
 
 
 def _unplanned() -> str:
-    """A text that the server has never planned, and only plans."""
+    """A query text that the server has never planned; EXPLAIN only plans it."""
     tag = f"x{time.perf_counter_ns():x}"
     path = "-->".join(f"({tag}{i})" for i in range(5))
     return f"EXPLAIN MATCH {path}, ({tag}0)-->({tag}3), ({tag}1)-->({tag}4) RETURN count(*)"

@@ -1,4 +1,4 @@
-"""Rows with the relationships between two of their nodes, which only their number is asked of."""
+"""Multiplies rows by the number of relationships at their nodes, by look-up."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["Adjacent", "asks_most", "is_adjacent"]
 
 _FEW: Final = 4
-"""Of so many times as many nodes each is looked up by itself."""
+"""All nodes' degrees are computed if rows times this number reach the node count."""
 
 
 def is_adjacent(tree: Match, needed: frozenset[str]) -> bool:
-    """Whether a pattern is one relationship at bound nodes, of which nothing is read.
+    """True if the pattern is one relationship at bound nodes that is only counted.
 
-    Its other end may have labels that are written out.
+    A free end may have labels, but no dynamic ones.
     """
     graph = tree.graph
     if len(graph.relationships) != 1 or graph.no_rows is not None:
@@ -63,13 +63,13 @@ def _is_dynamic(labels: LabelExpression) -> bool:
 
 
 class Adjacent(Operator):
-    """Each row as often as there are relationships between its nodes, or at its node.
+    """Repeats each row by the number of relationships between its two nodes, or at its node.
 
     Args:
-        child: Rows.
+        child: Input rows.
         tree: The pattern, for which `is_adjacent` holds.
-        weighted: Whether rows may stand for several equal ones.
-        optional: Whether a row without a relationship comes once.
+        weighted: True if rows may carry weights instead of being repeated.
+        optional: True if a row without a relationship is returned once.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Adjacent(Operator):
         self._conditions = (*tree.graph.predicates, *_label_tests(tree))
 
     def optional_of(self, child: Operator) -> Adjacent | None:
-        """The same of other rows, of which those without a relationship come once.
+        """The optional form over other rows: rows without a relationship are returned once.
 
-        None where there are conditions on the rows, too.
+        None if there are predicates on the rows, too.
         """
         if self._conditions:
             return None
@@ -95,7 +95,7 @@ class Adjacent(Operator):
 
     @property
     def only_node(self) -> str | None:
-        """The one column whose node alone says how often a row comes; None where more does."""
+        """The node column that alone determines a row's multiplicity; None if more does."""
         arrow = self.graph.relationships[0]
         if len(self._places) != 1 or self._conditions or not self.weighted or not arrow.directed:
             return None
@@ -108,7 +108,7 @@ class Adjacent(Operator):
         return [each for each in ends if self.graph.nodes[each].name in self.bound]
 
     def factors(self, graph: DataGraph) -> NDArray[np.uint32]:
-        """``uint32`` per node of the data graph: how often a row with it as `only_node` comes."""
+        """Multiplicity of a row by its `only_node`: ``uint32`` per node of the data graph."""
         arrow, (start,) = self.graph.relationships[0], self._places
         types = type_ids(arrow.types, graph.types)
         end = arrow.target if start == arrow.source else arrow.source
@@ -148,7 +148,7 @@ class Adjacent(Operator):
         return counts
 
     def describe(self) -> str:
-        """With the pattern."""
+        """Describes the pattern."""
         optional = "optional " if self.optional else ""
         return f"{optional}{pattern_text(self.graph)} looked up"
 
@@ -160,8 +160,8 @@ def _degrees(
     direction: Direction,
     labels: tuple[LabelExpression, ...],
 ) -> NDArray[np.int64]:
-    """As `degrees`; of all nodes where most are asked for: these are kept for the next query."""
-    # Null nodes have a number, too, which an empty graph has no place for.
+    """As `degrees`; for many nodes it computes and caches the degrees of all nodes."""
+    # Null nodes have an index, too, which is out of range in an empty graph.
     few = not asks_most(len(nodes), graph) or not graph.node_count
     if direction is Direction.BOTH or few:
         return degrees(graph, nodes, types, direction, _fitting(graph, labels))
@@ -169,7 +169,7 @@ def _degrees(
 
 
 def asks_most(nodes: float, graph: DataGraph) -> bool:
-    """Are so many nodes enough for all to be counted?"""
+    """True if there are enough nodes for counting the degrees of all of them."""
     return nodes * _FEW >= graph.node_count
 
 
@@ -185,7 +185,7 @@ def _all_degrees(
     *,
     optional: bool = False,
 ) -> NDArray[np.uint32]:
-    """Of all nodes, kept for the next query; at least 1 where a row comes once without any."""
+    """Degrees of all nodes, cached with the graph; at least 1 if ``optional`` is set."""
     key = types, direction, tuple(text_of(each) for each in labels)
 
     def counted() -> NDArray[np.uint32]:
@@ -205,14 +205,14 @@ def _direction(arrow: QueryRelationship, start: int) -> Direction:
 
 
 def _label_tests(tree: Match) -> Iterator[Expression]:
-    """What bound nodes have to satisfy."""
+    """Predicates for the labels of bound nodes."""
     for node in tree.graph.nodes:
         for labels in node.labels if node.name in tree.bound else ():
             yield LabelPredicate(labels.span, Variable(labels.span, node.name), labels)
 
 
 def _weighed(batch: Batch, counts: NDArray[np.int64]) -> Batch:
-    """Rows as often as counted; those that are left."""
+    """The rows with weights multiplied by the counts; drops rows with count 0."""
     if not counts.all():
         rows = np.flatnonzero(counts)
         batch, counts = batch.kept(rows), counts[rows]

@@ -1,4 +1,4 @@
-"""Groups of rows, and what aggregates make of them."""
+"""Groups rows and computes aggregates."""
 
 from __future__ import annotations
 
@@ -42,19 +42,18 @@ if TYPE_CHECKING:
 __all__ = ["Aggregate"]
 
 _MAKERS = frozenset(("sum", "avg", "stdev", "stdevp"))
-"""Aggregates that make a number of their own; others give one of those that they are given."""
+"""Aggregates that create a new number; the others return one of their inputs."""
 
 
 class Aggregate(Operator):
-    """A row for each distinct tuple of keys, with keys and aggregates by position.
+    """Returns one row per distinct tuple of keys, with keys and aggregates by position.
 
     Args:
-        child: Rows.
-        keys: What they are grouped by.
-        aggregates: What is computed of each group.
-        always: Whether there is a group also where there are no rows: in a subquery one for each
-            outer row.
-        take_weights: Whether no aggregate asks for the rows themselves.
+        child: Input rows.
+        keys: Grouping keys.
+        aggregates: Aggregates per group.
+        always: True if there is a group even without rows; in a subquery, one per outer row.
+        take_weights: True if all aggregates accept weighted rows.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class Aggregate(Operator):
             yield from self._of_nothing(found, carried[-1], context)
 
     def _number(self, context: ExecutionContext) -> Batch:
-        """Where the number of rows is all that is asked for."""
+        """The result if only the number of rows is needed."""
         total = looked_up_count(self.children[0], context, context.report_of(self))
         if total is None:
             total = 0
@@ -99,7 +98,7 @@ class Aggregate(Operator):
         return Batch(1, {}, aggregates=[Constant(total)] * len(self.aggregates))
 
     def _counted(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
-        """Where there are only counts: batch by batch, with memory for the groups alone."""
+        """The result if all aggregates are counts: batch by batch, in memory for the groups."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
         for batch, is_only in whether_only(self.children[0].batches(context)):
@@ -122,9 +121,9 @@ class Aggregate(Operator):
         return found, carried
 
     def _counted_once(self, batch: Batch) -> Iterator[tuple[int, list[Operand]]]:
-        """Places of ``count(DISTINCT v)`` where no group may have a ``v`` twice.
+        """Positions of ``count(DISTINCT v)`` for which no group can contain a ``v`` twice.
 
-        With each, what must be the same in all rows of a group for that, as no row comes twice.
+        Yields with each the columns that must be constant within a group, since rows are distinct.
         """
         for place, each in enumerate(self.aggregates if batch.distinct else ()):
             if not isinstance(each, ast.FunctionCall) or not each.distinct:
@@ -135,7 +134,7 @@ class Aggregate(Operator):
                 yield place, [batch.columns[name] for name in batch.columns if name not in told]
 
     def _collected(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
-        """All rows at once."""
+        """The result from all rows at once."""
         tables: list[RowTable] = []
         carried = () if context.argument is None else tuple(context.argument.carried)
         weights: list[NDArray[np.uint64] | None] = []
@@ -172,7 +171,7 @@ class Aggregate(Operator):
         return keys + sum(len(arguments_of(each)) for each in self.aggregates)
 
     def _table(self, batch: Batch, carried: tuple[str, ...], context: ExecutionContext) -> RowTable:
-        """Keys, each with what tells its NaNs apart, then the arguments of the aggregates."""
+        """Keys, each with a column that distinguishes its NaNs, then the aggregates' arguments."""
         environment = context.environment(batch)
         columns: list[Operand] = []
         for key in (*self.keys, *(ast.Variable(Span(0, 0), name) for name in carried)):
@@ -189,7 +188,7 @@ class Aggregate(Operator):
         return RowTable(batch.row_count, tuple(columns))
 
     def _tells_rows(self, table: RowTable, carried: tuple[str, ...]) -> bool:
-        """Does a row make a NaN? Each row's is another, also where a row stands for several."""
+        """True if a row creates a NaN: equal rows with a weight would create several."""
         made = [(key, table.columns[2 * place]) for place, key in enumerate(self.keys)]
         place = 2 * (len(self.keys) + len(carried))
         for each in self.aggregates:
@@ -224,7 +223,7 @@ class Aggregate(Operator):
         return added(self._query((), context), place, rows, weights, len(groups.first))
 
     def _empty(self, carried: tuple[str, ...], context: ExecutionContext) -> Batch:
-        """No groups; or the only one, of no rows."""
+        """No group, or the single group of no rows."""
         if self.keys or carried:
             none = Constant(None)
             return Batch(
@@ -236,7 +235,7 @@ class Aggregate(Operator):
         return Batch(1, {}, aggregates=self._of_no_rows())
 
     def _of_no_rows(self) -> list[Operand]:
-        """What each aggregate is where there are no rows."""
+        """The value of each aggregate for no rows."""
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)
         none = Column(ColumnKind.BOOLEAN, np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
@@ -245,12 +244,12 @@ class Aggregate(Operator):
             if not isinstance(each, ast.FunctionCall):
                 made.append(Constant(0))
                 continue
-            further = [Constant(None)] * (len(each.arguments) - 1)  # no value looks at them
+            further = [Constant(None)] * (len(each.arguments) - 1)  # not read without values
             made.append(aggregate(each.name.lower(), none, further, groups, 1, distinct=False))
         return made
 
     def _of_nothing(self, found: Batch, owner: str, context: ExecutionContext) -> Iterator[Batch]:
-        """The groups of outer rows for which there was no row."""
+        """The groups of outer rows that have no row."""
         argument = context.argument
         assert argument is not None
         there = _numbers(found.columns[owner], found.row_count)
@@ -268,11 +267,11 @@ class Aggregate(Operator):
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)
 
     def expected_rows(self) -> float | None:
-        """One where there are no keys."""
+        """One row if there are no keys; else unknown."""
         return 1.0 if self.always and not self.keys else None
 
     def nothing(self) -> Batch:
-        """As of every operator."""
+        """See `Operator.nothing`."""
         none = Constant(None)
         return Batch(0, {}, keys=[none] * len(self.keys), aggregates=[none] * len(self.aggregates))
 
@@ -289,7 +288,7 @@ class Aggregate(Operator):
         )
 
     def describe(self) -> str:
-        """With keys and aggregates."""
+        """Describes keys and aggregates."""
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = f" by {', '.join(map(text_of, self.keys))}" if self.keys else ""
         return f"aggregate {made}{by}"

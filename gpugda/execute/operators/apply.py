@@ -1,4 +1,4 @@
-"""Each row with what a subquery finds for it, or with nulls."""
+"""Joins each row with the result of a subquery, optionally as an outer join."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = ["Apply", "numbered", "owners_of"]
 
 
 class Apply(Operator):
-    """Each row with the rows of a subquery that belong to it.
+    """Joins each row with the rows of a subquery that belong to it.
 
     Args:
-        child: Rows.
-        sub: The subquery; its argument is rows.
-        imported: Columns that the subquery sees.
-        added: Columns that it adds.
-        outer: Whether a row for which there are none comes with nulls.
-        depth: How many subqueries there are around this one.
-        whole: Whether the subquery hands on the columns of its argument.
+        child: Input rows.
+        sub: The subquery; its argument is a batch of input rows.
+        imported: Columns that the subquery reads.
+        added: Columns that the subquery adds.
+        outer: True if rows without a result are returned with nulls.
+        depth: Nesting depth of this subquery.
+        whole: True if the subquery returns the columns of its argument, too.
     """
 
     def __init__(
@@ -75,19 +75,19 @@ class Apply(Operator):
     def _columns(self, batch: Batch, rows: NDArray[np.int64], found: Batch) -> dict[str, Operand]:
         added = {name: found.columns[name] for name in self.added}
         if batch.weights is not None and not self.whole:
-            # A row that stands for several runs the subquery once.
+            # The subquery runs once for a row with a weight.
             added = {name: disowned(column) for name, column in added.items()}
         if self.whole and found.columns.keys() >= batch.columns.keys():
             return {name: found.columns[name] for name in batch.columns} | added
         return {**batch.take(rows).columns, **added}
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the kind of join."""
         return "optional" if self.outer else "apply"
 
 
 def numbered(batch: Batch, owner: str, imported: tuple[str, ...] | None) -> Batch:
-    """The rows as the argument of a subquery: with their numbers, and what it sees."""
+    """The argument of a subquery: the imported columns and a column of row numbers."""
     rows: Operand = Column(ColumnKind.INTEGER, np.arange(batch.row_count))
     if imported is None:
         return batch.adding({owner: rows})
@@ -96,7 +96,7 @@ def numbered(batch: Batch, owner: str, imported: tuple[str, ...] | None) -> Batc
 
 
 def owners_of(found: Batch, owner: str) -> NDArray[np.int64]:
-    """Numbers of the outer rows that rows belong to."""
+    """Number of the outer row that each row belongs to."""
     values: NDArray[np.int64] = as_column(found.columns[owner], found.row_count).values
     return values
 

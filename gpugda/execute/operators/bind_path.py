@@ -1,4 +1,4 @@
-"""Paths from the nodes and relationships of rows."""
+"""Builds paths from node and relationship columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BindPath"]
 
 
 class BindPath(Operator):
-    """Adds a column of paths; null where a part of one is null."""
+    """Adds a column of paths; a path is null if any of its parts is."""
 
     def __init__(self, child: Operator, name: str, start: str, steps: tuple[str, ...]) -> None:
         self.children = (child,)
@@ -40,5 +40,5 @@ class BindPath(Operator):
             yield batch.adding({self.name: made})
 
     def describe(self) -> str:
-        """With the name."""
+        """Describes the column."""
         return f"path {self.name}"

@@ -1,4 +1,4 @@
-"""The number of rows that a negation leaves, as the difference of two counts."""
+"""Counts the rows that pass a negated condition as the difference of two counts."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = ["CountApart"]
 
 _FEW_RELATIONSHIPS: Final = 1 << 17
 _FEW_ROWS: Final = 1 << 15
-"""Below these, rows are made sooner than two counts are planned."""
+"""Below these, counting rows directly is faster than planning two counts."""
 
 
 class CountApart(Operator):
-    """One row with one count.
+    """Returns one row with one count.
 
     Args:
         whole: Counts the rows without the condition.
-        part: Counts those that the condition excludes.
-        direct: Counts the rows that the condition leaves, one by one.
-        joined: The relationship by which the part differs; two nodes must not have two of them.
+        part: Counts the rows that the condition excludes.
+        direct: Counts the rows that pass the condition one by one.
+        joined: The relationship that distinguishes the part; must not be parallel.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class CountApart(Operator):
         return int(as_column(batch.columns[self.columns[0]], 1).values[0])
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the difference and its fallback."""
         return "the first count less the second; the third where there are few rows"
 
 
 def _comes_once(joined: QueryRelationship, graph: DataGraph) -> bool:
-    """Whether no two nodes have two of these relationships, as the query sees them."""
+    """True if no two nodes have parallel relationships of this pattern."""
     counts = graph.parallel_counts() if joined.directed else graph.either_way_counts()
     types = type_ids(joined.types, graph.types)
     every = range(len(counts)) if types is None else types

@@ -1,4 +1,4 @@
-"""Each row once."""
+"""Removes duplicate rows."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _MERGE_ROWS = 1 << 16
 
 
 class Distinct(Operator):
-    """Each row once, as soon as it is found; memory grows with the distinct rows.
+    """Returns each distinct row once, as soon as it is found; memory grows with these rows.
 
-    Rows that are known to be different stay as they come.
+    Batches known to be distinct pass unchanged.
 
     Args:
-        child: Rows.
-        bounds: What is taken of the rows, where that is known: then none waits for others.
+        child: Input rows.
+        bounds: SKIP and LIMIT that follow, if any: with a limit, new rows are not held back.
     """
 
     adds_no_rows = True
@@ -67,22 +67,22 @@ class Distinct(Operator):
             yield seen.new(waiting)
 
     def once_each(self) -> frozenset[str]:
-        """As of its input, and the only column that there is."""
+        """Those of its input, and the only column if there is one."""
         return super().once_each().union(self.columns if len(self.columns) == 1 else ())
 
     def _stored(self) -> frozenset[str]:
-        """The columns that are properties as they are stored."""
+        """Columns that hold stored properties unchanged."""
         (child,) = self.children
         items = child.items if isinstance(child, Project) else ()
         return frozenset(each.name for each in items if owner_name(each.expression) is not None)
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the operator."""
         return "distinct rows"
 
 
 class _Seen:
-    """The distinct rows so far."""
+    """The distinct rows found so far."""
 
     def __init__(self) -> None:
         self._table: RowTable | None = None
@@ -101,7 +101,7 @@ class _Seen:
         return found
 
     def new(self, batches: list[Batch]) -> Batch:
-        """The rows of such batches that none before had; from now on these are known, too."""
+        """The rows of these batches that were not seen before; records them as seen."""
         batch = joined(batches)
         keys = RowTable(batch.row_count, tuple(self._keys(batch)))
         if self._table is None and len(batches) == 1:
@@ -114,7 +114,7 @@ class _Seen:
         return batch.take(rows[np.searchsorted(rows, before) :] - before)
 
     def _keys(self, batch: Batch) -> list[Operand]:
-        """The columns, and what tells the NaNs of each apart."""
+        """The columns, and for each one a column that distinguishes its NaNs."""
         keys = list(batch.columns.values())
         keys += [row_identity(each) for each in batch.columns.values()]
         return keys

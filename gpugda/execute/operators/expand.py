@@ -1,4 +1,4 @@
-"""Rows with the paths of varying length that begin at their nodes."""
+"""Expands rows by variable-length paths from their nodes."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ __all__ = ["Expand", "TooManyTrailsError", "begun", "none_of", "reaching"]
 
 
 class TooManyTrailsError(Exception):
-    """There are more than was allowed to be walked."""
+    """More trails than the limit would be enumerated."""
 
 
 class Expand(Operator):
-    """Each row with each path from one of its nodes.
+    """Joins each row with each path from one of its nodes.
 
     Args:
-        child: Rows.
-        asked: Which paths.
-        wanted: Which lists of its relationships and nodes somebody reads.
-        most: Trails that are walked of a batch before it raises `TooManyTrailsError`; None for all.
+        child: Input rows.
+        asked: The logical operator that describes the paths.
+        wanted: Names of the lists of relationships and nodes that are read.
+        most: Limit of trails per batch, above which `TooManyTrailsError` is raised; None for none.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Expand(Operator):
             keeps = along_lists(batch, asked.given) if asked.given else None
             if self.most is not None:
                 keeps = _bounded(steps.forwards, asked.maximum, self.most)
-            # A search gives no end twice for one row.
+            # A search returns each end once per row.
             distinct = batch.distinct and not self._walks(steps)
             for level in self._levels(steps, rows, starts, context, keeps):
                 kept = reaching(level, target)
@@ -81,7 +81,7 @@ class Expand(Operator):
                 yield replace(self._batch(batch, kept, context), distinct=distinct)
 
     def _walks(self, steps: Steps) -> bool:
-        """Are all paths walked, or are nodes searched?"""
+        """True if all paths are enumerated, False if a search over nodes suffices."""
         return self.asked.mode.gives_all or bool(steps.left)
 
     def _levels(
@@ -128,7 +128,7 @@ class Expand(Operator):
         return found.adding(path_columns(found, level, asked, context, self.wanted))
 
     def describe(self) -> str:
-        """With bounds and direction."""
+        """Describes bounds and direction."""
         asked = self.asked
         upper = "" if asked.maximum is None else asked.maximum
         return f"expand {asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"
@@ -137,7 +137,7 @@ class Expand(Operator):
 def _bounded(
     steps: Adjacency, maximum: int | None, most: int
 ) -> Callable[[Level], NDArray[np.bool_]]:
-    """Lets all paths go on until there are too many: that is known before they are made."""
+    """Keeps all paths until there are too many; checked before they are computed."""
     left = most
 
     def keeps(level: Level) -> NDArray[np.bool_]:
@@ -154,7 +154,7 @@ def _bounded(
 def begun(
     batch: Batch, asked: LogicalExpand, allowed: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Column | None]:
-    """The rows where paths begin, their first nodes, and the last ones where they are bound."""
+    """Rows where paths begin, their first nodes, and the last nodes if these are bound."""
     start = entity_column(batch.columns[asked.start], batch.row_count, is_node=True)
     rows = np.arange(batch.row_count)
     if start.valid is not None:
@@ -168,7 +168,7 @@ def begun(
 
 
 def none_of(length: int) -> Level:
-    """No paths of a length."""
+    """An empty level of paths of a length."""
     return Level(
         np.zeros(0, dtype=np.int64),
         np.zeros(0, dtype=np.uint32),
@@ -177,7 +177,7 @@ def none_of(length: int) -> Level:
 
 
 def reaching(level: Level, target: Column | None) -> Level:
-    """The paths that end where their rows say."""
+    """The paths that end at their row's target node."""
     if target is None:
         return level
     reached = target.values[level.rows] == level.ends

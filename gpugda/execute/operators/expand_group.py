@@ -1,4 +1,4 @@
-"""Rows with the paths that repeat a pattern of several steps, or one whose conditions read rows."""
+"""Expands rows by paths that repeat a pattern of several steps or with per-row predicates."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _Masks = dict[str, "NDArray[np.bool_]"]
 
 
 class ExpandGroup(Expand):
-    """Each row with each path that repeats a group of steps.
+    """Joins each row with each path that repeats a group of steps.
 
-    Conditions on one node or relationship of the group are tested for all of them at once, the
-    others on the paths when a repetition is complete.
+    Predicates on a single node or relationship of the group are evaluated for all of them at once;
+    the others are tested on paths when a repetition is complete.
     """
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -60,7 +60,7 @@ class ExpandGroup(Expand):
     def _keeps(
         self, batch: Batch, conditions: tuple[Expression, ...], context: ExecutionContext
     ) -> Callable[[Level], NDArray[np.bool_]]:
-        """Which paths satisfy the conditions in their last repetition."""
+        """A test of the predicates on the last repetition of each path."""
         size = len(_step_of(self.asked).relationships)
 
         def keeps(level: Level) -> NDArray[np.bool_]:
@@ -78,7 +78,7 @@ class ExpandGroup(Expand):
         return keeps
 
     def _last(self, level: Level, context: ExecutionContext) -> dict[str, Column]:
-        """The variables of the group in the last repetition of each path."""
+        """The group's variables in the last repetition of each path."""
         step, graph = _step_of(self.asked), context.graph
         size = len(step.relationships)
         taken = level.relationships[:, -size:]
@@ -87,7 +87,7 @@ class ExpandGroup(Expand):
         for place in reversed(range(size)):
             one, other = sources[taken[:, place]], targets[taken[:, place]]
             nodes.append(np.where(one == nodes[-1], other, one))
-        # From the end to the beginning as walked.
+        # Collected from the end of the path to its beginning.
         in_order = nodes if self.asked.reversed else nodes[::-1]
         walked = taken[:, ::-1] if self.asked.reversed else taken
         found = {n: Column(ColumnKind.NODE, v) for n, v in zip(step.nodes, in_order, strict=True)}
@@ -96,7 +96,7 @@ class ExpandGroup(Expand):
         return found
 
     def describe(self) -> str:
-        """With bounds."""
+        """Describes bounds and size."""
         upper = "" if self.asked.maximum is None else self.asked.maximum
         size = len(_step_of(self.asked).relationships)
         return f"repeat {size} steps {self.asked.minimum}..{upper} times from {self.asked.start}"
@@ -108,7 +108,7 @@ def _step_of(asked: LogicalExpand) -> StepPattern:
 
 
 def _split(step: StepPattern, context: ExecutionContext) -> tuple[_Masks, tuple[Expression, ...]]:
-    """What may stand for each variable, and the conditions that this does not tell."""
+    """A mask for each variable, and the predicates that masks cannot express."""
     masks: _Masks = {}
     left: list[Expression] = []
     graph = context.graph
@@ -121,7 +121,7 @@ def _split(step: StepPattern, context: ExecutionContext) -> tuple[_Masks, tuple[
         of_nodes = name in step.nodes
         truth = truth_of_each((each,), name, context, of_nodes=of_nodes)
         if truth.faults:
-            # What is on no path must not raise.
+            # Elements on no path must not raise.
             left.append(each)
             continue
         count = graph.node_count if of_nodes else graph.relationship_count
@@ -136,7 +136,7 @@ def _as_walked(
     masks: Mapping[str, NDArray[np.bool_]],
     context: ExecutionContext,
 ) -> list[Adjacency]:
-    """What each step may take, in the order in which they are walked."""
+    """The adjacency of each step, in walking order."""
     graph = context.graph
     found = []
     for place, arrow in enumerate(step.arrows):

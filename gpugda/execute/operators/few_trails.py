@@ -1,4 +1,4 @@
-"""Trails of a few lengths: walked where they are few, else joined as a pattern of each length."""
+"""Short trails: enumerated on the host if they are few, else joined per length on the device."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TRAILS", "FewTrails"]
 
 MOST_TRAILS: Final = 1 << 15
-"""What the host walks in the time that the joins of several patterns take to begin."""
+"""Trails that the host enumerates in the time that joins of several patterns need to start."""
 _MOST_RELATIONSHIPS: Final = 1 << 20
-"""Of a graph: the host looks at each when it makes the steps, which are kept with the graph."""
+"""Most relationships of the graph: the host reads all to build the adjacency, cached with it."""
 
 
 class FewTrails(Operator):
-    """Each row with each path from one of its nodes, where nobody reads the paths.
+    """Joins each row with each path from one of its nodes; the paths themselves are not read.
 
     Args:
-        start: Where the paths begin.
-        walked: Walks them on the host.
+        start: Provides the rows where paths begin.
+        walked: Enumerates the paths on the host.
         joined: Joins them on the device.
     """
 
@@ -44,7 +44,7 @@ class FewTrails(Operator):
         self._joined = joined
 
     def choose(self, graph: DataGraph, strategy: str) -> None:
-        """As of every operator: they are expected to be few on this graph or not."""
+        """Chooses the host if few trails are expected on this graph."""
         few = graph.relationship_count <= _MOST_RELATIONSHIPS
         few = few and self._expected(graph, strategy) <= MOST_TRAILS
         self.children = (self._walked if few else self._joined,)
@@ -68,7 +68,7 @@ class FewTrails(Operator):
             try:
                 found = list(self._walked.batches(context))
             except TooManyTrailsError:
-                # They would be each time: the start is what it is.
+                # The start is fixed, so later runs would fail, too.
                 self.children = (self._joined,)
             else:
                 yield from (batch.only(self.columns) for batch in found)
@@ -76,5 +76,5 @@ class FewTrails(Operator):
         yield from self._joined.batches(context)
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the operator."""
         return "paths of a few lengths"

@@ -1,4 +1,4 @@
-"""Rows for which conditions hold."""
+"""Filters rows by predicates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Filter", "kept_rows"]
 
 
 class Filter(Operator):
-    """The rows for which all predicates hold."""
+    """Returns the rows for which all predicates hold."""
 
     adds_no_rows = True
 
@@ -36,15 +36,15 @@ class Filter(Operator):
             yield kept_rows(batch, self.predicates, context)
 
     def describe(self) -> str:
-        """With the predicates."""
+        """Describes the predicates."""
         return f"filter {' AND '.join(map(text_of, self.predicates))}"
 
 
 def kept_rows(batch: Batch, predicates: tuple[Expression, ...], context: ExecutionContext) -> Batch:
-    """The rows of a batch for which predicates hold.
+    """The rows of a batch for which all predicates hold.
 
     Raises:
-        CypherTypeError: In some row a value has a type for which an operation is not defined.
+        CypherTypeError: An operation is not defined for the type of a value in some row.
     """
     if batch.row_count == 0:
         return batch

@@ -1,4 +1,4 @@
-"""Rows in which relationships that one MATCH found apart are different."""
+"""Enforces relationship isomorphism between parts of a MATCH that were found separately."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["KeptApart"]
 
 _MOST_COMPARED = 32
-"""Pairs of places up to which each is compared with each; beyond, all are sorted."""
+"""Up to this many pairs of positions are compared directly; beyond, values are sorted."""
 
 _NONE_LEFT, _NONE_RIGHT = -1, -2
 
 
 class KeptApart(Operator):
-    """The rows in which no relationship is in both columns of a pair.
+    """Returns the rows in which no relationship occurs in both columns of a pair.
 
     Args:
-        child: Rows.
-        pairs: Columns of relationships, or of lists of them.
+        child: Input rows.
+        pairs: Pairs of columns of relationships or lists of relationships.
     """
 
     def __init__(self, child: Operator, pairs: tuple[tuple[str, str], ...]) -> None:
@@ -55,7 +55,7 @@ class KeptApart(Operator):
             yield batch
 
     def describe(self) -> str:
-        """With the number of pairs."""
+        """Describes the number of pairs."""
         return f"different relationships in {len(self.pairs)} pairs of columns"
 
 
@@ -70,7 +70,7 @@ def _sharing(batch: Batch, one: str, two: str, count: int) -> NDArray[np.int64]:
             for other in others:
                 found |= own == other
         return np.flatnonzero(found)
-    # A relationship of a row as one number.
+    # Encode row and relationship as one number.
     own, other = (each.rows() * count + each.every() for each in (left, right))
     shared: NDArray[np.int64] = np.unique(np.intersect1d(own, other) // count)
     return shared
@@ -81,10 +81,10 @@ class _Lists:
     """The relationships of each row.
 
     Args:
-        firsts: ``int64`` per row: where they begin.
-        counts: ``int64`` per row: how many they are.
-        indexes: ``uint32``: relationship indexes.
-        longest: The most of a row.
+        firsts: ``int64`` per row: offset of its first relationship.
+        counts: ``int64`` per row: number of relationships.
+        indexes: Relationship indexes, ``uint32``.
+        longest: Largest count.
     """
 
     firsts: NDArray[np.int64]
@@ -93,14 +93,14 @@ class _Lists:
     longest: int
 
     def at(self, place: int, none: int) -> NDArray[np.int64]:
-        """The relationship at one place of each row; ``none`` in rows that have fewer."""
+        """The relationship at a position of each row; ``none`` in rows with fewer."""
         found = np.full(len(self.firsts), none, dtype=np.int64)
         rows = np.flatnonzero(self.counts > place)
         found[rows] = self.indexes[self.firsts[rows] + place]
         return found
 
     def rows(self) -> NDArray[np.int64]:
-        """Of all relationships the rows that they belong to."""
+        """The row of each relationship."""
         found: NDArray[np.int64] = np.repeat(np.arange(len(self.counts)), self.counts)
         return found
 

@@ -1,4 +1,4 @@
-"""The number of rows of a pattern whose relationships at one node are looked up, without rows."""
+"""Counts the rows of a pattern with looked-up degrees without creating rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["looked_up_count"]
 def looked_up_count(
     child: Operator, context: ExecutionContext, report: StrategyReport
 ) -> int | None:
-    """How many rows an operator has; None where it is another one, or that is no faster.
+    """The number of rows of an operator; None if it has another form, or this is no faster.
 
-    The products are made where the pattern's own numbers are, so that no group comes to the host.
+    Degrees are multiplied with the group counts on the device, so no group is copied to the host.
 
     Args:
         child: The operator.
-        context: Of the query.
-        report: Filled while running.
+        context: Context of the run.
+        report: Filled during the run.
     """
     looked_up: list[Adjacent] = []
     while isinstance(child, Adjacent):

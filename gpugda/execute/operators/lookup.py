@@ -1,4 +1,4 @@
-"""Rows with the nodes whose property equals a value of the row."""
+"""Joins rows with nodes by equality of a property and a value."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _MOST_ROWS = 1 << 20
 
 
 class Lookup(Operator):
-    """Each row with each node whose property may equal a value: a filter tests whether it does.
+    """Joins each row with each node whose property may equal a value; a filter follows.
 
-    Values are looked up once for all rows of a batch. Of the rows whose value is an error one is
-    joined to all nodes, so that the filter raises it where there is any.
+    Values are looked up once per batch. One row whose value raises an error is joined with all
+    nodes, so that the filter raises the error if there is any node.
 
     Args:
-        child: Rows.
-        node: The column that is added.
-        key: Of the property.
-        value: What it equals, over the rows.
+        child: Input rows.
+        node: Name of the added node column.
+        key: Name of the property.
+        value: Expression over the rows.
     """
 
     def __init__(self, child: Operator, node: str, key: str, value: Expression) -> None:
@@ -76,16 +76,16 @@ class Lookup(Operator):
         return batch.take(rows).adding({self.node: made})
 
     def describe(self) -> str:
-        """With the property and its value."""
+        """Describes the property and its value."""
         return f"look up {self.node}.{self.key} = {text_of(self.value)}"
 
 
 class _Table:
-    """The nodes for each of some values.
+    """A hash table of nodes by property value.
 
     Args:
         column: The property of all nodes.
-        values: Values, None among them for null.
+        values: Values to look up; None stands for null.
     """
 
     def __init__(self, column: Column, values: Sequence[Any]) -> None:
@@ -101,7 +101,7 @@ class _Table:
             if value is not None
             for code in codes.get(group_key(value), ())
         ]
-        # Nodes in the order of their values, then the runs of each code.
+        # Sort nodes by value, then collect the runs of each code.
         order = np.argsort(places, kind="stable")
         counts = np.bincount(places, minlength=len(own))
         starts = np.cumsum(counts) - counts
@@ -119,7 +119,7 @@ class _Table:
     def joined(
         self, places: NDArray[np.int64]
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Rows and nodes that go together, in pieces; ``places`` has each row's value."""
+        """Pairs of rows and nodes with equal values, in windows; ``places`` holds value codes."""
         counts = self._counts[places]
         for start, stop in windows_of(counts, _MOST_ROWS):
             piece = counts[start:stop]

@@ -1,6 +1,6 @@
-"""Rows with the embeddings of a query graph that fit them.
+"""Joins rows with the embeddings of a query graph.
 
-More than 300 lines: what a pattern is asked for decides which way its rows, groups or number come.
+More than 300 lines: the kind of need decides whether rows, groups or a count are computed.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ __all__ = ["Match"]
 
 _NOWHERE = Span(0, 0)
 _LARGEST_WEIGHT: Final = 2**63
-"""Of more, and of all that is more: no aggregate has room for it."""
+"""Cap of a weight: larger counts overflow every aggregate."""
 
 
 class Match(PatternOperator):
-    """Each row with each embedding that fits it.
+    """Joins each row with each embedding that fits it.
 
-    The pattern is matched once for all distinct tuples of what rows hold of it, with their nodes
-    as its only candidates, and the embeddings are joined to the rows.
+    The pattern is matched once for all distinct tuples of the bound variables, with these nodes as
+    the only candidates, and the embeddings are then joined to the rows.
 
     Args:
-        child: Rows; None for one row without columns.
-        graph: The pattern.
-        bound: Its variables that are columns of the rows.
-        wanted: Its other variables that somebody reads.
-        text: The query.
-        weighted: Whether rows may stand for several equal ones.
-        asked: The query, where it is this pattern with one projection: the join is asked for the
-            least that its answer depends on.
+        child: Input rows; None for one row without columns.
+        graph: The query graph.
+        bound: Pattern variables that are columns of the input.
+        wanted: Other pattern variables that are read.
+        text: Query text.
+        weighted: True if rows may have weights.
+        asked: The query, if it consists of this pattern and one projection: the join then computes
+            the least that its answer depends on.
     """
 
     _need: tuple[BoundQuery, Need] | None = None
@@ -153,7 +153,7 @@ class Match(PatternOperator):
             chunks = strategy.embeddings(plan, masks, need, report, deadline)
         if rest is plan.bound:
             chunks = noting_chunks(chunks, plan, context.graph, need)
-        with closing(chunks):  # LIMIT leaves early: the device is free again at once
+        with closing(chunks):  # LIMIT closes early, which frees the device at once
             for chunk in chunks:
                 yield _filtered(chunk, rest, context)
 
@@ -166,7 +166,7 @@ class Match(PatternOperator):
             yield self.nothing()
 
     def _oriented(self, plan: Plan, context: ExecutionContext) -> Iterable[Embeddings] | None:
-        """What is found by way of the oriented graph; None where that is not the way."""
+        """Embeddings found in the oriented graph; None if that does not apply."""
         need, of = self.need(plan.bound), (plan, context.graph, context.strategy)
         given = context.values, context.report_of(self), context.deadline
         if isinstance(need, Rows):
@@ -179,7 +179,7 @@ class Match(PatternOperator):
         return None if count is None else [self._number(count)]
 
     def _number(self, count: int) -> Embeddings:
-        """One row that stands for all; none where there are none."""
+        """One row with the count as its weight; no row for 0."""
         if count > LARGEST_INTEGER and self._asked is not None and self._asked.aggregates:
             raise too_large(self._asked, 0, f"the count is {count}")
         weights = [min(count, _LARGEST_WEIGHT)] if count else []
@@ -198,7 +198,7 @@ class Match(PatternOperator):
         return Batch(chunk.row_count, columns, chunk.weights, distinct=distinct)
 
     def nothing(self) -> Batch:
-        """As of every operator."""
+        """See `Operator.nothing`."""
         before = {} if not self.children else self.children[0].nothing().columns
         return self._none_of(Batch(0, before))
 
@@ -213,7 +213,7 @@ class Match(PatternOperator):
     # -------------------------------------------------------------- the plan
     @property
     def query(self) -> Query:
-        """The query; or the pattern as one that returns what is read of it."""
+        """The query; otherwise the pattern as a query that returns the variables read."""
         if self._asked is not None:
             return self._asked
         names = (*self.bound, *self.wanted)
@@ -221,7 +221,7 @@ class Match(PatternOperator):
         return Query(self._text, self.graph, columns)
 
     def need(self, bound: BoundQuery) -> Need:
-        """Rows, unless they may stand for several: then groups, or a number."""
+        """Rows; groups or a count if rows may have weights."""
         if self._need is None or self._need[0] is not bound:
             self._need = (bound, self._find_need(bound))
         return self._need[1]
@@ -237,7 +237,7 @@ class Match(PatternOperator):
         return Groups(tuple(sorted(rows.nodes)), counted=True, streamed=False)
 
     def _places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
-        """Whether a variable is a node, and its position, also where nodes were merged."""
+        """For each variable, True if it is a node, and its position; includes merged nodes."""
         found = {each.name: (False, each.position) for each in reversed(bound.relationships)}
         found |= {each.name: (True, each.position) for each in bound.nodes}
         if len(bound.nodes) < len(self.graph.nodes):
@@ -245,7 +245,7 @@ class Match(PatternOperator):
         return found
 
     def describe(self) -> str:
-        """With the pattern."""
+        """Describes the pattern."""
         given = f" given {', '.join(map(_shown, self.bound))}" if self.bound else ""
         return f"{pattern_text(self.graph)}{given}"
 
@@ -267,7 +267,7 @@ def _rows(names: set[str], places: Mapping[str, tuple[bool, int]]) -> Rows:
 
 
 def _filtered(chunk: Embeddings, rest: BoundQuery, context: ExecutionContext) -> Embeddings:
-    """The embeddings that satisfy the conditions on rows."""
+    """The embeddings that satisfy the residual predicates."""
     if not rest.residuals:
         return chunk
     columns: dict[str, Operand] = {

@@ -1,4 +1,4 @@
-"""Conditions that read a whole path, tested on the paths of one length."""
+"""Tests predicates that read a whole path, on paths of one length."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def passing(
     conditions: tuple[Expression, ...],
     context: ExecutionContext,
 ) -> NDArray[np.int64]:
-    """Places of the paths that satisfy the conditions.
+    """Positions of the paths that satisfy the predicates.
 
     Args:
         batch: Rows that the paths belong to.
-        level: Paths.
-        asked: The expansion that made them.
-        conditions: Over the path, its relationships and the rows.
-        context: Of the run.
+        level: The paths.
+        asked: The expansion that found them.
+        conditions: Predicates over the path, its relationships and the rows.
+        context: Context of the run.
     """
     every = np.arange(len(level.rows))
     if not conditions or not len(every):
@@ -70,14 +70,14 @@ def path_columns(
     context: ExecutionContext,
     wanted: frozenset[str] | None,
 ) -> dict[str, Operand]:
-    """The lists that paths add to their rows: relationships, and nodes of what is repeated.
+    """The list columns of paths: relationships, and nodes of a repeated pattern.
 
     Args:
         found: The rows of the paths.
         level: The paths.
-        asked: The expansion that made them.
-        context: Of the run.
-        wanted: Names of those that somebody reads; None for all.
+        asked: The expansion that found them.
+        context: Context of the run.
+        wanted: Names of the lists that are read; None for all.
     """
     made: dict[str, Operand] = {}
     if wanted is None or asked.relationships in wanted:
@@ -98,7 +98,7 @@ def path_columns(
 
 
 def _nodes(level: Level, starts: NDArray[np.uint32], graph: DataGraph) -> NDArray[np.uint32]:
-    """``uint32[paths, length + 1]``: the nodes of paths, as walked."""
+    """Nodes of paths in walking order, ``uint32[paths, length + 1]``."""
     sources, targets = graph.start_nodes(), graph.outgoing.neighbours
     nodes = [starts]
     for place in range(level.relationships.shape[1]):
@@ -115,6 +115,6 @@ def _lists(elements: NDArray[np.uint32], *, of_nodes: bool) -> Column:
 
 
 def path_lists(level: Level, *, turned: bool) -> Column:
-    """A column of the relationships of paths, in the order of the pattern."""
+    """A list column of the paths' relationships, in the order of the pattern."""
     walked = level.relationships[:, ::-1] if turned else level.relationships
     return _lists(walked, of_nodes=False)

@@ -1,4 +1,4 @@
-"""What operators that match a pattern have in common: its plan, made once."""
+"""Base class of operators that match a pattern: caches the plan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["PatternOperator", "pattern_text"]
 
 
 class PatternOperator(Operator):
-    """An operator with a pattern that the device matches."""
+    """An operator whose pattern is matched on the device."""
 
     _plan: tuple[DataGraph, str, Plan] | None = None
 
@@ -37,12 +37,12 @@ class PatternOperator(Operator):
 
     @abstractmethod
     def need(self, bound: BoundQuery) -> Need:
-        """What is asked of the strategy, with these conditions left for the rows."""
+        """What the strategy must compute, given the predicates left for the rows."""
 
     def once_each(self) -> frozenset[str]:
-        """The node or the directed relationship that is all of the pattern, where no row is given.
+        """The single node or directed relationship that makes up a pattern without input rows.
 
-        Of nodes that a relationship joins the same may be in several rows.
+        Nodes at a relationship may repeat over rows.
         """
         graph = self.query.graph
         parts = (len(graph.nodes), len(graph.relationships))
@@ -55,11 +55,11 @@ class PatternOperator(Operator):
         )
 
     def expected_rows(self) -> float | None:
-        """Embeddings by the plan that was made last; rows that join them come on top."""
+        """Estimated embeddings of the latest plan, without the join to input rows."""
         return None if self._plan is None else estimate(self._plan[2]).rows
 
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
-        """How the pattern is matched; kept for the next run on the same graph."""
+        """The plan of the pattern; cached for the next run on the same graph."""
         if self._plan is None or self._plan[0] is not graph or self._plan[1] != strategy:
             bound = bind(self.query, graph)
             plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
@@ -71,7 +71,7 @@ def pattern_text(graph: QueryGraph) -> str:
     """MATCH and WHERE in one line."""
     try:
         lines = graph.to_cypher().splitlines()
-    except ConfigurationError:  # a node without a name would be written in several places
+    except ConfigurationError:  # an anonymous node would be written in several places
         lines = _all_named(graph).to_cypher().splitlines()
     return " ".join(line for line in lines if not line.startswith("RETURN"))
 

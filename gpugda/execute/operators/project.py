@@ -1,4 +1,4 @@
-"""Columns computed from rows."""
+"""Computes columns."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["Project"]
 
 
 class Project(Operator):
-    """Rows with other columns.
+    """Replaces or extends the columns of rows.
 
     Args:
-        child: Rows.
-        items: The columns.
-        keeps: Whether those of the input stay.
-        hidden: Names of the input's columns that sort keys still read.
+        child: Input rows.
+        items: The computed columns.
+        keeps: True if the input's columns are kept.
+        hidden: Names of input columns that sort keys still read.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Project(Operator):
         }
 
     def once_each(self) -> frozenset[str]:
-        """Of its input, by the names that they have now."""
+        """Those of its input, under their new names."""
         kept = (
             {name: name for name in self._owners.intersection(self.columns)} if self.keeps else {}
         )
@@ -80,15 +80,15 @@ class Project(Operator):
         return frozenset(name for name, before in kept.items() if before in self._owners)
 
     def _tells_rows(self, made: dict[str, Operand]) -> bool:
-        """Does a row make a NaN? Each row's is another, also where a row stands for several."""
+        """True if a row creates a NaN: equal rows with a weight would create several."""
         return any(made_apart(each.expression, made[each.name]) for each in self.items)
 
     def expected_rows(self) -> float | None:
-        """Of its input."""
+        """The estimate of its input."""
         return self.children[0].expected_rows()
 
     def describe(self) -> str:
-        """With the columns."""
+        """Describes the columns."""
         return f"project {', '.join(map(self._shown, self.items)) or 'no columns'}"
 
     def _shown(self, item: OutputColumn) -> str:

@@ -1,4 +1,4 @@
-"""Of the paths that a subquery finds for each row, those that a selector takes."""
+"""Applies a path selector to the paths that a subquery finds per row."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ __all__ = ["SelectPaths"]
 
 
 class SelectPaths(Operator):
-    """Each row with the shortest of its paths, for each pair of ends.
+    """Joins each row with the shortest of its paths, per pair of ends.
 
-    Rows that are equal in what the subquery reads share the paths of one of them.
+    Rows that agree in all columns the subquery reads share one result.
 
     Args:
-        child: Rows.
-        sub: Finds all paths; its argument is rows.
-        asked: Which paths.
-        added: Columns that it adds.
-        read: Columns of a row that the subquery reads.
-        depth: How many subqueries there are around this one.
+        child: Input rows.
+        sub: Finds all paths; its argument is a batch of input rows.
+        asked: The logical operator that describes the selector.
+        added: Columns that the operator adds.
+        read: Input columns that the subquery reads.
+        depth: Nesting depth of this subquery.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SelectPaths(Operator):
             inner = context.within(numbered(given, self.owner, None))
             kept: Batch | None = None
             for found in in_batches(sub.batches(inner)):
-                # What is left out now is left out of all: memory holds what is taken so far.
+                # Select incrementally, so that memory holds only the paths selected so far.
                 both = found if kept is None else joined([kept, found])
                 kept = both.take(self._taken(both, most))
             if kept is not None and kept.row_count:
@@ -93,7 +93,7 @@ class SelectPaths(Operator):
         return given
 
     def _taken(self, batch: Batch, most: int) -> NDArray[np.int64]:
-        """Positions of the paths that are taken, the shorter of two ends before the longer."""
+        """Positions of the selected paths; for equal ends, shorter paths first."""
         count = batch.row_count
         ends = [batch.columns[name] for name in (self.asked.start, self.asked.end)]
         keys: list[NDArray[np.int64]] = [owners_of(batch, self.owner)]
@@ -105,7 +105,7 @@ class SelectPaths(Operator):
         begins[:1] = True
         for key in keys:
             begins[1:] |= np.diff(key[order]) != 0
-        # Paths count one by one, or those of one length together.
+        # Count paths one by one, or those of one length together.
         counted = np.ones(len(order), dtype=np.int64)
         if self.asked.by_group:
             counted[1:] = begins[1:] | (np.diff(lengths[order]) != 0)
@@ -117,7 +117,7 @@ class SelectPaths(Operator):
         return taken
 
     def describe(self) -> str:
-        """With how many."""
+        """Describes how many paths are selected."""
         asked = self.asked
         most = asked.most if isinstance(asked.most, int) else f"${asked.most.name}"
         what = "lengths" if asked.by_group else "paths"

@@ -1,4 +1,4 @@
-"""Rows with as many of the shortest paths between two of their nodes as a selector asks."""
+"""Joins rows with the k shortest paths between two of their nodes, per path selector."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = ["SelectedPaths"]
 class SelectedPaths(ShortestPath):
     """``SHORTEST k``, ``SHORTEST k GROUPS``, ``ALL SHORTEST`` and ``ANY k`` for bound ends.
 
-    Conditions in the brackets of the pattern are part of the search; those after it are not, and
-    one node may be both ends.
+    Predicates inside the pattern's parentheses are part of the search, those after it are not.
+    Both ends may be the same node.
 
     Args:
-        child: Rows.
-        asked: Which paths.
-        wanted: Which lists of its relationships and nodes somebody reads.
+        child: Input rows.
+        asked: The logical operator that describes the paths.
+        wanted: Names of the lists of relationships and nodes that are read.
     """
 
     def __init__(self, child: Operator, asked: LogicalExpand, wanted: frozenset[str]) -> None:
@@ -45,14 +45,14 @@ class SelectedPaths(ShortestPath):
         self.every = asked.by_group
 
     def _refuse_same(self, asked: Ends) -> None:
-        """A closed path is one, too."""
+        """Accepts equal ends: a closed path is a valid result."""
 
     def _found(
         self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Iterator[Level]:
         rest = np.arange(len(asked.rows))
         if self.asked.most == 1 and self.asked.minimum <= 1 and not steps.left:
-            # A walk of least length between two nodes repeats none, so no relationship either.
+            # A shortest walk between two nodes repeats no node, so no relationship either.
             for level in self._searched(steps, asked, context, every=self.every):
                 yield Level(asked.rows[level.rows], level.ends, level.relationships)
             rest = np.flatnonzero(asked.starts == asked.ends)
@@ -65,7 +65,7 @@ class SelectedPaths(ShortestPath):
     def _walked(
         self, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Generator[Level, None, NDArray[np.int64]]:
-        """Trails that walks of all pairs give; returns the places of which they give none."""
+        """Yields trails found by walks of all pairs; returns the places without a result."""
         back = self._cache.backwards(context)
         pairs = Pairs(asked, np.arange(len(asked.rows)))
         bounds = self.asked.minimum, self.asked.maximum

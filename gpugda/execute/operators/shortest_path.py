@@ -1,4 +1,4 @@
-"""Rows with the shortest paths between two of their nodes."""
+"""Joins rows with the shortest paths between two of their nodes."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ _SAME_NODE: Final = (
 
 
 class ShortestPath(Operator):
-    """Each row with the shortest path between two of its nodes, or with all of them.
+    """Joins each row with one or all shortest paths between two of its nodes.
 
-    Conditions that read the path are part of the search: the shortest path that satisfies them.
+    Predicates that read the path are part of the search: it finds the shortest path that satisfies
+    them.
 
     Args:
-        child: Rows.
-        asked: Which paths; both ends are bound.
-        wanted: Which lists of its relationships and nodes somebody reads.
+        child: Input rows.
+        asked: The logical operator that describes the paths; both ends are bound.
+        wanted: Names of the lists of relationships and nodes that are read.
     """
 
     def __init__(self, child: Operator, asked: LogicalExpand, wanted: frozenset[str]) -> None:
@@ -71,7 +72,7 @@ class ShortestPath(Operator):
                 yield self._batch(batch, level, context)
 
     def _ends(self, batch: Batch) -> Ends:
-        """The rows whose ends are nodes."""
+        """The rows whose ends are both nodes."""
         asked, count = self.asked, batch.row_count
         start = entity_column(batch.columns[asked.start], count, is_node=True)
         end = entity_column(batch.columns[asked.end], count, is_node=True)
@@ -99,14 +100,14 @@ class ShortestPath(Operator):
             yield self._taken(batch, steps, asked, level, choice, context)
         left = np.flatnonzero(~choice.satisfied)
         if steps.left and len(left):
-            # No path of least length satisfies the conditions.
+            # No path of least length satisfies the predicates.
             longer = Shortest(len(left), self.every)
             yield from self._by_length(batch, steps, asked.taken(left), longer, context)
 
     def _searched(
         self, steps: Steps, asked: Ends, context: ExecutionContext, *, every: bool
     ) -> Iterator[Level]:
-        """Shortest paths of pairs of different nodes; each pair is searched once."""
+        """Shortest paths of pairs of distinct nodes; each pair is searched once."""
         back = self._cache.backwards(context)
         pairs = Pairs(asked, np.flatnonzero(asked.starts != asked.ends))
         found = shortest_paths(
@@ -130,7 +131,7 @@ class ShortestPath(Operator):
         choice: PathChoice,
         context: ExecutionContext,
     ) -> Iterator[Level]:
-        """Paths in the order of their lengths, until the choice has enough."""
+        """Paths in order of length, until the choice is satisfied."""
         found: list[Level] = []
 
         def enough(level: Level) -> NDArray[np.bool_]:
@@ -156,7 +157,7 @@ class ShortestPath(Operator):
         choice: PathChoice,
         context: ExecutionContext,
     ) -> Level:
-        """What is taken of paths by pair of nodes, as paths by row of the batch."""
+        """The chosen paths, with pair numbers translated to rows of the batch."""
         here = Level(asked.rows[level.rows], level.ends, level.relationships)
         kept = passing(batch, here, self.asked, steps.left, context)
         return here.taken(kept[choice.take(level.rows[kept])])
@@ -166,7 +167,7 @@ class ShortestPath(Operator):
         return found.adding(path_columns(found, level, self.asked, context, self.wanted))
 
     def describe(self) -> str:
-        """With bounds and ends."""
+        """Describes bounds and ends."""
         asked = self.asked
         upper = "" if asked.maximum is None else asked.maximum
         return f"{asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"

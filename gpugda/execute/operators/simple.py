@@ -1,4 +1,4 @@
-"""Operators that make rows of nothing or of rows one by one."""
+"""Operators without computation: one row, argument, no rows, union."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["Argument", "Empty", "Union", "Unit"]
 
 
 class Unit(Operator):
-    """One row without columns."""
+    """Returns one row without columns."""
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         yield Batch(1, {})
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the operator."""
         return "one row"
 
 
 class Argument(Operator):
-    """The rows of the operator around a subquery."""
+    """Returns the rows of the operator around a subquery."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         self.columns = columns
@@ -40,12 +40,12 @@ class Argument(Operator):
         yield context.argument
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the operator."""
         return "rows from outside"
 
 
 class Empty(Operator):
-    """No rows, after all of the input's were made."""
+    """Returns no rows, after it has read all input rows."""
 
     def __init__(self, child: Operator) -> None:
         self.children = (child,)
@@ -55,16 +55,16 @@ class Empty(Operator):
             yield batch.take(np.arange(0)).only(())
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the operator."""
         return "no rows"
 
 
 class Union(Operator):
-    """The rows of all inputs, one input after the other.
+    """Returns the rows of all inputs, one input after the other.
 
     Args:
         children: The inputs.
-        weighted: May rows have weights?
+        weighted: True if rows may have weights.
     """
 
     def __init__(self, children: tuple[Operator, ...], *, weighted: bool = False) -> None:
@@ -79,7 +79,7 @@ class Union(Operator):
                 yield given.only(self.columns)
 
     def _apart(self, batch: Batch, place: int, context: ExecutionContext) -> Batch:
-        """The rows of an input with the NaNs that it read; what is from outside is everybody's."""
+        """The rows of an input with NaNs marked by input, unless they come from outside."""
         known = context.argument is None
         count = batch.row_count
         return batch.adding(
@@ -87,5 +87,5 @@ class Union(Operator):
         )
 
     def describe(self) -> str:
-        """As the class."""
+        """Describes the number of inputs."""
         return f"union of {len(self.children)}"

@@ -1,4 +1,4 @@
-"""SKIP and LIMIT."""
+"""Applies SKIP and LIMIT."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Slice"]
 
 
 class Slice(Operator):
-    """Some of the rows, in their order; within a subquery for each outer row by itself."""
+    """Returns a range of the rows, in order; within a subquery, per outer row."""
 
     adds_no_rows = True
 
@@ -44,14 +44,14 @@ class Slice(Operator):
             return
         stop = None if limit is None else skip + limit
         (child,) = self.children
-        if stop == 0 and not isinstance(child, Sort):  # which reads its rows all the same
+        if stop == 0 and not isinstance(child, Sort):  # a sort reads its rows even then
             yield child.nothing()
             return
         with closing(child.batches(context.for_some(stop))) as rows:
             yield from _sliced(rows, skip, stop)
 
     def expected_rows(self) -> float | None:
-        """Of its input, without what is cut off where the query says how much."""
+        """The estimate of its input within the bounds; None if a bound is no literal."""
         rows = self.children[0].expected_rows()
         skip, limit = _written(self.bounds.skip, 0.0), _written(self.bounds.limit, math.inf)
         if rows is None or skip is None or limit is None:
@@ -59,7 +59,7 @@ class Slice(Operator):
         return min(max(0.0, rows - skip), limit)
 
     def describe(self) -> str:
-        """With the bounds."""
+        """Describes the bounds."""
         parts = (("skip", self.bounds.skip), ("limit", self.bounds.limit))
         return " ".join(f"{word} {text_of(e)}" for word, e in parts if e is not None)
 

@@ -1,4 +1,4 @@
-"""Rows in order."""
+"""Sorts rows."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ _MERGE_ROWS = 1 << 16
 
 
 class Sort(Operator):
-    """All rows in order, or the first ones where a limit is known.
+    """Returns all rows in order, or the first ones if a limit is known.
 
     Args:
-        child: A projection, whose columns keys name by position.
-        keys: Most significant first.
-        bounds: What is taken of the rows afterwards, where that is known.
-        outputs: Number of the columns that keys may name.
+        child: A projection, whose columns keys refer to by position.
+        keys: Sort keys, most significant first.
+        bounds: SKIP and LIMIT that follow, if any.
     """
 
     adds_no_rows = True
@@ -80,11 +79,11 @@ class Sort(Operator):
         return batch.take(np.asarray(rows))
 
     def expected_rows(self) -> float | None:
-        """Of its input."""
+        """The estimate of its input."""
         return self.children[0].expected_rows()
 
     def describe(self) -> str:
-        """With the keys."""
+        """Describes the keys."""
         return "sort by " + ", ".join(
             text_of(key.expression, columns=self.columns) + (" DESC" if key.descending else "")
             for key in self.keys

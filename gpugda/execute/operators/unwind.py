@@ -1,4 +1,4 @@
-"""Each row with each element of a list."""
+"""Unwinds lists into rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONG_RANGE = 1 << 16
 
 
 class Unwind(Operator):
-    """Each row with each element of a list; null has none, another value is one itself."""
+    """Returns each row with each element of its list; null has none, other values are one."""
 
     def __init__(self, child: Operator, elements: ast.Expression, name: str) -> None:
         self.children = (child,)
@@ -49,7 +49,7 @@ class Unwind(Operator):
                 continue
             operand = evaluate_operand(self.elements, context.environment(batch))
             places, values = distinct_values(operand, batch.row_count)
-            # Rows of which there is one only come from no list that other rows unwind, too.
+            # A single row without columns: no other row unwinds the same list.
             known = isinstance(operand, Constant) and batch.row_count == 1 and not batch.columns
             lists = [_elements(value) for value in values]
             yield from self._unwound(batch, places, lists, known=known and batch.weights is None)
@@ -57,7 +57,7 @@ class Unwind(Operator):
     def _counted_off(
         self, batch: Batch, numbers: range, context: ExecutionContext
     ) -> Iterator[Batch]:
-        """Each row with all numbers of a range that is too long for a list."""
+        """Each row with all numbers of a range too long to materialise as a list."""
         for row in range(batch.row_count):
             for first in range(0, len(numbers), _MOST_ROWS):
                 context.check()
@@ -88,12 +88,12 @@ class Unwind(Operator):
             start = stop
 
     def describe(self) -> str:
-        """With the list."""
+        """Describes the list."""
         return f"unwind {text_of(self.elements)} AS {self.name}"
 
 
 def _range_of(elements: ast.Expression, environment: Environment) -> range | None:
-    """The numbers of ``range(first, last)`` where they are the same in all rows; else None."""
+    """The numbers of ``range(first, last)`` if they are the same in all rows; else None."""
     if not isinstance(elements, ast.FunctionCall) or elements.name.lower() != "range":
         return None
     bounds = [evaluate_operand(each, environment) for each in elements.arguments]
