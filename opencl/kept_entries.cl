@@ -1,4 +1,4 @@
-/* What a join can use of the entries of one direction, a chunk of which is on the device (see gpugda/match/extend/segments/reduced.py).
+/* What a join can use of the entries of one direction, a chunk of which is on the device (see gpugda/match/extend/segments/reduce.py).
 
        find_kept      one item per 32 entries: a bit for each that some link may follow
        write_kept     one item per 32 entries: copies those behind what chunks before this one left; the first item says how many

@@ -30,7 +30,7 @@ def extending(context: DeviceContext, graph: DataGraph) -> Iterator[ExtendStrate
     device_graph = DeviceGraph(context, graph)
     strategy = ExtendStrategy(device_graph)
     yield strategy
-    strategy.leave_beside()
+    strategy.drop_second_graph()
     device_graph.close()
 
 

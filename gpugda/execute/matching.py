@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
-from gpugda.match.candidates.certain_tests import without_certain_tests
+from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.candidates.selections import mask_query
 from gpugda.match.candidates.take_comparisons import take_comparisons
 from gpugda.plan.explain import cannot_run
@@ -67,7 +67,7 @@ def select(
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     if strategy.compares and verdict is Verdict.TRUE and rest is bound:
         masks, rest = take_comparisons(bound, graph, parameters, masks)
-    plan = without_certain_tests(plan, masks)
+    plan = drop_redundant_tests(plan, masks)
     taken = time.perf_counter() - started
     report.timings["masks"] = report.timings.get("masks", 0.0) + taken
     check_deadline(deadline)

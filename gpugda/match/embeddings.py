@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpugda.plan.join_rates import Corrections
     from gpugda.plan.operator_tree import OperatorNode
 
-__all__ = ["Embeddings", "Masks", "MostBytes", "StrategyReport"]
+__all__ = ["Embeddings", "Masks", "PeakBytes", "StrategyReport"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Embeddings:
 
 
 @dataclass(slots=True)
-class MostBytes:
+class PeakBytes:
     """The largest number of bytes that was noted."""
 
     bytes: int = 0
@@ -79,7 +79,7 @@ class StrategyReport:
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None
     operators: Callable[[], OperatorNode] | None = None
-    memory: MostBytes = field(default_factory=MostBytes)
+    memory: PeakBytes = field(default_factory=PeakBytes)
     sent_bytes: int = 0
     spilled_bytes: int = 0
     explored: bool = False

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 from gpugda.device.graph.placement import WholePlacement
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
-from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
 from gpugda.match.ranked_graph import RankedGraph
 from gpugda.match.run import Kernels, Run
+from gpugda.match.second_graph import SecondGraph
 from gpugda.match.upward_lists import UpwardGraph
 from gpugda.plan.matching_order import matching_order
 
@@ -120,7 +120,9 @@ class Matcher(ABC):
         whole = self._context.info.global_memory_bytes
         self.limit = int(whole * SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
-        self._beside: Beside[Matcher] = Beside(self, partial(type(self), refinement=refinement))
+        self._beside: SecondGraph[Matcher] = SecondGraph(
+            self, partial(type(self), refinement=refinement)
+        )
 
     def on(self, graph: DataGraph) -> AbstractContextManager[Matcher | None]:
         """Yields the same strategy on a derived graph, which stays on the device beside this one.
@@ -129,24 +131,24 @@ class Matcher(ABC):
         """
         return self._beside.used(graph)
 
-    def decided_for(self, graph: DataGraph) -> object:
+    def decisions_for(self, graph: DataGraph) -> object:
         """What the strategy for the graph's next state may reuse; by default nothing."""
         del graph
         return None
 
-    def begin_with(self, decided: object) -> None:
-        """Takes over what `decided_for` of an earlier state's strategy returned."""
+    def reuse_decisions(self, decided: object) -> None:
+        """Takes over what `decisions_for` of an earlier state's strategy returned."""
         del decided
 
-    def leave_beside(self) -> None:
+    def drop_second_graph(self) -> None:
         """Frees the derived graph on the device as soon as nobody uses it."""
         self._beside.leave()
 
-    def kept_bytes(self) -> int:
+    def cached_bytes(self) -> int:
         """Bytes on the device, apart from the graph, that can be freed when memory is short."""
         return self._beside.nbytes + self.ranked.nbytes
 
-    def give_up_kept(self) -> int:
+    def drop_cached(self) -> int:
         """Frees these arrays. Returns the number of bytes freed."""
         return self.ranked.drop() + self._beside.give_up()
 
@@ -314,11 +316,11 @@ class Matcher(ABC):
         budget = MemoryBudget(self.limit)
         budget.reserve(self._graph.nbytes, "the data graph")
         workspace = Workspace(self._context, budget, self._graph.pool)
-        kept = self.kept_bytes()
+        kept = self.cached_bytes()
         if kept > budget.remaining:
-            kept -= self.give_up_kept()
+            kept -= self.drop_cached()
         workspace.count(min(kept, budget.remaining), "what is kept for later queries")
-        workspace.give_way = lambda: workspace.uncount(self.give_up_kept())
+        workspace.give_way = lambda: workspace.uncount(self.drop_cached())
         return workspace
 
 

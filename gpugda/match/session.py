@@ -223,7 +223,7 @@ class DeviceSession:
         context = self._opened()
         if self._host_graph is not graph or self._graph is None:
             following = DeviceGraph(context, graph, like=self._graph)
-            decided = {key: each.decided_for(graph) for key, each in self._strategies.items()}
+            decided = {key: each.decisions_for(graph) for key, each in self._strategies.items()}
             self._release_graph()
             # Decisions that nobody took over from the previous state are dropped: they are too old
             # for this one.
@@ -233,7 +233,7 @@ class DeviceSession:
             made = self._strategies[name] = find_matcher(name)(
                 self._graph, memory_limit=self._memory_limit, refinement=self._refinement
             )
-            made.begin_with(self._decided.pop(name, None))
+            made.reuse_decisions(self._decided.pop(name, None))
         return self._strategies[name]
 
     def _opened(self) -> DeviceContext:
@@ -250,7 +250,7 @@ class DeviceSession:
 
     def _release_graph(self) -> None:
         for strategy in self._strategies.values():
-            strategy.leave_beside()
+            strategy.drop_second_graph()
         self._strategies.clear()
         if self._graph is not None:
             self._graph.close()

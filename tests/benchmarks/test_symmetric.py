@@ -103,7 +103,7 @@ def compare(name: str, graph: DataGraph, context: DeviceContext) -> dict[str, tu
             f" (first {first:.1f}), {before / after:.1f} times",
             flush=True,
         )
-    strategy.leave_beside()
+    strategy.drop_second_graph()
     device_graph.close()
     return figures
 

@@ -90,7 +90,7 @@ def test_a_first_count_loads_what_it_needs():
         "gpugda.answer.watching",
         "gpugda.calibration.device",
         "gpugda.expressions.evaluation.applied",
-        "gpugda.match.extend.segments.reduced",
+        "gpugda.match.extend.segments.reduce",
         "gpugda.query.scopes",
         "gpugda.snapshot.store",
     ]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.memory import check_room
-from gpugda.match.extend.prepared import NOTHING, PreparedCore, groups_of_rows
+from gpugda.match.extend.prepared_core import NOTHING, PreparedCore, groups_of_rows
 from gpugda.match.extend.report import describe_attempt
 from gpugda.match.need import Rows
 from gpugda.match.special.cycles import find_cycle
 from gpugda.match.special.square_sums import find_square_at
-from gpugda.match.special.triangle_sums import adds_triangles_up, find_triangle_at
+from gpugda.match.special.triangle_sums import find_triangle_at, sums_triangles
 from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
@@ -21,9 +21,9 @@ from gpugda.plan.counting.search import CountSearch, first_plan
 if TYPE_CHECKING:
     from collections.abc import Set
 
-    from gpugda.match.extend.joined import Joined
-    from gpugda.match.extend.joins import Joins
-    from gpugda.match.extend.prepared import Goal
+    from gpugda.match.extend.join_builder import JoinBuilder
+    from gpugda.match.extend.prepared_core import Goal
+    from gpugda.match.extend.prepared_join import PreparedJoin
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
     from gpugda.plan.plan import BoundQuery
@@ -37,7 +37,7 @@ def plan_key(goal: Goal, thresholds: CountThresholds) -> object:
     return goal.nodes, goal.in_parts, thresholds.separators
 
 
-Done: TypeAlias = "Joined | Embeddings"
+Done: TypeAlias = "PreparedJoin | Embeddings"
 """The result of an attempt: a join that has counted, or all groups."""
 
 
@@ -50,7 +50,7 @@ class Attempts:
         thresholds: Thresholds of the count plans.
     """
 
-    def __init__(self, joins: Joins, goal: Goal, thresholds: CountThresholds) -> None:
+    def __init__(self, joins: JoinBuilder, goal: Goal, thresholds: CountThresholds) -> None:
         self._joins = joins
         self._goal = goal
         self._thresholds = thresholds
@@ -99,7 +99,7 @@ class Attempts:
         pattern, masks = query.bound, query.masks
         if not run.placement.is_whole:
             return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
-        adds_up = _adds_up_any if adds_triangles_up(run.graph) else _adds_up_squares
+        adds_up = _adds_up_any if sums_triangles(run.graph) else _adds_up_squares
         rows = query.made.corrections
         return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, adds_up, rows)
 
@@ -154,7 +154,7 @@ class Attempts:
             whole.steps.add_later(lambda: report.steps)
         return found
 
-    def _counted(self, run: Run, *, at_once: bool) -> Joined | None:
+    def _counted(self, run: Run, *, at_once: bool) -> PreparedJoin | None:
         if at_once and not run.placement.is_whole:
             return None  # segments would have to be waited for
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)

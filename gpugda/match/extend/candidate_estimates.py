@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
     from gpugda.thresholds import FilterLimits
 
-__all__ = ["leaves_nothing", "pays_exploring", "with_counts"]
+__all__ = ["exploration_pays", "selects_nothing", "with_counted_cardinalities"]
 
 _FEW = 0.25
 """Share of all nodes or relationships. The neighbours of more are most nodes anyway."""
 _PAIRS_PER_LOOK = 2
 
 
-def leaves_nothing(masks: Masks) -> bool:
+def selects_nothing(masks: Masks) -> bool:
     """True if a predicate holds for no node, or for no relationship, at all."""
     return any(
         not np.any(mask) for each in (masks.nodes, masks.relationships) for mask in each.values()
     )
 
 
-def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery:
+def with_counted_cardinalities(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery:
     """The query with cardinalities corrected by the counts that the predicates select."""
     if not masks.nodes and not masks.relationships:
         return bound
@@ -50,7 +50,7 @@ def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery
     return replace(bound, nodes=nodes, relationships=relationships)
 
 
-def pays_exploring(
+def exploration_pays(
     exploration: Exploration,
     graph: DataGraph,
     leaves: Callable[[], Collection[int]],
@@ -62,7 +62,7 @@ def pays_exploring(
     the join may be far too low. Otherwise the join must be expected to cost more.
 
     Args:
-        exploration: The exploration of the query `with_counts`.
+        exploration: The exploration of the query `with_counted_cardinalities`.
         graph: The data graph.
         leaves: Returns the query nodes that are multiplied, not joined; called only if needed.
         limits: Limits of what is cheap.

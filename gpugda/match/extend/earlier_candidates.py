@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Bits = NDArray[np.uint32]
     Nodes = NDArray[np.int64]
 
-__all__ = ["KnownCandidates", "allowed_nodes", "changed_candidates", "may_be_changed"]
+__all__ = ["KnownCandidates", "allowed_nodes", "can_update", "update_candidates"]
 
 _MOST_TOUCHED = 1 << 13
 """Maximum number of changed or added nodes; with more, all candidates are found anew."""
@@ -76,7 +76,7 @@ class KnownCandidates:
     touched: int = 0
 
 
-def may_be_changed(bound: BoundQuery, masks: Masks) -> bool:
+def can_update(bound: BoundQuery, masks: Masks) -> bool:
     """True if a query's candidates may be derived from those of an earlier snapshot.
 
     Relationship predicates may select differently anywhere. For a self-loop, the join assumes that
@@ -103,7 +103,7 @@ def _allowed(node: BoundNode, masks: Masks, graph: DeviceGraph) -> Bits:
     return everything if labelled is None else everything & labelled
 
 
-def changed_candidates(
+def update_candidates(
     earlier: KnownCandidates, bound: BoundQuery, graph: DataGraph, allowed: Mapping[int, Bits]
 ) -> KnownCandidates | None:
     """The candidates of a snapshot; None if all candidates have to be found anew.
@@ -120,8 +120,8 @@ def changed_candidates(
         return None
     change = _Change(earlier, bound, graph, allowed, changed)
     try:
-        change.take_away_and_find_new()
-        change.let_in()
+        change.remove_and_queue()
+        change.add_queued()
     except _TooManyError:
         return None
     count = sum(int(np.bitwise_count(each).sum()) for each in change.bits.values())
@@ -163,7 +163,7 @@ class _Change:
             self._around.setdefault(each.source, []).append((each.target, each))
             self._around.setdefault(each.target, []).append((each.source, each))
 
-    def take_away_and_find_new(self) -> None:
+    def remove_and_queue(self) -> None:
         """Removes nodes that no longer match; queues those that do apart from neighbours."""
         for node in self._bound.nodes:
             position, allowed = node.position, self._allowed[node.position]
@@ -179,7 +179,7 @@ class _Change:
             self.bits[position] = with_bits(bits, self._graph.node_count, lost, lost[:0])
             self._wait(position, touched[fits])
 
-    def let_in(self) -> None:
+    def add_queued(self) -> None:
         """Adds queued nodes that may have matching neighbours; queues the neighbours they need."""
         while self._waiting:
             position, nodes = self._waiting.popitem()

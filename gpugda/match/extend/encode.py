@@ -13,7 +13,7 @@ from gpugda.device.launch.join import step_words
 from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.merged_graph import graph_arguments
-from gpugda.match.extend.merged_steps import placed, placed_extension, wanted_places
+from gpugda.match.extend.merged_steps import extension_with_places, placed, required_places
 from gpugda.plan.comparisons import join_keys
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class _MovedSteps:
         self._numbers = [number for number, each in enumerate(steps) if each.merged]
         self._places = [placed(steps[each], relationships, graph) for each in self._numbers]
         self.extensions = [
-            placed_extension(steps[number], places, relationships, graph)
+            extension_with_places(steps[number], places, relationships, graph)
             for number, places in zip(self._numbers, self._places, strict=True)
         ]
 
@@ -178,7 +178,7 @@ class _MovedSteps:
         if not self._numbers:
             return None
         for step in self._steps:
-            for place, source in enumerate(wanted_places(step, self._relationships, graph)):
+            for place, source in enumerate(required_places(step, self._relationships, graph)):
                 if source is not None:
                     found[place].add(source)
         if any(len(each) > 1 for each in found):

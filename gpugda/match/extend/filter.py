@@ -16,12 +16,16 @@ from gpugda.match.candidates.encode import (
     needed_degrees,
 )
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
-from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
+from gpugda.match.extend.candidate_estimates import (
+    exploration_pays,
+    selects_nothing,
+    with_counted_cardinalities,
+)
 from gpugda.match.extend.earlier_candidates import (
     KnownCandidates,
     allowed_nodes,
-    changed_candidates,
-    may_be_changed,
+    can_update,
+    update_candidates,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import FilterLimits
 
-__all__ = ["changed_since", "find_candidates", "noted"]
+__all__ = ["find_candidates", "noted", "update_from_snapshot"]
 
 _LONGEST_ALONE = 1 << 10
 """Maximum entries of a node that one work item of a GPU scans."""
@@ -65,20 +69,20 @@ def find_candidates(
         counting: True if rows are only counted, so that leaves are not joined.
     """
     graph, masks = run.graph.graph, query.masks
-    if leaves_nothing(masks):
+    if selects_nothing(masks):
         return None
-    exploration = Exploration(with_counts(query.bound, masks, graph))
+    exploration = Exploration(with_counted_cardinalities(query.bound, masks, graph))
 
     def leaves() -> frozenset[int]:
         return query.leaves(graph) if counting else frozenset()
 
     # Of a segmented graph, only the join reads neighbours.
-    explore = run.placement.is_whole and pays_exploring(exploration, graph, leaves, limits)
+    explore = run.placement.is_whole and exploration_pays(exploration, graph, leaves, limits)
     explores = explore and bool(query.bound.relationships)
     return _filtered(run, small, exploration, masks, rounds, limits, explores=explores)
 
 
-def changed_since(
+def update_from_snapshot(
     run: Run, query: KeptQuery, earlier: KnownCandidates
 ) -> tuple[Candidates, KnownCandidates] | None:
     """The candidates, updated from those of an earlier snapshot; None if that is not possible.
@@ -89,12 +93,12 @@ def changed_since(
         earlier: The candidates of the earlier snapshot.
     """
     graph, bound, masks = run.graph, query.bound, query.masks
-    if not may_be_changed(bound, masks):
+    if not can_update(bound, masks):
         return None
-    known = changed_candidates(earlier, bound, graph.graph, allowed_nodes(bound, masks, graph))
+    known = update_candidates(earlier, bound, graph.graph, allowed_nodes(bound, masks, graph))
     if known is None:
         return None
-    exploration = Exploration(with_counts(bound, masks, graph.graph))
+    exploration = Exploration(with_counted_cardinalities(bound, masks, graph.graph))
     encoding = encode_query(exploration, masks, graph, {}, 0.0)
     rows = [known.bits[position] for position in encoding.rows]
     counts = [int(np.bitwise_count(each).sum(dtype=np.int64)) for each in rows]
@@ -127,7 +131,7 @@ def _late_arguments(run: Run, bound: BoundQuery) -> list[Any] | LateArguments:
 def noted(run: Run, query: KeptQuery) -> KnownCandidates | None:
     """What the next snapshot's candidates may be derived from; None if they may not."""
     candidates, bound, graph = query.candidates, query.bound, run.graph
-    if candidates is None or not may_be_changed(bound, query.masks):
+    if candidates is None or not can_update(bound, query.masks):
         return None
     matrix = run.workspace.download(candidates.matrix).reshape(len(bound.nodes), -1)
     return KnownCandidates(

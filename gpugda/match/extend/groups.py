@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.row_groups import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.extend.candidate_ranks import CandidateRanks
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.thresholds import JoinLimits

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["PartsError", "check_room", "least_bytes", "rows_within", "said_how_much"]
+__all__ = [
+    "SegmentMemoryError",
+    "check_room",
+    "least_bytes",
+    "rows_within",
+    "with_sufficient_limit",
+]
 
 _BYTES_TO_EXTEND = 4 + 8 + 1 + 1
 """Per row of a table to be extended: length, prefix sum, base, and a share of its blocks."""
@@ -36,7 +42,7 @@ _FOR_REUSE = 2
 """A reused array may be twice as long as requested."""
 
 
-class PartsError(MemoryLimitError):
+class SegmentMemoryError(MemoryLimitError):
     """No segment of the graph fits beside what the query needs.
 
     Args:
@@ -91,7 +97,7 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
 
 
 @contextmanager
-def said_how_much(
+def with_sufficient_limit(
     limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement
 ) -> Iterator[None]:
     """Makes memory errors of a block name a memory limit that is enough.
@@ -102,7 +108,7 @@ def said_how_much(
         yield
     except MemoryLimitError as error:
         enough, reason = _enough_bytes(graph, bound, masks, placement), str(error)
-        if isinstance(error, PartsError):
+        if isinstance(error, SegmentMemoryError):
             reason, own = error.reason, int(error.enough * (1 + _MORE_KEPT))
             enough = min(enough, -(-own // _STEP_BYTES) * _STEP_BYTES)
         if limit >= enough:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Source",
+    "extension_with_places",
     "is_directed",
     "kind_of",
     "kinds_of",
     "placed",
-    "placed_extension",
+    "required_places",
     "source_of",
-    "wanted_places",
 ]
 
 Source = ListKind | bool
@@ -79,7 +79,7 @@ def placed(
     return places[0], places[1]
 
 
-def wanted_places(
+def required_places(
     step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> tuple[Source | None, Source | None]:
     """As `placed`, for any step: a step without merged lists gets the graph's own lists."""
@@ -89,7 +89,7 @@ def wanted_places(
     return placed(step, relationships, graph)
 
 
-def placed_extension(
+def extension_with_places(
     step: ExtendStep,
     places: tuple[Source | None, Source | None],
     relationships: Sequence[BoundRelationship],

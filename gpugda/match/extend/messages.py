@@ -21,10 +21,10 @@ from gpugda.device.launch.leaf_products import (
 )
 from gpugda.match.extend.primes import falling_prime
 from gpugda.match.extend.segments.degrees import (
-    count_in_parts,
+    count_by_segment,
     counts_lengths,
-    has_nothing_in_common,
     lengths_on_host,
+    share_no_entries,
 )
 from gpugda.plan.counting.row_messages import most_fitting
 from gpugda.plan.list_lengths import most_entries
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.extend.candidate_ranks import CandidateRanks
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import (
         DegreeMessage,
@@ -234,7 +234,7 @@ class Messages:
         groups = tuple(
             self._leaves(group, slot + number) for number, group in enumerate(message.groups)
         )
-        if has_nothing_in_common(message, self.plan, self._run.graph.graph):
+        if share_no_entries(message, self.plan, self._run.graph.graph):
             return [Factor((each,), ()) for each in groups]
         looks_up = self._views is None or len(groups) < 2
         return [Factor(groups, self._ends(message.taken), None if looks_up else column)]
@@ -286,7 +286,7 @@ class Messages:
             count(arrays, nodes=nodes)
         else:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
-            count_in_parts(self._run, candidates.arrays, self._views, used, nodes, count)
+            count_by_segment(self._run, candidates.arrays, self._views, used, nodes, count)
 
 
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:

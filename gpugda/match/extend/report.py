@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
-from gpugda.match.extend.joined import TableSums
+from gpugda.match.extend.prepared_join import TableSums
 from gpugda.match.report import node_text, relationship_text, tests_text
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.data.identifiers import NameTable
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.extend.groups import RowWeights
-    from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.prepared_join import PreparedJoin
     from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.comparisons import Comparison
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "describe_attempt",
+    "describe_count_part",
     "describe_groups",
     "describe_joined",
-    "describe_part",
-    "describe_parts",
+    "describe_segments",
     "first_text",
 ]
 
@@ -45,7 +45,7 @@ def describe_joined(
     report: StrategyReport,
     graph: DataGraph,
     bound: BoundQuery,
-    joined: Joined,
+    joined: PreparedJoin,
     comparisons: Sequence[Comparison],
 ) -> None:
     """Adds one line per step: the operation, the number of rows, and the estimate.
@@ -85,7 +85,7 @@ def describe_joined(
         _describe_messages(report, bound, joined.messages.plan)
 
 
-def describe_parts(report: StrategyReport, joined: Joined) -> None:
+def describe_segments(report: StrategyReport, joined: PreparedJoin) -> None:
     """Adds a line: the number of segments of the data graph, and the bytes sent."""
     if joined.reduced is not None:
         _describe_reduced(report, joined.reduced)
@@ -117,7 +117,7 @@ def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
     report.steps.append(f"relationships between candidates: {entries} {how}")
 
 
-def _tables_of(joined: Joined) -> Iterator[Joined]:
+def _tables_of(joined: PreparedJoin) -> Iterator[PreparedJoin]:
     for each in joined.tables_first:
         if isinstance(each, TableSums):
             yield each.joined
@@ -176,7 +176,9 @@ def describe_groups(
     report.steps.append(f"rows {what} by {nodes}{where}")
 
 
-def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, part: Part) -> None:
+def describe_count_part(
+    report: StrategyReport, graph: DataGraph, bound: BoundQuery, part: Part
+) -> None:
     """Adds one line, before the lines of the part's own pattern: what the part counts."""
     if not isinstance(part, Term):
         report.steps.append("a part that nothing connects with the others, multiplied with these")

@@ -10,9 +10,9 @@ from gpugda.device.launch.join import Table
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.accumulate import SparseAccumulator
 from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.leaf_counts import LeafCounts
 from gpugda.match.extend.pairs import PairSteps
 from gpugda.match.extend.plain_steps import PlainSteps
-from gpugda.match.extend.rows import LeafCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels, Pairs
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.extend.join_setup import JoinSetup
-    from gpugda.match.extend.windows import WindowSizes
+    from gpugda.match.extend.window_sizes import WindowSizes
 
 __all__ = ["StepTables"]
 

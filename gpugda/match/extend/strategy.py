@@ -18,30 +18,30 @@ from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts, plan_key
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
+from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.earlier_plans import EarlierPlans
-from gpugda.match.extend.filter import changed_since, find_candidates, noted
+from gpugda.match.extend.filter import find_candidates, noted, update_from_snapshot
+from gpugda.match.extend.join_builder import JoinBuilder
 from gpugda.match.extend.join_setup import JoinKernels
-from gpugda.match.extend.joins import Joins
-from gpugda.match.extend.memory import check_room, said_how_much
+from gpugda.match.extend.memory import check_room, with_sufficient_limit
 from gpugda.match.extend.merged_graph import MergedGraph
-from gpugda.match.extend.prepared import (
+from gpugda.match.extend.prepared_core import (
     NOTHING,
     Goal,
     PreparedCore,
     groups_of_rows,
     weighed_groups,
 )
-from gpugda.match.extend.ranks import CandidateRanks
-from gpugda.match.extend.report import describe_part, first_text
+from gpugda.match.extend.report import describe_count_part, first_text
 from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
+from gpugda.match.second_graph import SecondGraph
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Join, Product, Sum
 from gpugda.plan.counting.search import first_plan, plan_of_part
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.placement import Placement
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.prepared_join import PreparedJoin
     from gpugda.match.need import Need
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import CountPlan, FirstPlan, Part
@@ -120,7 +120,7 @@ class ExtendStrategy(Matcher):
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         again = partial(type(self), refinement=refinement, thresholds=thresholds)
-        self._beside = Beside(self, again)
+        self._beside = SecondGraph(self, again)
         self._thresholds = thresholds or self._context.profile.thresholds
         self._is_segmented, self._may_segment = False, True
         self._has_directory: bool | None = None  # used only if the graph is segmented
@@ -176,7 +176,7 @@ class ExtendStrategy(Matcher):
         again = self._is_segmented
         if not self._may_segment or (again and not self._may_cut_directory):
             raise error
-        self.give_up_kept()
+        self.drop_cached()
         if not self._graph.free_entries(directory=again):
             raise error
         self._is_segmented = True
@@ -187,14 +187,14 @@ class ExtendStrategy(Matcher):
     def _may_cut_directory(self) -> bool:
         return bool(self._has_directory) and len(self._graph.graph.types) > 1
 
-    def decided_for(self, graph: DataGraph) -> object:
-        """See `Matcher.decided_for`: count plans and compiled steps."""
+    def decisions_for(self, graph: DataGraph) -> object:
+        """See `Matcher.decisions_for`: count plans and compiled steps."""
         if self._is_segmented or not keeps_facts(self._graph.graph, graph):
             return None
         return self._earlier.followed(self._kept.all()), self._compiled.kept_forms()
 
-    def begin_with(self, decided: object) -> None:
-        """See `Matcher.begin_with`."""
+    def reuse_decisions(self, decided: object) -> None:
+        """See `Matcher.reuse_decisions`."""
         if not isinstance(decided, tuple):
             return
         self._earlier, shapes = decided
@@ -202,13 +202,13 @@ class ExtendStrategy(Matcher):
         graph = self._graph.graph
         self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
-    def kept_bytes(self) -> int:
-        """See `Matcher.kept_bytes`: includes what is kept of queries, and merged lists."""
-        return super().kept_bytes() + self._kept.nbytes + self._merged.nbytes
+    def cached_bytes(self) -> int:
+        """See `Matcher.cached_bytes`: includes what is kept of queries, and merged lists."""
+        return super().cached_bytes() + self._kept.nbytes + self._merged.nbytes
 
-    def give_up_kept(self, but: KeptQuery | None = None) -> int:
-        """See `Matcher.give_up_kept`; keeps the query ``but``, if given."""
-        return self._kept.drop(but=but) + self._merged.drop() + super().give_up_kept()
+    def drop_cached(self, but: KeptQuery | None = None) -> int:
+        """See `Matcher.drop_cached`; keeps the query ``but``, if given."""
+        return self._kept.drop(but=but) + self._merged.drop() + super().drop_cached()
 
     def count(
         self,
@@ -363,7 +363,7 @@ class ExtendStrategy(Matcher):
     def _in_parts(self, asked: _Asked) -> CountsInParts:
         def of(part: Part) -> _Asked:
             whole = asked.report
-            describe_part(whole, self._graph.graph, asked.bound, part)
+            describe_count_part(whole, self._graph.graph, asked.bound, part)
             report = StrategyReport(
                 whole.timings, whole.steps, progress=whole.progress, memory=whole.memory
             )
@@ -383,14 +383,14 @@ class ExtendStrategy(Matcher):
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Does everything before the join. Returns a core, a plan of parts, or the groups."""
         started = run.graph.context.clock()
-        with said_how_much(self.limit, self._graph.graph, bound, masks, run.placement):
+        with with_sufficient_limit(self.limit, self._graph.graph, bound, masks, run.placement):
             if self._merges and run.placement.is_whole:
                 self._merged.make_due(run)
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self.give_up_kept(query))
+            run.workspace.give_way = lambda: run.workspace.uncount(self.drop_cached(query))
             describe_candidates(run.report, bound, query.candidates)
             run.report.explored = query.candidates.explored
             if query.candidates.explored:
@@ -402,7 +402,7 @@ class ExtendStrategy(Matcher):
             if trial is not None:
                 run = run.until(time.monotonic() + trial)
             joins = self._joins(run, query, query.candidates)
-            done: Joined | Embeddings | None = None
+            done: PreparedJoin | Embeddings | None = None
             plan: CountPlan = Join()
             if goal.counts and not goal.thrifty:
                 plan, done = Attempts(joins, goal, self._thresholds.count).decide()
@@ -418,13 +418,13 @@ class ExtendStrategy(Matcher):
         ended = partial(self._ended, joins, joined, key, started)
         return PreparedCore(bound, masks.comparisons, joined, rows, ended)
 
-    def _ended(self, joins: Joins, joined: Joined, key: object, started: float) -> None:
+    def _ended(self, joins: JoinBuilder, joined: PreparedJoin, key: object, started: float) -> None:
         joins.judge(joined, key, started)
         if self._merges and joins.run.placement.is_whole:
             joins.note(joined, started)
 
-    def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> Joins:
-        return Joins(
+    def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> JoinBuilder:
+        return JoinBuilder(
             run,
             self._join_kernels,
             self._compiled,
@@ -460,7 +460,7 @@ class ExtendStrategy(Matcher):
     def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
         """Updates the candidates of an earlier snapshot, or finds them from scratch."""
         before = None if query.earlier is None else query.earlier.candidates
-        changed = None if before is None else changed_since(run, query, before)
+        changed = None if before is None else update_from_snapshot(run, query, before)
         if changed is not None:
             found, query.on_host = changed
             return found

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Placed", "Room", "place_parts", "said_how_much", "whole_bytes"]
+__all__ = ["Placed", "Room", "place_parts", "whole_bytes", "with_sufficient_limit"]
 
 _LEAST_LEVEL_BYTES = 1 << 13
 """A level's smallest arrays: some twenty of 256 bytes, and those of a window of few rows."""
@@ -83,7 +83,7 @@ def whole_bytes(run: Run, keys: Iterable[Partition], fill: int) -> int:
 
 
 @contextmanager
-def said_how_much(
+def with_sufficient_limit(
     run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int
 ) -> Iterator[None]:
     """Makes memory errors of a block name a memory limit that is enough."""

@@ -23,7 +23,7 @@ from gpugda.match.pbe.groups import equal_relationships, make_groups
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.pbe.order import OrderSearch, components
-from gpugda.match.pbe.placing import place_parts, said_how_much, whole_bytes
+from gpugda.match.pbe.placing import place_parts, whole_bytes, with_sufficient_limit
 from gpugda.match.pbe.report import WHOLE
 from gpugda.match.pbe.searches import Search
 from gpugda.match.pbe.seeds import Seeds
@@ -140,7 +140,7 @@ class PbeStrategy(Matcher):
     ) -> Cursor | None:
         """See `Matcher.start`."""
         options = self._join_options
-        named = said_how_much(run, pattern, masks, self._options, options.group_fill)
+        named = with_sufficient_limit(run, pattern, masks, self._options, options.group_fill)
         with run.stage("filter"), named:
             candidates = filter_by_signatures(run, pattern, masks, self._store, None, options)
         if candidates is None:

@@ -114,13 +114,13 @@ class SgsiStrategy(Matcher):
         self._locked: PageLocked | None = None
         self._table: SignatureTable | None = None
 
-    def kept_bytes(self) -> int:
-        """See `Matcher.kept_bytes`."""
-        return super().kept_bytes() + self._kept.nbytes
+    def cached_bytes(self) -> int:
+        """See `Matcher.cached_bytes`."""
+        return super().cached_bytes() + self._kept.nbytes
 
-    def give_up_kept(self) -> int:
-        """See `Matcher.give_up_kept`."""
-        return super().give_up_kept() + self._kept.drop()
+    def drop_cached(self) -> int:
+        """See `Matcher.drop_cached`."""
+        return super().drop_cached() + self._kept.drop()
 
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count

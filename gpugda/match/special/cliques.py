@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.launch.cliques import CliqueKernels
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.match.special.any_nodes import (
+from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.match.special.unrestricted import (
     Links,
-    asks_nothing,
-    common_links,
+    common_link,
     counted_by_rank,
+    is_unrestricted,
     may_rank,
 )
-from gpugda.match.special.tasks import groups_with_scratch, launches
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -43,7 +43,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> Links | None:
     pairs = {frozenset(pair) for pair in combinations(range(size), 2)}
     if size not in _SIZES or ends != pairs or len(bound.relationships) != len(pairs):
         return None
-    links = common_links(bound, graph) if asks_nothing(bound) else None
+    links = common_link(bound, graph) if is_unrestricted(bound) else None
     is_simple = links is not None and links.undirected and links.most_between(graph) == 1
     return links if is_simple else None
 

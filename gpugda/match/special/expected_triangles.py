@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.match.special.any_nodes import is_large
 from gpugda.match.special.ranked_triangles import streamed_type
 from gpugda.match.special.streamed_triangles import segment_size, sent_segments
+from gpugda.match.special.unrestricted import is_large
 from gpugda.match.upward_lists import has_host_room, window_entries
 from gpugda.plan.route.streaming import ListStreaming
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ranked_triangles import LoopWeights, RankedTriangleKernels
-from gpugda.match.special.any_nodes import (
-    Links,
-    asks_nothing,
-    common_links,
-    counted_by_rank,
-    may_rank,
-)
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.match.special.tasks import launches
+from gpugda.match.special.unrestricted import (
+    Links,
+    common_link,
+    counted_by_rank,
+    is_unrestricted,
+    may_rank,
+)
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -81,10 +81,10 @@ def loop_weights_of(bound: BoundQuery) -> LoopWeights:
 
 def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
     """The link that all relationships match, each in one direction, and the weights."""
-    if not asks_nothing(bound):
+    if not is_unrestricted(bound):
         return None
     weights = weights_of(bound)
-    found = None if weights is None else common_links(bound, graph)
+    found = None if weights is None else common_link(bound, graph)
     if weights is None or found is None:
         return None
     links = found._replace(undirected=False)

@@ -12,15 +12,15 @@ import numpy as np
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ring_squares import RingSquareKernels, Ways
 from gpugda.errors import MemoryLimitError
-from gpugda.match.special.any_nodes import (
-    Links,
-    asks_nothing,
-    common_links,
-    counted_by_rank,
-    may_rank,
-)
 from gpugda.match.special.ranked_triangles import triangles_in
 from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.match.special.unrestricted import (
+    Links,
+    common_link,
+    counted_by_rank,
+    is_unrestricted,
+    may_rank,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,9 +59,9 @@ def find_ring(bound: BoundQuery, graph: DataGraph) -> Links | None:
 
     Also None if counts might overflow.
     """
-    if not asks_nothing(bound) or not (_is_ring(bound) or _is_undirected_ring(bound)):
+    if not is_unrestricted(bound) or not (_is_ring(bound) or _is_undirected_ring(bound)):
         return None
-    links = common_links(bound, graph)
+    links = common_link(bound, graph)
     return links if links is not None and _fits(graph, links) else None
 
 

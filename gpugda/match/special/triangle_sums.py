@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["TriangleSums", "adds_triangles_up", "find_triangle_at", "triangle_sums"]
+__all__ = ["TriangleSums", "find_triangle_at", "sums_triangles", "triangle_sums"]
 
 _MOST_SUM = 1 << 62
 _MEMBER_BYTES = 4 * (1 + 1 + 1 + 2)
 """Bytes per member: its node, its length, its count, and the start of its list."""
 
 
-def adds_triangles_up(graph: DeviceGraph) -> bool:
+def sums_triangles(graph: DeviceGraph) -> bool:
     """True if the device has the kernels, which mark nodes."""
     return graph.context.profile.intersection == "marks"
 
@@ -189,7 +189,7 @@ def triangle_sums(
     plan = message.plan
     if plan.messages or len(message.separator) > 1 or not run.placement.is_whole:
         return None
-    if not adds_triangles_up(run.graph):
+    if not sums_triangles(run.graph):
         return None
     (first,) = message.separator
     graph = run.graph.graph

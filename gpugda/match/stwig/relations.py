@@ -142,7 +142,7 @@ class Matching:
         most: int | None,
     ) -> Matched:
         matched = Matched(windows, 0, [])
-        kept_bytes = 0
+        cached_bytes = 0
         for table in windows.tables():
             self.run.check_deadline()
             if table is None:
@@ -155,8 +155,8 @@ class Matching:
                 )
             for column, first in places.items():
                 self.hashes.mark(table, column, marked, first)
-            kept_bytes += 4 * table.width * table.row_count
-            if most is not None and kept_bytes > most and matched.tables is not None:
+            cached_bytes += 4 * table.width * table.row_count
+            if most is not None and cached_bytes > most and matched.tables is not None:
                 self.run.workspace.release(*(each.values for each in matched.tables))
                 matched.tables = None
             if matched.tables is not None:

@@ -19,7 +19,7 @@ from gpugda.device.launch.candidate_filter import FilterArrays
 from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend.earlier_candidates import changed_candidates
+from gpugda.match.extend.earlier_candidates import update_candidates
 from gpugda.match.extend.earlier_plans import EarlierPlans
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.session import DeviceSession
@@ -146,11 +146,11 @@ def changed(monkeypatch):
     found = []
 
     def spy(*arguments):
-        known = changed_candidates(*arguments)
+        known = update_candidates(*arguments)
         found.extend([] if known is None else [known])
         return known
 
-    monkeypatch.setattr("gpugda.match.extend.filter.changed_candidates", spy)
+    monkeypatch.setattr("gpugda.match.extend.filter.update_candidates", spy)
     return found
 
 
@@ -169,8 +169,8 @@ def test_every_state_is_answered_as_by_the_reference(
         following = DeviceGraph(context, graph, like=copy)
         strategy = ExtendStrategy(following, thresholds=decides)
         if before is not None:
-            strategy.begin_with(before.decided_for(graph))
-            before.leave_beside()
+            strategy.reuse_decisions(before.decisions_for(graph))
+            before.drop_second_graph()
             copy.close()
         for text in TEXTS:
             wanted = expected_of(text, graph, seed, number)
@@ -195,7 +195,7 @@ def test_masks_that_were_the_same_by_chance(context, used):
     second = ExtendStrategy(
         DeviceGraph(context, following, like=first.graph), thresholds=thresholds(context, DEGREES)
     )
-    second.begin_with(first.decided_for(following))
+    second.reuse_decisions(first.decisions_for(following))
     assert rows_by_device(text, following, second) == expected(text, following)
     assert not used
     for each in (first, second):
@@ -206,13 +206,13 @@ def test_candidates_are_kept_of_the_last_queries_only(context, monkeypatch):
     graph = SmallDatabase(1).graph()
     copy = DeviceGraph(context, graph)
     first, second = ExtendStrategy(copy), ExtendStrategy(copy)
-    second.begin_with(first.decided_for(graph))
+    second.reuse_decisions(first.decisions_for(graph))
     for text in TEXTS[:4]:
         rows_by_device(text, graph, second)
     kept = [query.on_host is not None for query in second._kept.all()]
     assert all(kept[-2:])
     monkeypatch.setattr("gpugda.match.extend.earlier_plans._MOST_CANDIDATES", 2)
-    plans, _ = second.decided_for(graph)
+    plans, _ = second.decisions_for(graph)
     there = [each.candidates is not None for each in plans._decided.values()]
     assert there[-2:] == [True, True]
     assert not any(there[:-2])
@@ -236,7 +236,7 @@ def test_arrays_are_made_for_who_reads_them(context):
         graph, version = applied(graph, changes), changes.version
         copy = DeviceGraph(context, graph, like=first.graph)
         second = ExtendStrategy(copy)
-        second.begin_with(first.decided_for(graph))
+        second.reuse_decisions(first.decisions_for(graph))
         first.graph.close()
         for text in (counts, numbers, TEXTS[1], counts):
             assert rows_by_device(text, graph, second) == expected(text, graph), text
@@ -321,7 +321,7 @@ def test_steps_that_an_earlier_state_goes_on_to_compile_stay_there(context):
     copies = DeviceGraph(context, graph), DeviceGraph(context, following)
     before, after = (ExtendStrategy(each, thresholds=thresholds(context, ROWS)) for each in copies)
     assert rows_by_device(first, graph, before) == expected(first, graph)
-    after.begin_with(before.decided_for(following))
+    after.reuse_decisions(before.decisions_for(following))
     begun = after._compiled.kept_forms()
     assert begun
     assert rows_by_device(last, graph, before) == expected(last, graph)

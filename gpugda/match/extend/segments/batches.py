@@ -94,7 +94,7 @@ class Batch:
         ]
         self._spilled, self._spilled_rows = len(self._chunks), self.row_count
 
-    def spill_much(self, run: Run, waiting: WaitingRows) -> None:
+    def spill_excess(self, run: Run, waiting: WaitingRows) -> None:
         """As `spill`, if more rows are in memory than may be."""
         if self.width and waiting.is_much(self.bytes_in_memory) and waiting.spills:
             with run.stage("spill"):

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
 
 __all__ = [
-    "count_in_parts",
+    "count_by_segment",
     "counts_lengths",
-    "groups_seen",
-    "has_nothing_in_common",
+    "groups_read",
     "lengths_on_host",
-    "sees_parts",
+    "share_no_entries",
+    "works_segmented",
 ]
 
 
-def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
+def share_no_entries(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
     """True if the groups belong to one node and could only share a self-loop (none exist)."""
     ways = [(group.outgoing, group.incoming) for group in message.groups]
     if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
@@ -46,7 +46,7 @@ def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGr
     return is_opposite and not any(loops[each] for each in types)
 
 
-def sees_parts(plan: Eliminate) -> bool:
+def works_segmented(plan: Eliminate) -> bool:
     """True if a segmented graph can compute the plan.
 
     It cannot if like nodes are counted per row, because a long row comes in pieces, whose counts
@@ -55,7 +55,7 @@ def sees_parts(plan: Eliminate) -> bool:
     """
     if any(len(nodes) > 1 or _link_count(plan, nodes[0]) > MOST_PARTS for nodes in plan.rows):
         return False
-    return all(sees_parts(table.plan) for table in plan.tables)
+    return all(works_segmented(table.plan) for table in plan.tables)
 
 
 def _link_count(plan: Eliminate, node: int) -> int:
@@ -64,12 +64,12 @@ def _link_count(plan: Eliminate, node: int) -> int:
     return ends.count(node)
 
 
-def groups_seen(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLeaves]:
+def groups_read(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLeaves]:
     """Groups of leaves whose anchors' entries must be read when the messages are computed."""
     shared = [
         each.groups[0]
         for each in plan.degrees
-        if len(each.groups) > 1 and not has_nothing_in_common(each, plan, graph)
+        if len(each.groups) > 1 and not share_no_entries(each, plan, graph)
     ]
     return shared + [each for each in plan.groups if not counts_lengths(each, plan, masks, graph)]
 
@@ -95,7 +95,7 @@ def lengths_on_host(group: LikeLeaves, plan: Eliminate, graph: DataGraph) -> NDA
     return found
 
 
-def count_in_parts(
+def count_by_segment(
     run: Run,
     arrays: FilterArrays,
     views: SegmentViews,

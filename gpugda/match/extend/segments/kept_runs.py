@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.uploads import Uploads
     from gpugda.match.run import Run
 
-__all__ = ["ComingRuns", "RunDirectory", "StayingRuns", "directory_of"]
+__all__ = ["FullDirectory", "RunDirectory", "StreamedDirectory", "directory_of"]
 
 _BYTES = 4
 
@@ -69,12 +69,12 @@ def directory_of(
     """
     _, offsets, types, all_starts = arguments
     if all_starts is None:
-        return ComingRuns(run, csr, offsets)
+        return StreamedDirectory(run, csr, offsets)
     runs = Runs(all_starts, len(starts) - 1, offsets, types, csr.node_count)
-    return StayingRuns(run, starts, kernels, runs)
+    return FullDirectory(run, starts, kernels, runs)
 
 
-class StayingRuns:
+class FullDirectory:
     """A directory in which all runs stay: only their starts are rewritten.
 
     Args:
@@ -131,7 +131,7 @@ class StayingRuns:
         return low, int(np.searchsorted(self._starts, np.uint32(first + count)))
 
 
-class ComingRuns:
+class StreamedDirectory:
     """A directory whose runs are sent with the entries; runs that keep no entry are dropped.
 
     Args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpugda.device.launch.kept_entries import EntryTest
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.reduced_graph import DirectionTest
-from gpugda.match.extend.segments.degrees import groups_seen
+from gpugda.match.extend.segments.degrees import groups_read
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_rates import Rates
 
@@ -67,7 +67,7 @@ def many_rows(
     bound, rates = query.bound, Rates(query.bound, query.candidates)
     for plan, steps in joins:
         masks = query.masks if plan is None else plan.masks(query.masks)
-        seen = with_leaves and plan is not None and groups_seen(plan, masks, graph)
+        seen = with_leaves and plan is not None and groups_read(plan, masks, graph)
         if not seen and not any(each.links for each in steps):
             continue
         order = [each.position for each in steps if each.kind in _WITH_ROWS]

@@ -10,7 +10,7 @@ from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
-from gpugda.match.extend.memory import PartsError
+from gpugda.match.extend.memory import SegmentMemoryError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -223,9 +223,9 @@ def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[LikeLeaves]
     return most
 
 
-def _too_small(run: Run, needed: int, longest: int) -> PartsError:
+def _too_small(run: Run, needed: int, longest: int) -> SegmentMemoryError:
     budget, free = run.workspace.budget, run.workspace.available
-    return PartsError(
+    return SegmentMemoryError(
         f"the data graph is larger than the memory limit of {budget.limit_bytes:,} bytes, and its "
         f"smallest parts, of up to {longest:,} relationships, need {needed:,} bytes, of which "
         f"{free:,} are left",

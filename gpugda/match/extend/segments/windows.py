@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.segment_views import MOST_PARTS, Wanted
-from gpugda.match.extend.join import ExtendWindows
+from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import rows_within
 from gpugda.match.extend.segments.batches import Batch, Sorter
 from gpugda.match.launch_size import first_window
@@ -148,7 +148,7 @@ class SegmentedWindows(ExtendWindows):
 
     def _add(self, number: int, batch: Batch, table: Table) -> None:
         self._sorters[number].add(batch, table)
-        batch.spill_much(self._run, self._waiting)
+        batch.spill_excess(self._run, self._waiting)
 
     def _empty(self, number: int) -> Batch:
         width = len(self._steps[number - 1].variables)

@@ -9,7 +9,7 @@ from graphs import make_graph
 
 from gpugda.match.candidates.encode import Exploration
 from gpugda.match.embeddings import Masks
-from gpugda.match.extend.candidate_estimates import pays_exploring, with_counts
+from gpugda.match.extend.candidate_estimates import exploration_pays, with_counted_cardinalities
 from gpugda.thresholds import CPU, GPU
 
 NO_MASKS = Masks({}, {})
@@ -38,17 +38,17 @@ def mask(count):
 
 def test_counts_of_masks_replace_guesses(graph):
     bound = path(1000.0, 1000.0)
-    assert with_counts(bound, NO_MASKS, graph) is bound
-    counted = with_counts(bound, Masks({0: mask(10)}, {}), graph)
+    assert with_counted_cardinalities(bound, NO_MASKS, graph) is bound
+    counted = with_counted_cardinalities(bound, Masks({0: mask(10)}, {}), graph)
     assert [each.cardinality for each in counted.nodes] == [10.0, 1000.0]
     assert counted.relationships[0].cardinality == pytest.approx(50.0)
     few = np.array([0b111], dtype=np.uint32)
-    counted = with_counts(bound, Masks({}, {0: few}), graph)
+    counted = with_counted_cardinalities(bound, Masks({}, {0: few}), graph)
     assert counted.relationships[0].cardinality == 3.0
 
 
 def pays(bound, graph, leaves, thresholds):
-    return pays_exploring(Exploration(bound), graph, leaves, thresholds.filter)
+    return exploration_pays(Exploration(bound), graph, leaves, thresholds.filter)
 
 
 def test_only_what_is_selective_is_worth_it(graph):

@@ -109,7 +109,7 @@ def test_none_is_missing_and_all_fit(context, pattern, explores, size):
         masks, _ = mask_query(bound, graph, {})
         if known is not None:
             allowed = earlier_candidates.allowed_nodes(bound, masks, copy)
-            known = earlier_candidates.changed_candidates(known, bound, graph, allowed)
+            known = earlier_candidates.update_candidates(known, bound, graph, allowed)
             changed += known is not None
         if known is None:
             known = looked_for(query, graph, copy, decides)
@@ -128,10 +128,10 @@ def looked_for(query, graph, copy, decides):
     """What a strategy notes that follows an earlier state."""
     strategy = ExtendStrategy(copy, thresholds=decides)
     other = ExtendStrategy(copy, thresholds=decides)
-    strategy.begin_with(other.decided_for(graph))
+    strategy.reuse_decisions(other.decisions_for(graph))
     plan_of(query, graph, "extend").runnable.run(graph, strategy, {}, StrategyReport(), None)
     found = [each.on_host for each in strategy._kept.all()]
-    strategy.leave_beside()
+    strategy.drop_second_graph()
     return found[0] if found else None
 
 
@@ -147,11 +147,11 @@ def test_too_many_changes_are_looked_for_anew(context, monkeypatch):
     masks, _ = mask_query(bound, graphs[1], {})
     allowed = earlier_candidates.allowed_nodes(bound, masks, copy)
     arguments = known, bound, graphs[1], allowed
-    assert earlier_candidates.changed_candidates(*arguments) is not None
+    assert earlier_candidates.update_candidates(*arguments) is not None
     for limit in ("_MOST_TOUCHED", "_MOST_ENTRIES"):
         with monkeypatch.context() as patch:
             patch.setattr(earlier_candidates, limit, 0)
-            assert earlier_candidates.changed_candidates(*arguments) is None
+            assert earlier_candidates.update_candidates(*arguments) is None
     for each in (with_first, copy):
         each.close()
 
@@ -168,4 +168,4 @@ def test_which_queries_it_may_be_done_for(pattern, may):
     graph = RandomDatabase(1, 20).graph()
     bound = plan_of(prepare(f"MATCH {pattern} RETURN count(*)"), graph, "extend").bound
     masks, _ = mask_query(bound, graph, {})
-    assert earlier_candidates.may_be_changed(bound, masks) == may
+    assert earlier_candidates.can_update(bound, masks) == may

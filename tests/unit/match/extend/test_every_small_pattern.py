@@ -178,7 +178,7 @@ class Counting:
 
     def close(self):
         for strategy in self._made.values():
-            strategy.leave_beside()
+            strategy.drop_second_graph()
             strategy.graph.close()
 
 

@@ -157,7 +157,7 @@ def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
     again, steps = counted(strategy, plan)
     assert first == again > 0
     assert sum("in merged lists" in each for each in steps) >= 1
-    assert strategy.kept_bytes() > 0
+    assert strategy.cached_bytes() > 0
 
 
 def test_they_are_not_merged_before(accelerator):
@@ -178,7 +178,7 @@ def test_they_are_given_up_for_good(accelerator, at_once):
     plan = plan_of(TRIANGLE, graph)
     found = [counted(strategy, plan)[0] for _ in range(2)]
     assert strategy._merged.nbytes > 0
-    assert strategy.give_up_kept() > 0
+    assert strategy.drop_cached() > 0
     assert strategy._merged.nbytes == 0
     for _ in range(3):
         again, steps = counted(strategy, plan)
@@ -195,7 +195,7 @@ def test_memory_gets_short_while_they_are_made(accelerator, at_once, monkeypatch
 
     def short_of_memory(run, kind):
         strategy._merged._lists[ListKind((0,), True, True)] = make(run, kind)
-        assert strategy.give_up_kept() > 0
+        assert strategy.drop_cached() > 0
         return make(run, kind)
 
     monkeypatch.setattr(merged_graph, "_merged", short_of_memory)

@@ -151,7 +151,7 @@ def test_a_run_that_ends_among_its_lists_leaves_none(context, graph, monkeypatch
             with pytest.raises(QueryTimeoutError):
                 strategy.count(plan, NO_MASKS, StrategyReport(), 1e9)
         assert made == [1e9]
-        assert strategy.kept_bytes() == 0
+        assert strategy.cached_bytes() == 0
         found = strategy.count(plan, NO_MASKS, StrategyReport())
         starts = np.bincount(graph.start_nodes(), minlength=NODES)
         ends = np.bincount(graph.outgoing.neighbours, minlength=NODES)

@@ -135,10 +135,10 @@ def test_segments_stay_for_later_queries_and_make_room(context, budgets):
         sent.append(report.steps[-1])
     assert sent[0] != sent[1]
     assert sent[1].endswith(": 0 sent to the device (0 bytes)")
-    assert strategy.kept_bytes() > 0
-    freed = strategy.give_up_kept()
+    assert strategy.cached_bytes() > 0
+    freed = strategy.drop_cached()
     assert freed > 0
-    assert strategy.kept_bytes() == 0
+    assert strategy.cached_bytes() == 0
 
 
 def test_threads_share_a_strategy_and_what_is_on_the_device(context):

@@ -50,7 +50,7 @@ def found(context, monkeypatch, text, fewest=0, more=(), limit=None):
     count = count_oriented(plan, graph, strategy, {}, report, None)
     expected = strategy.count(plan, NO_MASKS, StrategyReport())
     kept = strategy.ranked.nbytes
-    assert strategy.give_up_kept() >= kept
+    assert strategy.drop_cached() >= kept
     assert strategy.ranked.nbytes == 0
     device_graph.close()
     return count, expected, list(report.steps), kept
@@ -98,7 +98,7 @@ def test_loops_of_any_multigraph(accelerator, graph):
                 plan.bound, graph, strategy, StrategyReport(), None, beside_oriented=True
             )
             assert found == all_embeddings(graph, plan).total(), text
-        strategy.give_up_kept()
+        strategy.drop_cached()
         device_graph.close()
 
 

@@ -1,7 +1,8 @@
 """Prepares the joins of one query: of the whole query, or of the cores of a count plan.
 
-Modules for segmented graphs are imported only if they are needed. More than 300 lines: joins of
-whole and of segmented graphs are prepared alike.
+Modules for segmented graphs are imported only if they are needed.
+
+More than 300 lines: joins of whole graphs and of segmented graphs are prepared alike.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.graph.segment_views import MOST_PARTS
+from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
-from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.join_setup import JoinSetup
-from gpugda.match.extend.joined import Joined, TableSums
+from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
 from gpugda.match.extend.messages import Messages, bytes_of, has_room
-from gpugda.match.extend.ranks import CandidateRanks
-from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
+from gpugda.match.extend.prepared_join import PreparedJoin, TableSums
+from gpugda.match.extend.segments.degrees import groups_read, works_segmented
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.match.special.square_sums import square_sums
@@ -50,12 +51,12 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
-__all__ = ["Joins"]
+__all__ = ["JoinBuilder"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joins:
-    """The joins of one query, which has candidates, in one run.
+class JoinBuilder:
+    """Builds the joins of one query, which has candidates, in one run.
 
     Args:
         run: The query's run.
@@ -81,13 +82,13 @@ class Joins:
     segments: SegmentLimits
     reduced: ReducedGraph | None = None
 
-    def within(self, run: Run) -> Joins:
+    def within(self, run: Run) -> JoinBuilder:
         """The same joins in a separate run, where they release what they allocate."""
         return replace(self, run=run, ranks=CandidateRanks(run, self.candidates))
 
     def has_room(self, plan: Eliminate) -> bool:
         """True if the messages fit in memory, and a segmented graph can produce them."""
-        if not self.run.placement.is_whole and not sees_parts(plan):
+        if not self.run.placement.is_whole and not works_segmented(plan):
             return False
         return has_room(
             self.run, plan, self.kernels.products, self.candidates, self._share_for_messages
@@ -108,7 +109,7 @@ class Joins:
         *,
         counting: bool,
         views: SegmentViews | None = None,
-    ) -> Joined:
+    ) -> PreparedJoin:
         """The prepared join of the query, or of the core of a plan that eliminates nodes.
 
         Args:
@@ -130,7 +131,7 @@ class Joins:
         if not isinstance(plan, Eliminate):
             masks = self.query.masks
             steps, windows, _ = self._windows(None, masks, wanted, views, counting=counting)
-            return Joined(steps, windows, reduced=self.reduced)
+            return PreparedJoin(steps, windows, reduced=self.reduced)
         masks = plan.masks(self.query.masks)
         wanted = _core_wanted(plan, wanted)
         steps, windows, waiting = self._windows(plan, masks, wanted, views, counting=counting)
@@ -149,18 +150,21 @@ class Joins:
             self._table(each, messages.place_of_table(number), views)
             for number, each in enumerate(plan.tables)
         ]
-        commons = None
+        shared_entries = None
         if messages.shared and views is not None and waiting is not None:
-            from gpugda.match.extend.segments.commons import CommonColumns, seen_product
+            from gpugda.match.extend.segments.shared_entries import (
+                SharedEntryColumns,
+                segmented_product,
+            )
 
             windows.leave_room(len(messages.shared))
-            products, arrays = self.kernels.products, seen_product(messages.arrays, views)
-            commons = CommonColumns(
+            products, arrays = self.kernels.products, segmented_product(messages.arrays, views)
+            shared_entries = SharedEntryColumns(
                 self.run, products, messages.shared, arrays, views, waiting, self.limits
             )
-        return Joined(steps, windows, messages, tables, commons, self.reduced)
+        return PreparedJoin(steps, windows, messages, tables, shared_entries, self.reduced)
 
-    def grouped(self, wanted: Groups | None, joined: Joined) -> GroupSums | RowWeights | None:
+    def grouped(self, wanted: Groups | None, joined: PreparedJoin) -> GroupSums | RowWeights | None:
         """What groups or weighs the rows; None if they are passed on unchanged."""
         if wanted is None:
             return None
@@ -201,7 +205,7 @@ class Joins:
 
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
         """The entries that the joins can use, if they fit and are smaller than the waiting rows."""
-        from gpugda.match.extend.segments.reduced import reduced_for
+        from gpugda.match.extend.segments.reduce import reduced_for
 
         least = self._least(joins) + self._message_bytes(joins[0][0])
         return reduced_for(self.run, self.query, joins, self.segments, least)
@@ -221,7 +225,7 @@ class Joins:
         graph, masks = self.run.graph.graph, self.query.masks
         eliminated = [each for each, _ in joins if each is not None]
         groups = [
-            group for each in eliminated for group in groups_seen(each, each.masks(masks), graph)
+            group for each in eliminated for group in groups_read(each, each.masks(masks), graph)
         ]
         masked = any(each.relationships[0] in masks.relationships for each in groups)
         steps = [step for _, steps in joins for step in steps]
@@ -291,7 +295,7 @@ class Joins:
             )
         )
 
-    def judge(self, joined: Joined, goal: object, since: float) -> None:
+    def judge(self, joined: PreparedJoin, goal: object, since: float) -> None:
         """Decides from the rows of a complete run whether another plan should be tried.
 
         Args:
@@ -307,7 +311,7 @@ class Joins:
             plan = Join() if joined.messages is None else joined.messages.plan
             query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
-    def note(self, joined: Joined, since: float) -> None:
+    def note(self, joined: PreparedJoin, since: float) -> None:
         """Records the join's time for the lists that would have helped; ``since``: see `judge`."""
         made = [each for each in joined.tables_first if isinstance(each, TableSums)]
         tables = (step for each in made for step in each.joined.steps)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Links", "asks_nothing", "common_links", "counted_by_rank", "is_large", "may_rank"]
+__all__ = ["Links", "common_link", "counted_by_rank", "is_large", "is_unrestricted", "may_rank"]
 
 _FEWEST = 1 << 17
 """Number of relationships below which computing ranks takes longer than it saves."""
@@ -53,7 +53,7 @@ class Links(NamedTuple):
         return sum(ways) if self.undirected else max(ways)
 
 
-def asks_nothing(bound: BoundQuery) -> bool:
+def is_unrestricted(bound: BoundQuery) -> bool:
     """True if the only condition is that relationships differ."""
     return (
         bound.no_rows is None
@@ -65,7 +65,7 @@ def asks_nothing(bound: BoundQuery) -> bool:
     )
 
 
-def common_links(bound: BoundQuery, graph: DataGraph) -> Links | None:
+def common_link(bound: BoundQuery, graph: DataGraph) -> Links | None:
     """The link that all relationships match; None for several types, clauses, or none."""
     kinds = {(each.types, each.clause) for each in bound.relationships}
     if len(kinds) != 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.extend.groups import GroupSums, RowWeights
-from gpugda.match.extend.report import describe_groups, describe_joined, describe_parts
+from gpugda.match.extend.report import describe_groups, describe_joined, describe_segments
 from gpugda.match.matcher import fetched
 from gpugda.match.need import Rows
 from gpugda.match.tuple_counts import TupleCounts
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.device.launch.join import Table
-    from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.prepared_join import PreparedJoin
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.plan.comparisons import Comparison
@@ -90,7 +90,7 @@ class PreparedCore:
 
     bound: BoundQuery
     comparisons: tuple[Comparison, ...]
-    joined: Joined
+    joined: PreparedJoin
     grouped: GroupSums | RowWeights | None
     ended: Callable[[], None] | None = None
 
@@ -100,11 +100,11 @@ class PreparedCore:
         return self.joined.steps[-1].variables
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        """See `Joined.tables`."""
+        """See `PreparedJoin.tables`."""
         return self.joined.tables(enough)
 
     def counts(self) -> Iterator[int]:
-        """See `Joined.counts`."""
+        """See `PreparedJoin.counts`."""
         return self.joined.counts()
 
     def describe(self, run: Run) -> None:
@@ -112,7 +112,7 @@ class PreparedCore:
         if self.ended is not None:
             self.ended()
         comparisons = self.comparisons
-        describe_parts(run.report, self.joined)
+        describe_segments(run.report, self.joined)
         describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)
         if self.grouped is not None:
             describe_groups(run.report, self.bound, self.grouped)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["Beside"]
+__all__ = ["SecondGraph"]
 
 _LEAST_SHARE = 4
 """The first graph may use at most one part in this many of the limit: two such graphs use half."""
@@ -29,17 +29,17 @@ class _Placed(Protocol):
     def graph(self) -> DeviceGraph:
         """The graph."""
 
-    def kept_bytes(self) -> int:
+    def cached_bytes(self) -> int:
         """Bytes on the device, apart from the graph, that can be freed when memory is short."""
 
-    def give_up_kept(self) -> int:
+    def drop_cached(self) -> int:
         """Frees these arrays. Returns the number of bytes freed."""
 
 
 _Strategy = TypeVar("_Strategy", bound=_Placed)
 
 
-class Beside(Generic[_Strategy]):
+class SecondGraph(Generic[_Strategy]):
     """Holds the second graph; empty at first.
 
     Args:
@@ -76,7 +76,7 @@ class Beside(Generic[_Strategy]):
             if not self._has_room or _LEAST_SHARE * first.graph.nbytes > first.limit:
                 return None
             self._second = self._like(DeviceGraph(first.graph.context, graph))
-        taken = first.graph.nbytes + first.kept_bytes() - self.nbytes
+        taken = first.graph.nbytes + first.cached_bytes() - self.nbytes
         self._second.limit = first.limit - taken
         return self._second
 
@@ -84,14 +84,14 @@ class Beside(Generic[_Strategy]):
     def nbytes(self) -> int:
         """Bytes used by the second graph and by what is kept for its queries."""
         second = self._second
-        return 0 if second is None else second.graph.nbytes + second.kept_bytes()
+        return 0 if second is None else second.graph.nbytes + second.cached_bytes()
 
     def give_up(self) -> int:
         """Frees what nobody uses. Returns the number of bytes freed."""
         second = self._second
         if second is None:
             return 0
-        kept = second.give_up_kept()
+        kept = second.drop_cached()
         freed = second.graph.close_if_unused()
         if freed:
             self._second, self._has_room = None, False

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.leaf_products import ProductArrays
     from gpugda.match.extend.groups import GroupSums
-    from gpugda.match.extend.join import ExtendWindows
+    from gpugda.match.extend.join_windows import ExtendWindows
     from gpugda.match.extend.messages import Messages
     from gpugda.match.extend.reduced_graph import ReducedGraph
-    from gpugda.match.extend.segments.commons import CommonColumns
+    from gpugda.match.extend.segments.shared_entries import SharedEntryColumns
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.special.square_sums import SquareSums
     from gpugda.match.special.triangle_sums import TriangleSums
 
-__all__ = ["Joined", "TableSums"]
+__all__ = ["PreparedJoin", "TableSums"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class PreparedJoin:
     """The join of a query, or of a part of it.
 
     Args:
@@ -33,7 +33,7 @@ class Joined:
         windows: Executes the steps.
         messages: Weights of the rows; None if each row counts once.
         tables_first: Table messages that are computed before the first row.
-        commons: Adds columns to the rows that messages read; None if they read none.
+        shared_entries: Adds columns to the rows that messages read; None if they read none.
         reduced: The entries it reads of a graph beyond the memory limit, if it needs no segments.
     """
 
@@ -41,7 +41,7 @@ class Joined:
     windows: ExtendWindows
     messages: Messages | None = None
     tables_first: Sequence[TableSums | SquareSums | TriangleSums] = ()
-    commons: CommonColumns | None = None
+    shared_entries: SharedEntryColumns | None = None
     reduced: ReducedGraph | None = None
 
     @property
@@ -81,7 +81,7 @@ class Joined:
         self.windows.is_complete = True
 
     def _with_columns(self, tables: Iterator[Table | None]) -> Iterator[Table | None]:
-        return tables if self.commons is None else self.commons.added(tables)
+        return tables if self.shared_entries is None else self.shared_entries.added(tables)
 
     def counts(self) -> Iterator[int]:
         """Yields partial counts of embeddings, to be summed."""
@@ -110,7 +110,7 @@ class TableSums:
     """
 
     separator: tuple[int, ...]
-    joined: Joined
+    joined: PreparedJoin
     sums: GroupSums
 
     def make(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.match.candidates.certain_tests import without_certain_tests
+from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.plan import RowTest
@@ -28,26 +28,26 @@ def masks(**bits):
 
 def test_relationships_with_disjoint_masks_need_no_test():
     plan = make_plan([Node()] * 4, PATH, [RowTest(True, 0, 3, False)])
-    found = without_certain_tests(plan, masks(r0=0b0011, r1=0b0110, r2=0b1100))
+    found = drop_redundant_tests(plan, masks(r0=0b0011, r1=0b0110, r2=0b1100))
     assert set(plan.bound.tests) - set(found.bound.tests) == {RowTest(False, 0, 2, False)}
 
 
 def test_the_same_plan_comes_again():
     plan = make_plan([Node()] * 4, PATH)
-    first, second = (without_certain_tests(plan, masks(r0=1, r1=each)) for each in (2, 4))
+    first, second = (drop_redundant_tests(plan, masks(r0=1, r1=each)) for each in (2, 4))
     assert first is second is not plan
-    assert without_certain_tests(make_plan([Node()] * 4, PATH), masks(r0=1, r1=2)) is not first
+    assert drop_redundant_tests(make_plan([Node()] * 4, PATH), masks(r0=1, r1=2)) is not first
 
 
 @pytest.mark.parametrize("bits", [{}, {"r0": 1}, {"r0": 3, "r1": 6, "r2": 7}])
 def test_what_may_be_the_same_is_tested(bits):
     plan = make_plan([Node()] * 4, PATH)
-    assert without_certain_tests(plan, masks(**bits)) is plan
+    assert drop_redundant_tests(plan, masks(**bits)) is plan
 
 
 def test_what_must_be_the_same_is_tested():
     plan = make_plan([Node()] * 4, PATH, [RowTest(False, 0, 1, True)])
-    found = without_certain_tests(plan, masks(r0=1, r1=2))
+    found = drop_redundant_tests(plan, masks(r0=1, r1=2))
     assert RowTest(False, 0, 1, True) in found.bound.tests
 
 
@@ -77,6 +77,6 @@ def masked_paths(draw):
 @given(masked_paths())
 def test_counts_of_masked_relationships(context, case):
     graph, plan, found = case
-    fewer = without_certain_tests(plan, found)
+    fewer = drop_redundant_tests(plan, found)
     counted = ExtendStrategy(DeviceGraph(context, graph)).count(fewer, found, StrategyReport())
     assert counted == all_embeddings(graph, plan, found).total()

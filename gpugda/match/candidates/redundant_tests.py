@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import Plan, RowTest
 
-__all__ = ["without_certain_tests"]
+__all__ = ["drop_redundant_tests"]
 
 _kept: Final[LruCache[object, tuple[Plan, Plan]]] = LruCache(64)
 """By plan: the plan and its derived plan. Strategies cache by the identity of a plan."""
 
 
-def without_certain_tests(plan: Plan, masks: Masks) -> Plan:
+def drop_redundant_tests(plan: Plan, masks: Masks) -> Plan:
     """The plan without tests that no row can fail, so that counts may be multiplied instead."""
     bound = plan.bound
     if len(masks.relationships) < 2:

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.thresholds import JoinLimits
 
-__all__ = ["CommonColumns", "seen_product"]
+__all__ = ["SharedEntryColumns", "segmented_product"]
 
 
-class CommonColumns:
+class SharedEntryColumns:
     """Adds a column per factor of two groups to the rows of a core.
 
     Args:
         run: The query's run.
         kernels: The counting kernels.
         shared: What is counted, in ascending order of its columns.
-        arrays: The arrays that rows are multiplied with, see `seen_product`.
+        arrays: The arrays that rows are multiplied with, see `segmented_product`.
         views: The segments of the data graph on the device.
         waiting: Limits and location of waiting rows.
         limits: Limits of the join's windows and launches.
@@ -80,7 +80,7 @@ class CommonColumns:
                 yield None
                 continue
             sorter.add(batch, table)
-            batch.spill_much(self._run, self._waiting)
+            batch.spill_excess(self._run, self._waiting)
             yield None
             if self._waiting.is_full(batch.nbytes):
                 yield from self._extended(shared, batch)
@@ -120,6 +120,6 @@ class CommonColumns:
         return Table(values, rows, width + 1, rows)
 
 
-def seen_product(arrays: ProductArrays, views: SegmentViews) -> ProductArrays:
+def segmented_product(arrays: ProductArrays, views: SegmentViews) -> ProductArrays:
     """The same arrays, reading the segments of the data graph that are on the device."""
     return replace(arrays, filter=replace(arrays.filter, graph=views.arguments))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpugda.device.launch.join import Table
 from gpugda.match.extend.fused import join_at_once, last_table
 from gpugda.match.extend.step_tables import StepTables
-from gpugda.match.extend.windows import WindowSizes
+from gpugda.match.extend.window_sizes import WindowSizes
 from gpugda.match.special.cycles import CycleCount
 
 if TYPE_CHECKING:
