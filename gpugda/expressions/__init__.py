@@ -1,1 +1,1 @@
-"""What Cypher's expressions mean on single values, apart from rows, columns, plans and devices."""
+"""Semantics of Cypher expressions on values and columns, independent of plans and devices."""

@@ -49,12 +49,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """Rows where a condition holds, and rows where it fails; it is null in the others.
+    """A condition in each row: rows where it holds, rows where it fails; null in the others.
 
     Args:
-        holds: It is true.
-        fails: It is false.
-        faults: Rows of neither where it cannot be computed.
+        holds: True where the condition is true.
+        fails: True where the condition is false.
+        faults: Rows where the condition cannot be computed; they neither hold nor fail.
     """
 
     holds: Flags
@@ -68,7 +68,7 @@ UNKNOWN = Truth(False, False)
 
 
 def truth_of_value(value: bool | None) -> Truth:
-    """The same truth value in every row."""
+    """The same truth value in each row."""
     return Truth(value is True, value is False)
 
 
@@ -79,19 +79,19 @@ def not_(a: Truth) -> Truth:
 
 
 def and_(a: Truth, b: Truth) -> Truth:
-    """AND: false wins over an error, which wins over null."""
+    """AND: false takes precedence over an error, an error over null."""
     fails = either(a.fails, b.fails)
     return Truth(both(a.holds, b.holds), fails, _outside(fails, a.faults + b.faults))
 
 
 def or_(a: Truth, b: Truth) -> Truth:
-    """OR: true wins over an error, which wins over null."""
+    """OR: true takes precedence over an error, an error over null."""
     holds = either(a.holds, b.holds)
     return Truth(holds, both(a.fails, b.fails), _outside(holds, a.faults + b.faults))
 
 
 def xor_(a: Truth, b: Truth) -> Truth:
-    """XOR: an error wins over null, which wins over the rest."""
+    """XOR: an error takes precedence over null, null over the rest."""
     holds = either(both(a.holds, b.fails), both(a.fails, b.holds))
     fails = either(both(a.holds, b.holds), both(a.fails, b.fails))
     return Truth(holds, fails, a.faults + b.faults)
@@ -110,7 +110,7 @@ def null_test(operand: Operand, *, is_null: bool) -> Truth:
     return Truth(inverted(valid), valid) if is_null else Truth(valid, inverted(valid))
 
 
-# ------------------------------------------------------------------ from and to operands
+# ------------------------------------------------------------------ conversion
 def operand_of_truth(truth: Truth) -> Operand:
     """A condition as a value."""
     holds, fails = truth.holds, truth.fails
@@ -119,7 +119,7 @@ def operand_of_truth(truth: Truth) -> Operand:
     holds, fails = np.broadcast_arrays(holds, fails)
     if holds.strides != (1,):
         holds = np.array(holds)
-    # No row is in both, so counting tells whether each is in one.
+    # No row both holds and fails, so counting shows whether any is null.
     if np.count_nonzero(holds) + np.count_nonzero(fails) == len(holds):
         return Column(ColumnKind.BOOLEAN, holds, None)
     return Column(ColumnKind.BOOLEAN, holds, holds | fails)
@@ -128,7 +128,7 @@ def operand_of_truth(truth: Truth) -> Operand:
 def truth_of_operand(
     evaluated: Evaluated, row_count: int, error: Callable[[str], CypherTypeError]
 ) -> Truth:
-    """A value where a condition stands; ``error`` makes the error for what is no truth value."""
+    """A value used as a condition; ``error`` creates the error for a value that is no boolean."""
     operand = evaluated.operand
 
     def refuse(row: int) -> CypherTypeError:
@@ -137,7 +137,7 @@ def truth_of_operand(
 
     if isinstance(operand, Column) and operand.kind is ColumnKind.BOOLEAN:
         valid = validity(operand)
-        for fault in evaluated.faults:  # there the values have no meaning
+        for fault in evaluated.faults:  # values of faulty rows are undefined
             valid = both(valid, inverted(fault.rows))
         return Truth(both(operand.values, valid), both(~operand.values, valid), evaluated.faults)
     if isinstance(operand, Column) and operand.kind is not ColumnKind.OBJECT:
@@ -172,7 +172,7 @@ def _of_states(states: NDArray[np.int8], places: NDArray[np.int64]) -> Truth:
 def pairwise(
     test: Callable[[Any, Any], bool | None], left: Operand, right: Operand, row_count: int
 ) -> Truth:
-    """A test of two values, made once for each distinct pair of them."""
+    """Applies a test to two operands, once per distinct pair of values."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return truth_of_value(test(left.value, right.value))
     left_places, left_values = distinct_values(left, row_count)

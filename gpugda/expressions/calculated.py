@@ -1,7 +1,7 @@
-"""Arithmetic on columns of numbers, with the rows that leave the 64 bits or divide by zero.
+"""Arithmetic on number columns, with the rows that overflow 64 bits or divide by zero.
 
-Each function takes two operands of numbers, of which at least one is a column, and gives the result
-and the rows that are errors.
+Each function takes two number operands, at least one a column, and returns the result and the rows
+with errors.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _of_numbers(
             return _column(of_floats(_mixed(left), _mixed(right)), valid), False
     try:
         found = pc.call_function(checked, [_arrow(left), _arrow(right)])
-    except pa.ArrowInvalid:  # somewhere, perhaps in a null's place
+    except pa.ArrowInvalid:  # an overflow, perhaps in a null row
         with np.errstate(all="ignore"):
             values, refused = find(_raw(left), _raw(right))
         return _column(values, valid), _where(both(refused, valid))
@@ -92,7 +92,7 @@ def _divide(left: Operand, right: Operand) -> Calculated:
     dividend, divisor = _raw(left), _raw(right)
     if isinstance(divisor, int) and divisor not in (0, -1):
         return _column(numpy_numbers(pc.divide(_arrow(left), _arrow(right))), valid), refused
-    # By -1 the smallest integer comes back as itself, as NumPy's negation has it.
+    # Divided by -1, the smallest integer gives itself, like NumPy's negation.
     dividend, divisor = np.broadcast_arrays(_long(dividend), _long(divisor))
     if not np.any(divisor == 0) and dividend.min(initial=0) > _SMALLEST:
         return _column(numpy_numbers(pc.divide(_arrow(left), _arrow(right))), valid), False
@@ -109,7 +109,7 @@ def _modulo(left: Operand, right: Operand) -> Calculated:
             return _column(np.fmod(_mixed(left), _mixed(right)), valid), False
     dividend, divisor = np.broadcast_arrays(_long(_raw(left)), _long(_raw(right)))
     refused = _where(both(divisor == 0, valid))
-    # Of what is divided by -1 nothing is left; the smallest integer must not be tried.
+    # The remainder by -1 is 0; computing it for the smallest integer would fault.
     safe = np.where((divisor == 0) | (divisor == -1), 1, divisor)
     return _column(np.fmod(dividend, safe), valid), refused
 
@@ -117,7 +117,7 @@ def _modulo(left: Operand, right: Operand) -> Calculated:
 def _power(left: Operand, right: Operand) -> Calculated:
     valid = both(validity(left), validity(right))
     base, exponent = np.broadcast_arrays(_floats(left), _floats(right))
-    # C's own, which every call of a single power has, too: NumPy's may differ in the last digit.
+    # C's pow, as for single values: NumPy's may differ in the last digit.
     found = numpy_numbers(pc.power(arrow_numbers(base), arrow_numbers(exponent)))
     unlike = ((np.abs(base) == 1) & np.isinf(exponent)) | ((base == 1) & np.isnan(exponent))
     return _column(np.where(unlike, np.nan, found) if unlike.any() else found, valid), False
@@ -133,7 +133,7 @@ OPERATORS: Final[dict[BinaryOperator, Callable[[Operand, Operand], Calculated]]]
 }
 
 
-# ------------------------------------------------------------------ from and to operands
+# ------------------------------------------------------------------ conversion
 def _is_float(operand: Operand) -> bool:
     if isinstance(operand, Constant):
         return isinstance(operand.value, float)
@@ -151,7 +151,7 @@ def _floats(operand: Operand) -> Any:
 
 
 def _mixed(operand: Operand) -> Any:
-    """What NumPy makes a float of as it goes, where the other operand is one."""
+    """Values that NumPy converts to float when combined with a float operand."""
     return float(operand.value) if isinstance(operand, Constant) else operand.values
 
 
@@ -173,7 +173,7 @@ def _column(values: NDArray[Any], valid: Flags) -> Operand:
 
 
 def _where(rows: Any) -> Flags:
-    """False where there are none, so that nobody need look again."""
+    """The mask, or False if no row is set, so that later steps can skip it."""
     if isinstance(rows, np.ndarray):
         return rows if rows.any() else False
     return bool(rows)

@@ -1,4 +1,4 @@
-"""Checks of arguments at run time, with the errors that Neo4j reports."""
+"""Run-time checks of arguments, with the errors that Neo4j reports."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ LARGEST_POSITION = 2**31 - 1
 
 
 def type_error(function: str, wanted: str, given: Any) -> CypherTypeError:
-    """The error of a function that was given a value of a wrong type."""
+    """The error for an argument of a wrong type."""
     return CypherTypeError(f"{function} takes {wanted}, not {describe(given)}")
 
 
 def check_token_name(name: str) -> None:
-    """Checks the name of a label or type that an expression gives, as Neo4j does.
+    """Checks a label or type name computed by an expression, as Neo4j does.
 
     Raises:
-        UnsupportedQueryError: No label or type can have it. Whether Neo4j says so before there is
-            any row depends on the expression.
+        UnsupportedQueryError: No label or type can have this name. Whether Neo4j raises an error
+            before the first row depends on the expression.
     """
     if not name or "\0" in name:
         raise UnsupportedQueryError(
@@ -44,21 +44,21 @@ def check_token_name(name: str) -> None:
 
 
 def not_callable(function: str, given: Any) -> CypherTypeError:
-    """The error of a built-in procedure's function that was given a value of a wrong type."""
+    """The error for an argument of a wrong type to a function of a built-in procedure."""
     error = type_error(function, "another type of value", given)
     error.code = "Neo.ClientError.Procedure.ProcedureCallFailed"
     return error
 
 
 def string(function: str, given: Any) -> str:
-    """The argument, which must be a string."""
+    """Checks that the argument is a string and returns it."""
     if not isinstance(given, str):
         raise type_error(function, "a string", given)
     return given
 
 
 def number(function: str, given: Any) -> int | float:
-    """The argument, which must be an integer or a float."""
+    """Checks that the argument is an integer or a float and returns it."""
     if kind_of_value(given) not in ("integer", "float"):
         raise type_error(function, "a number", given)
     result: int | float = given
@@ -66,15 +66,15 @@ def number(function: str, given: Any) -> int | float:
 
 
 def whole(function: str, given: Any) -> int:
-    """The argument, which must be a number; a float is cut."""
+    """The argument as an integer; a float is truncated. It must be a number."""
     return saturated(given) if isinstance(number(function, given), float) else int(given)
 
 
 def position(function: str, given: Any) -> int:
-    """The argument as a place in a string or a number of characters.
+    """The argument as a position in a string or a number of characters.
 
     Raises:
-        CypherExecutionError: It is negative or does not fit 32 bits.
+        CypherExecutionError: It is negative or exceeds 32 bits.
     """
     place = whole(function, given)
     if not 0 <= place <= LARGEST_POSITION:
@@ -83,7 +83,7 @@ def position(function: str, given: Any) -> int:
 
 
 def list_of(function: str, given: Any) -> list[Any]:
-    """The argument, which must be a list."""
+    """Checks that the argument is a list and returns it."""
     if kind_of_value(given) != "list":
         raise type_error(function, "a list", given)
     return list(given)

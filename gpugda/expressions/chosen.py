@@ -1,4 +1,4 @@
-"""One column of several operands, each with the rows that it gives."""
+"""Merges operands, each with the rows it provides, into one column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "scattered", "selected_values"]
 
 Piece: TypeAlias = tuple[NDArray[Any], Operand]
-"""Positions of rows (or a mask of all rows), and the values that they get, in that order."""
+"""Row positions (or a mask of all rows), and the values assigned to them in that order."""
 
 _DTYPES: dict[ColumnKind, Any] = {
     ColumnKind.BOOLEAN: np.bool_,
@@ -37,7 +37,7 @@ _DTYPES: dict[ColumnKind, Any] = {
 
 
 def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
-    """A column of so many rows; those in no piece are null."""
+    """A column of ``row_count`` rows; rows in no piece are null."""
     known = [(rows, operand) for rows, operand in pieces if not _is_null(operand)]
     kinds = {_kind(operand) for _, operand in known}
     if not kinds:
@@ -60,12 +60,12 @@ def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
 
 
 def selected_values(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Column | None:
-    """The same where all are integers, floats, or texts that are constant; else None.
+    """As `scattered`, if all operands are integers, floats, or constant texts; else None.
 
-    Each is given for all rows.
+    Operands cover all rows.
 
     Args:
-        chosen: Masks, no row in two of them, and operands.
+        chosen: Disjoint masks with their operands.
         row_count: Number of rows.
     """
     chosen = [(rows, operand) for rows, operand in chosen if not _is_null(operand)]
@@ -91,7 +91,7 @@ def selected_values(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Co
         else:
             pieces.append((rows, np.array(operand.value, dtype=dtype).view(np.int64)))
             masks.append(rows)
-    # Of each row one piece: then the last stands where no other does, else 0.
+    # Disjoint masks that cover all rows allow blending; otherwise sum, with 0 in other rows.
     covered = sum(np.count_nonzero(rows) for rows, _ in pieces) == row_count
     nonzero = [(rows, raw) for rows, raw in pieces if raw.ndim or raw != 0]
     summed = len(nonzero) == 1 or not covered
@@ -102,7 +102,7 @@ def selected_values(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Co
 def _looked_up(
     masks: Sequence[NDArray[np.bool_]], table: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Of each row the entry of the mask that has it, and the rows that one has; None for all."""
+    """The table entry of the mask that covers each row, and the covered rows; None for all."""
     row_count = len(masks[0])
     if table.dtype.kind == "i" and np.abs(table).max() < _SHORT // 2:
         return _small_numbers(masks, table), _some(masks)
@@ -117,13 +117,13 @@ def _looked_up(
         block = values[start : start + _BLOCK]
         wide = places[: len(block)]
         np.copyto(wide, numbers[start : start + _BLOCK])
-        np.take(entries, wide, out=block, mode="clip")  # all are in it
+        np.take(entries, wide, out=block, mode="clip")  # all indexes are in range
     valid = numbers > 0
     return values, None if valid.all() else valid
 
 
 def _small_numbers(masks: Sequence[NDArray[np.bool_]], table: NDArray[Any]) -> NDArray[Any]:
-    """As `_looked_up`, of numbers that a byte holds: added up, as no row is in two masks."""
+    """As `_looked_up`, for one-byte numbers: summed, since masks are disjoint."""
     values = np.zeros(len(masks[0]), dtype=np.int8)
     for rows, number in zip(masks, table.astype(np.int8), strict=True):
         values += rows.view(np.int8) * number
@@ -131,7 +131,7 @@ def _small_numbers(masks: Sequence[NDArray[np.bool_]], table: NDArray[Any]) -> N
 
 
 def _some(masks: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
-    """The rows of any mask, no two of which have one in common; None for all."""
+    """The union of disjoint masks; None if it covers all rows."""
     if sum(map(np.count_nonzero, masks)) == len(masks[0]):
         return None
     rows: NDArray[np.bool_] = np.logical_or.reduce(masks)
@@ -141,15 +141,15 @@ def _some(masks: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
 _SHORT = 1 << 8
 _OF_DTYPES = {np.int64: ColumnKind.INTEGER, np.float64: ColumnKind.FLOAT}
 _BLOCK = 1 << 14
-"""Rows whose numbers stay in the processor's cache."""
+"""Rows whose numbers fit in the processor's cache."""
 
 
 def _sums(
     pieces: Sequence[tuple[NDArray[np.bool_], NDArray[np.int64]]], row_count: int
 ) -> NDArray[np.int64]:
-    """The bits of the number of each row, 0 for rows of no mask.
+    """Bit pattern of each row's number, 0 in rows without a mask.
 
-    Branches on a random mask would take many times as long as multiplying by it.
+    Multiplying by a random mask is many times as fast as branching on it.
     """
     values = np.empty(row_count, dtype=np.int64)
     bits = np.empty(_BLOCK, dtype=np.int64)
@@ -167,7 +167,7 @@ def _sums(
 def _blended(
     pieces: Sequence[tuple[NDArray[np.bool_], NDArray[np.int64]]], row_count: int
 ) -> NDArray[np.int64]:
-    """The bits of the number of each row, where each row is in one mask."""
+    """Bit pattern of each row's number, if the masks cover all rows."""
     values = np.empty(row_count, dtype=np.int64)
     differing, chosen = np.empty((2, _BLOCK), dtype=np.int64)
     *first, (_, last) = pieces

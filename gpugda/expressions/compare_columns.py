@@ -1,4 +1,4 @@
-"""Equality and order of two operands."""
+"""Equality and order of operands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KINDS = {
 
 
 def kind_of_operand(operand: Operand) -> str | None:
-    """The kind that all values have; None where it may differ from row to row."""
+    """The kind of all values; None if it may differ from row to row."""
     if isinstance(operand, Constant):
         return values.kind_of(operand.value)
     return _KINDS.get(operand.kind)

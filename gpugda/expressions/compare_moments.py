@@ -1,4 +1,4 @@
-"""Equality and order of columns of dates and datetimes, of all rows at once."""
+"""Equality and order of date and datetime columns, for all rows at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["moments_equal", "moments_less"]
 
 
 def moments_equal(left: Operand, right: Operand) -> Truth | None:
-    """``left = right``; None where not both are of one kind, and of one offset from UTC."""
+    """``left = right``; None unless both sides have one kind and one offset from UTC."""
     sides = _sides(left, right)
     if sides is None:
         return None
@@ -26,7 +26,7 @@ def moments_equal(left: Operand, right: Operand) -> Truth | None:
 
 
 def moments_less(left: Operand, right: Operand, *, or_equal: bool) -> Truth | None:
-    """``left < right`` or ``left <= right``; None as above."""
+    """``left < right`` or ``left <= right``; None as `moments_equal`."""
     sides = _sides(left, right)
     if sides is None:
         return None

@@ -1,4 +1,4 @@
-"""What a function may need besides its arguments: entities, the clock, chance."""
+"""Context of functions: access to entities, clock and random numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _began: ContextVar[int | None] = ContextVar("gpugda.statement", default=None)
 
 @contextmanager
 def one_statement() -> Iterator[None]:
-    """All that is evaluated within belongs to one statement, and so to one instant."""
+    """Marks a block as one statement, so that all evaluations in it see the same instant."""
     token = _began.set(time.time_ns())
     try:
         yield
@@ -30,16 +30,16 @@ def one_statement() -> Iterator[None]:
 
 
 def statement_instant() -> int:
-    """When the statement began that is being run, in nanoseconds since 1970 in UTC."""
+    """Start time of the running statement, in nanoseconds since 1970 in UTC."""
     began = _began.get()
     return time.time_ns() if began is None else began
 
 
 class EntityAccess(Protocol):
-    """What is known of nodes and relationships, which are only numbers here."""
+    """Reads attributes of nodes and relationships, which are only indexes here."""
 
     def labels(self, node: Entity) -> Sequence[str]:
-        """Labels of a node, in the order in which ``labels()`` gives them."""
+        """Labels of a node, in the order of ``labels()``."""
 
     def type(self, relationship: Entity) -> str:
         """Type of a relationship."""
@@ -54,23 +54,23 @@ class EntityAccess(Protocol):
         """The node where a relationship ends."""
 
     def id(self, entity: Entity) -> int:
-        """What ``id()`` gives."""
+        """The result of ``id()``."""
 
     def element_id(self, entity: Entity) -> str:
-        """What ``elementId()`` gives."""
+        """The result of ``elementId()``."""
 
 
 @dataclass(slots=True)
 class Context:
-    """One run of one query.
+    """Context of one run of a query.
 
     Attributes:
-        entities: Reads nodes and relationships; None where no expression can hold any.
-        statement: When the statement began, in nanoseconds since 1970 in UTC.
-        transaction: When the transaction began; None for the same as ``statement``.
-        realtime: Gives the present moment, in nanoseconds since 1970 in UTC.
-        zone: The time zone of functions that are not told one.
-        random: Gives a float from 0 (included) to 1 (excluded).
+        entities: Reads nodes and relationships; None if no expression can hold any.
+        statement: Start of the statement, in nanoseconds since 1970 in UTC.
+        transaction: Start of the transaction; None for ``statement``.
+        realtime: Returns the current time, in nanoseconds since 1970 in UTC.
+        zone: Default time zone of temporal functions.
+        random: Returns a float from 0 (included) to 1 (excluded).
     """
 
     entities: EntityAccess | None = None
@@ -81,7 +81,7 @@ class Context:
     random: Callable[[], float] = random.random
 
     def instant(self, clock: str) -> int:
-        """Nanoseconds since 1970 by the clock ``statement``, ``transaction`` or ``realtime``."""
+        """Nanoseconds since 1970 of the clock ``statement``, ``transaction`` or ``realtime``."""
         if clock == "realtime":
             return self.realtime()
         if clock == "transaction" and self.transaction is not None:

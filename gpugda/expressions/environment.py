@@ -1,4 +1,4 @@
-"""What the names in an expression stand for."""
+"""Binds names in expressions to columns."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ __all__ = ["Environment", "SubqueryRunner"]
 
 
 class SubqueryRunner(Protocol):
-    """Matches the patterns and runs the subqueries that stand in expressions."""
+    """Evaluates patterns and subqueries in expressions."""
 
     def run(self, node: Expression, environment: Environment) -> Operand:
-        """The value of a subquery or pattern in every row of an environment."""
+        """The value of a subquery or pattern in each row of an environment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Environment:
-    """What the names in an expression stand for, in some rows.
+    """The bindings of names in an expression, for a set of rows.
 
     Args:
         row_count: Number of rows.
         parameters: The query's parameters.
-        text: The query, for error messages.
-        graph: Whose nodes and relationships the variables hold; None where there are no variables.
-        variables: Column of kind NODE or RELATIONSHIP per pattern variable.
-        keys: Per grouping key.
-        aggregates: Per aggregate.
-        outputs: Per returned column.
-        everything: Whether the variables hold all nodes (or relationships) in their order, so that
-            property columns can be taken as they are.
-        cache: What was computed per dictionary, kept from one chunk of rows to the next.
-        subqueries: Runs subqueries and patterns; None where there can be none.
+        text: Query text, for error messages.
+        graph: Graph of the nodes and relationships in variables; None if there are none.
+        variables: Column of each variable.
+        keys: Column of each grouping key.
+        aggregates: Column of each aggregate.
+        outputs: Column of each returned column.
+        everything: True if the variables hold all nodes (or relationships) in order, so that
+            property columns need no gather.
+        cache: Results computed once per dictionary, kept from one batch to the next.
+        subqueries: Runs subqueries and patterns; None if there are none.
     """
 
     row_count: int

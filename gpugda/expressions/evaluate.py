@@ -1,7 +1,7 @@
-"""Expressions over columns: one evaluation for all rows.
+"""Evaluates expressions on columns, for all rows at once.
 
-What evaluates a class of syntax nodes is loaded when the first such node is met: most queries have
-few of them.
+The module that evaluates a class of syntax nodes is imported at the first such node: most queries
+use few classes.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ __all__ = ["Environment", "evaluate", "evaluate_operand", "evaluate_truth", "eva
 
 
 def evaluate(expression: ast.Expression, environment: Environment) -> Column:
-    """The value in every row.
+    """The value in each row.
 
     Raises:
-        QueryError: In some row an operation is not defined for a value.
+        QueryError: An operation is not defined for a value in some row.
         ParameterMissingError: A parameter has no value.
-        UnsupportedQueryError: An expression that nothing here evaluates.
+        UnsupportedQueryError: The expression is not supported.
     """
     return as_column(evaluate_operand(expression, environment), environment.row_count)
 
 
 def evaluate_operand(expression: ast.Expression, environment: Environment) -> Operand:
-    """As ``evaluate``, but what is the same in all rows stays one value."""
+    """As ``evaluate``, but a value constant over all rows stays a constant."""
     evaluated = evaluate_value(expression, environment)
     check_faults(evaluated.faults, environment.row_count)
     return evaluated.operand
 
 
 def evaluate_value(expression: ast.Expression, environment: Environment) -> Evaluated:
-    """As ``evaluate_operand``; raises nothing for single rows, but leaves their faults."""
+    """As ``evaluate_operand``, but returns the errors of rows as faults instead of raising."""
     try:
         return Evaluator(environment, _HANDLERS).value(expression)
     except RecursionError:
@@ -56,7 +56,7 @@ def evaluate_value(expression: ast.Expression, environment: Environment) -> Eval
 
 
 def evaluate_truth(conditions: Sequence[ast.Expression], environment: Environment) -> Truth:
-    """Whether all conditions hold; raises nothing for single rows, but leaves their faults."""
+    """The conjunction of conditions; returns the errors of rows as faults instead of raising."""
     evaluator = Evaluator(environment, _HANDLERS)
     try:
         return reduce(logic.and_, map(evaluator.truth, conditions), logic.ALWAYS)
@@ -103,11 +103,11 @@ def _output(evaluator: Evaluator, node: Any) -> Evaluated:
 def _all_of(
     places: Mapping[type, str], known: Mapping[type, Callable[[Evaluator, Any], Any]]
 ) -> Mapping[type, Callable[[Evaluator, Any], Any]]:
-    """Functions by the nodes that they evaluate.
+    """Handlers by class of syntax node.
 
     Args:
-        places: Module of `gpugda.expressions.evaluation` and name of each that is not loaded yet.
-        known: The others.
+        places: Module in `gpugda.expressions.evaluation` and function of handlers loaded lazily.
+        known: Handlers already loaded.
     """
     every = dict(known)
 

@@ -1,1 +1,1 @@
-"""What each kind of syntax node means on columns, a module for each topic."""
+"""Evaluation of syntax nodes on columns, one module per topic."""

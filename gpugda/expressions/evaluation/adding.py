@@ -1,7 +1,7 @@
-"""``reduce(sum = initial, v IN list | sum + term)``: of each list once, without going through rows.
+"""``reduce(sum = initial, v IN list | sum + term)`` as a segmented sum over all lists at once.
 
-The terms of all elements are computed together. Integers are added up from the first element of the
-first list on, where no sum can leave 64 bits; floats element by element, as the language has it.
+The terms of all elements are computed together. Integers use prefix sums or reductions if no sum
+can exceed 64 bits; floats are added element by element, in the order that the language defines.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ __all__ = ["added_up"]
 
 _LARGEST: Final = 2**63 - 1
 _WINDOW: Final = 1 << 16
-"""Numbers that stay in the processor's cache while they are read twice."""
+"""Numbers that fit in the processor's cache while they are read twice."""
 _SHORT: Final = 4
-"""Lists of fewer elements are too short for one step each."""
+"""Lists with fewer elements on average are too short for a reduction per list."""
 _LONG: Final = 64
-"""A list of more elements is added up by itself."""
+"""A list with more elements is summed separately."""
 
 
 def added_up(
     evaluator: Evaluator, node: ast.Reduce, lists: Lists, initial: Operand
 ) -> Column | None:
-    """The sum of each row; None where it is not such a sum of numbers.
+    """The sum of each row; None if the expression is not such a sum of numbers.
 
     Args:
-        evaluator: Of the rows.
+        evaluator: Evaluator of the rows.
         node: The whole expression.
-        lists: Of the rows.
-        initial: What each row begins with.
+        lists: Lists of the rows.
+        initial: Initial value of each row.
     """
     term = _term(node)
     if term is None or not lists.is_spare():
@@ -49,7 +49,7 @@ def added_up(
     numbers = _terms(evaluator, node, term, lists.column)
     if numbers is None or _kind_of(initial) is None:
         return None
-    first = as_column(initial, 1).values  # of a constant, one for all
+    first = as_column(initial, 1).values  # a constant gives one value for all rows
     first = np.broadcast_to(first, len(lists.counts))
     if numbers.dtype == np.int64:
         sums = _sums_of_integers(numbers, first, lists)
@@ -63,7 +63,7 @@ def added_up(
 
 
 def _term(node: ast.Reduce) -> ast.Expression | None:
-    """What a step adds to the sum, if nothing but the element tells what that is."""
+    """The term added in each step, if it depends on the element only; else None."""
     step = node.step
     if not isinstance(step, ast.Binary) or step.operator is not ast.BinaryOperator.ADD:
         return None
@@ -76,7 +76,7 @@ def _term(node: ast.Reduce) -> ast.Expression | None:
 def _terms(
     evaluator: Evaluator, node: ast.Reduce, term: ast.Expression, elements: Column
 ) -> NDArray[Any] | None:
-    """The term of each element; None where one is no number or fails."""
+    """The term of each element; None if one is no number or fails."""
     found = with_elements(evaluator, node.variable.name, elements).value(term)
     if found.faults or _kind_of(found.operand) is None:
         return None
@@ -84,7 +84,7 @@ def _terms(
 
 
 def _kind_of(operand: Operand) -> ColumnKind | None:
-    """INTEGER or FLOAT where all rows have such a number."""
+    """INTEGER or FLOAT if all rows have such a number; else None."""
     if isinstance(operand, Constant):
         kinds = {int: ColumnKind.INTEGER, float: ColumnKind.FLOAT}
         return kinds.get(type(operand.value))
@@ -96,7 +96,7 @@ def _sums_of_integers(
     numbers: NDArray[np.int64], first: NDArray[Any], lists: Lists
 ) -> NDArray[Any] | None:
     if first.dtype != np.int64:
-        return None  # each is rounded as it is added
+        return None  # each integer is rounded when it is added to a float
     if _largest(numbers) * int(lists.counts.max()) + _largest(first) > _LARGEST:
         return None
     sums: NDArray[np.int64] = first + lists.of_rows(_sums_of_lists(numbers, lists.firsts))
@@ -104,15 +104,15 @@ def _sums_of_integers(
 
 
 def _sums_of_lists(numbers: NDArray[np.int64], firsts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each list, where no sum leaves 64 bits."""
+    """Sum of each list, if no sum exceeds 64 bits."""
     if len(numbers) < _SHORT * len(firsts):
-        # What leaves 64 bits on the way from list to list comes back in the difference.
+        # Prefix sums may wrap around, but their differences are right.
         total = np.empty(len(numbers) + 1, dtype=np.int64)
         total[0] = 0
         np.cumsum(numbers, out=total[1:])
         at_ends = total[firsts]
         return np.asarray(at_ends[1:] - at_ends[:-1])
-    # An empty list would be given the first element of the next one.
+    # reduceat returns the next list's first element for an empty list.
     starts, there = firsts[:-1], numbers[: firsts[-1]]
     filled = starts < firsts[1:]
     if filled.all():
@@ -123,7 +123,7 @@ def _sums_of_lists(numbers: NDArray[np.int64], firsts: NDArray[np.int64]) -> NDA
 
 
 def _largest(numbers: NDArray[np.int64]) -> int:
-    """The greatest distance from 0."""
+    """Largest absolute value."""
     largest = 0
     for start in range(0, len(numbers), _WINDOW):
         part = numbers[start : start + _WINDOW]
@@ -134,7 +134,7 @@ def _largest(numbers: NDArray[np.int64]) -> int:
 def _sums_of_floats(
     numbers: NDArray[np.float64], first: NDArray[Any], lists: Lists
 ) -> NDArray[np.float64] | None:
-    """One addition after the other; None where a row without elements keeps its integer."""
+    """Sequential sums; None if a row without elements keeps an integer initial value."""
     counts = lists.counts
     if first.dtype != np.float64 and ((counts == 0) & lists.valid).any():
         return None
@@ -144,7 +144,7 @@ def _sums_of_floats(
     rows = np.flatnonzero((counts > 0) & (counts <= _LONG))
     rows = rows[np.argsort(-counts[rows].astype(np.int8), kind="stable")]
     found, places, left = sums[rows], firsts[rows], counts[rows]
-    # The longest lists come first: those that have another element stand side by side.
+    # The longest lists come first, so those with another element are contiguous.
     for position in range(int(left[0]) if len(left) else 0):
         there = int(np.searchsorted(-left, -position, side="left"))
         found[:there] += numbers[places[:there] + position]

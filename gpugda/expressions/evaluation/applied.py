@@ -1,4 +1,4 @@
-"""Functions of single values on columns: each distinct tuple of arguments is computed once."""
+"""Applies single-value functions to columns, once per distinct tuple of arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["applied", "applied_per_row", "faulty", "placed"]
 
 _FEW_ENTRIES = 4
-"""Rows per entry of a dictionary from which on all entries are computed, used or not."""
+"""Rows per dictionary entry from which on all entries are computed, used or not."""
 
 
 def applied(
@@ -43,13 +43,13 @@ def applied(
     function: Callable[..., Any],
     arguments: Sequence[Evaluated],
 ) -> Evaluated:
-    """``function(*values)`` in every row; its errors become faults with the place of the node."""
+    """``function(*values)`` in each row; its errors become faults with the node's position."""
     faults = tuple(fault for argument in arguments for fault in argument.faults)
     operands = [argument.operand for argument in arguments]
     if all(isinstance(operand, Constant) for operand in operands):
         return _constant(evaluator, node, function, operands, faults)
     rows = None
-    if faults:  # there the values have no meaning
+    if faults:  # values of faulty rows are undefined
         rows = np.flatnonzero(~np.broadcast_to(faulty(faults), evaluator.row_count))
         operands = [take(operand, rows) for operand in operands]
     count = evaluator.row_count if rows is None else len(rows)
@@ -69,7 +69,7 @@ def applied_per_row(
     function: Callable[..., Any],
     arguments: Sequence[Evaluated],
 ) -> Evaluated:
-    """The same for a function that gives another value each time: it is called for each row."""
+    """As `applied` for a non-deterministic function: calls it for each row."""
     faults = tuple(fault for argument in arguments for fault in argument.faults)
     count = evaluator.row_count
     lists = [_in_rows(argument.operand, count) for argument in arguments]
@@ -85,7 +85,7 @@ def _in_rows(operand: Operand, count: int) -> list[Any]:
 
 
 def faulty(faults: Sequence[Fault]) -> Flags:
-    """Rows that have a fault."""
+    """Rows with a fault."""
     found: Flags = False
     for fault in faults:
         found = either(found, fault.rows)
@@ -93,7 +93,7 @@ def faulty(faults: Sequence[Fault]) -> Flags:
 
 
 def placed(error: QueryError, evaluator: Evaluator, node: ast.Expression) -> QueryError:
-    """The error with its place in the query."""
+    """The error with its position in the query."""
     text = evaluator.environment.text
     if isinstance(error, UnsupportedQueryError):
         return UnsupportedQueryError(error.message, text, node.span, construct=error.construct)
@@ -102,7 +102,7 @@ def placed(error: QueryError, evaluator: Evaluator, node: ast.Expression) -> Que
     return made
 
 
-# ------------------------------------------------------------------ all rows alike
+# ------------------------------------------------------------------ constants
 def _constant(
     evaluator: Evaluator,
     node: ast.Expression,
@@ -160,12 +160,12 @@ def _values_of(operand: Operand, row_count: int) -> tuple[NDArray[np.int64], lis
     return np.where(operand.valid, operand.values, len(values)), [*values, None]
 
 
-# ------------------------------------------------------------------ by the codes of a dictionary
+# ------------------------------------------------------------------ dictionary codes
 _MOST_KEPT = 64
 
 
 def _read_by_code(operands: Sequence[Operand], row_count: int) -> Column | None:
-    """The only column among the operands, if all entries of its dictionary are computed."""
+    """The only column among the operands, if all entries of its dictionary are to be computed."""
     moving = [operand for operand in operands if isinstance(operand, Column)]
     if len(moving) != 1 or moving[0].dictionary is None:
         return None
@@ -180,9 +180,9 @@ def _of_dictionary(
     operands: Sequence[Operand],
     moving: Column,
 ) -> tuple[Column, dict[int, QueryError]]:
-    """The results of all entries and of null, kept for the next chunk of rows."""
+    """The results for all entries and for null, cached for the next batch of rows."""
     kept = evaluator.cache.setdefault("applied", {})
-    # What the ids name is kept, too, so that nothing else gets them.
+    # Keep the objects alive, so that their ids are not reused.
     constants = [each.value for each in operands if isinstance(each, Constant)]
     named = [node, moving.dictionary, *constants]
     key = tuple(map(id, named))

@@ -1,4 +1,4 @@
-"""``+ - * / % ^`` and the signs: numbers as arrays, other values one by one."""
+"""``+ - * / % ^`` and signs: numbers as arrays, other values one by one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def binary(evaluator: Evaluator, node: ast.Binary) -> Evaluated:
 
 
 def _is_folded(node: ast.Binary) -> bool:
-    # Neo4j divides literals when it compiles: 1.0 / 0 is infinite then, and no division by zero.
+    # Neo4j folds literals at compile time: 1.0 / 0 is then infinite, not a division by zero.
     if node.operator is not BinaryOperator.DIVIDE or not isinstance(node.right, ast.Literal):
         return False
     left, right = node.left, node.right.value
@@ -61,7 +61,7 @@ def _is_folded(node: ast.Binary) -> bool:
 
 
 def signed(evaluator: Evaluator, node: ast.Unary) -> Evaluated:
-    """``-operand``, which is 0 less the operand, and ``+operand``."""
+    """``-operand``, computed as 0 - operand, and ``+operand``."""
     operand = evaluator.value(node.operand)
     if node.operator is UnaryOperator.PLUS:
         return operand

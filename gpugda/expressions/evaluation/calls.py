@@ -1,4 +1,4 @@
-"""Calls of functions."""
+"""Function calls."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
     """``name(arguments)``.
 
     Raises:
-        UnsupportedQueryError: There is no such function here.
-        CypherSyntaxError: It does not take so many arguments.
+        UnsupportedQueryError: The function is not supported.
+        CypherSyntaxError: The number of arguments is wrong.
     """
     name = node.name.lower()
     if name == "exists" and len(node.arguments) == 1:
@@ -61,7 +61,7 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
 
 
 def _exists(argument: Evaluated) -> Evaluated:
-    """``exists((a)-->(b))``: a pattern's truth value; of another value whether it is there."""
+    """``exists((a)-->(b))``: the pattern's truth value; for other values, whether not null."""
     operand = argument.operand
     if isinstance(operand, Column) and operand.kind is ColumnKind.BOOLEAN:
         return argument

@@ -1,4 +1,4 @@
-"""``CASE``, and ``coalesce()``: of which operands the errors count is told by the others."""
+"""``CASE`` and ``coalesce()``: which operands' errors count depends on the other operands."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def case(evaluator: Evaluator, node: ast.Case) -> Evaluated:
 
 
 def case_operand(evaluator: Evaluator, _: ast.CaseOperand) -> Evaluated:
-    """The operand of the nearest CASE around that has one."""
+    """The operand of the nearest enclosing CASE that has one."""
     return Evaluated(evaluator.case_operands[-1])
 
 
 def coalesce(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
-    """The first argument that is not null; what comes after it is not computed."""
+    """The first argument that is not null; later arguments are not evaluated."""
     undecided: Flags = True
     faults: tuple[Fault, ...] = ()
     chosen: list[tuple[Flags, Operand]] = []

@@ -1,4 +1,4 @@
-"""Lists, maps and map projections: values made of the values of a row."""
+"""Lists, maps and map projections built from values of a row."""
 
 from __future__ import annotations
 
@@ -127,13 +127,13 @@ def _made_in_rows(
     return Evaluated(column, (*faults, Fault(failed, lambda row: errors[row])))
 
 
-# ------------------------------------------------------------------ values that stay apart
+# ------------------------------------------------------------------ NaN identity
 def python_values(evaluator: Evaluator, node: ast.Expression | None, operand: Operand) -> list[Any]:
-    """The values row by row; each NaN is an object of its own, as grouping tells them apart.
+    """The values row by row; each NaN is its own object, since grouping distinguishes them.
 
     Args:
-        evaluator: Of the rows.
-        node: What the operand is the value of.
+        evaluator: Evaluator of the rows.
+        node: The expression whose value the operand is.
         operand: The values.
     """
     values = _python_values(operand, evaluator.row_count)
@@ -142,7 +142,7 @@ def python_values(evaluator: Evaluator, node: ast.Expression | None, operand: Op
     node = sole_operand(node) or node
     if not isinstance(node, ast.Property) or not isinstance(node.subject, ast.Variable):
         return values
-    # That of one node is one, in all rows and chunks.
+    # A node's NaN is the same object in all rows and batches.
     owners = evaluator.environment.variables[node.subject.name]
     known = evaluator.cache.setdefault(("nan", owners.kind, node.key), {})
     return [

@@ -1,4 +1,4 @@
-"""List comprehensions and ``all``, ``any``, ``none``, ``single``: for all elements at once."""
+"""List comprehensions and ``all``, ``any``, ``none``, ``single``, for all elements at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _IN_COLUMNS = (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING, ColumnKi
 def _lists_of(
     evaluator: Evaluator, elements: ast.Expression
 ) -> tuple[Lists, tuple[Fault, ...]] | None:
-    """The lists, and the rows where these fail; None where all are null."""
+    """The lists, and the rows that fail; None if all are null."""
     found = evaluator.value(elements)
     if isinstance(found.operand, Constant) and found.operand.value is None and not found.faults:
         return None
@@ -92,7 +92,7 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
 
 
 def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> Column | None:
-    """Where elements alone tell what stands in their place: made once of each list; else None."""
+    """The mapped lists if the projection depends on the element only (once per list); else None."""
     name = node.variable.name
     if node.where is not None or node.projection is None or not lists.is_spare():
         return None
@@ -115,7 +115,7 @@ def _lists(
     counts: NDArray[np.int64],
     valid: Flags,
 ) -> Column:
-    """The values of elements as the lists of their rows."""
+    """The element values as one list per row."""
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     codes = np.arange(len(counts), dtype=np.int32)
     known = None if valid is True else np.array(np.broadcast_to(valid, len(counts)))
@@ -125,7 +125,7 @@ def _lists(
 def _dictionary(
     inner: Evaluator, node: ast.Expression | None, result: Evaluated, ends: NDArray[np.int64]
 ) -> Dictionary:
-    """The values of elements as lists, each of which ends where the next one begins."""
+    """The element values as lists with consecutive bounds."""
     operand = result.operand
     if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
         of_nodes = operand.kind is ColumnKind.NODE
@@ -138,7 +138,7 @@ def _dictionary(
 
 
 def _stays(elements: Column) -> bool:
-    """Whether elements stay in a column: plain ones, no nulls, no NaN, each of which is its own."""
+    """True if elements can stay in a column: plain values without nulls, and without NaN."""
     if elements.kind not in _IN_COLUMNS or elements.valid is not None:
         return False
     return elements.kind is not ColumnKind.FLOAT or not np.isnan(elements.values).any()
@@ -146,7 +146,7 @@ def _stays(elements: Column) -> bool:
 
 # ------------------------------------------------------------------ all, any, none, single
 def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
-    """``all(variable IN elements WHERE where)`` and its kin, decided as early as Neo4j does."""
+    """``all(variable IN elements WHERE where)`` and the like, with Neo4j's short-circuiting."""
     found = _lists_of(evaluator, node.elements)
     if found is None:
         return logic.UNKNOWN
@@ -175,7 +175,7 @@ def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
 
 
 def _decided(evaluator: Evaluator, node: ast.ListPredicate, lists: Lists) -> Truth | None:
-    """Where elements alone tell whether they hold: decided once of each list; else None."""
+    """The result if the condition depends on the element only (once per list); else None."""
     if not lists.is_spare() or not is_of_element(node.variable.name, node.where):
         return None
     count = len(lists.column)
@@ -189,7 +189,7 @@ def _decided(evaluator: Evaluator, node: ast.ListPredicate, lists: Lists) -> Tru
 
 
 def _per_list(chosen: NDArray[np.bool_], lists: Lists) -> NDArray[Any]:
-    """How many elements of each list are chosen."""
+    """Number of chosen elements per list."""
     if not chosen.any():
         return np.zeros(len(lists.firsts) - 1, dtype=np.int64)
     total = np.zeros(len(chosen) + 1, dtype=np.int32 if len(chosen) < 2**31 else np.int64)
@@ -198,7 +198,7 @@ def _per_list(chosen: NDArray[np.bool_], lists: Lists) -> NDArray[Any]:
 
 
 def _before(deciding: NDArray[np.bool_], exploded: Exploded) -> NDArray[np.int64]:
-    """Per element, how many deciding ones stand before it in its list."""
+    """Per element, the number of deciding elements before it in its list."""
     total = np.concatenate([[0], np.cumsum(deciding)])
     before: NDArray[np.int64] = total[:-1] - total[exploded.starts[exploded.rows]]
     return before

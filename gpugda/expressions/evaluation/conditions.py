@@ -1,4 +1,4 @@
-"""Truth values: logic, comparison, ``IN``, text tests, labels and types."""
+"""Conditions: logic, comparison, ``IN``, text tests, labels and types."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def binary(evaluator: Evaluator, node: ast.Binary) -> Truth:
         return _membership(evaluator, node)
     left, right = evaluator.value(node.left), evaluator.value(node.right)
     if node.operator is BinaryOperator.MATCHES:
-        from gpugda.expressions.regex.matching import matches  # takes long to load
+        from gpugda.expressions.regex.matching import matches  # slow to import
 
         return _of_flags(evaluator, node, matches, left, right)
     operands = (left.operand, right.operand)
@@ -78,7 +78,7 @@ def _of_flags(
     function: Callable[..., bool | None],
     *arguments: Evaluated,
 ) -> Truth:
-    """A function whose values are truth values or null."""
+    """Applies a function that returns a boolean or null."""
     found = applied(evaluator, node, function, arguments)
     message = evaluator.type_error
     truth = logic.truth_of_operand(
@@ -89,7 +89,7 @@ def _of_flags(
 
 # ------------------------------------------------------------------ comparison
 def comparison(evaluator: Evaluator, node: ast.Comparison) -> Truth:
-    """``a < b <= c``: each neighbouring pair must hold."""
+    """``a < b <= c``: each adjacent pair must hold."""
     pairs = zip(node.operands, node.operators, node.operands[1:], strict=False)
     return reduce(logic.and_, (_compared(evaluator, *pair) for pair in pairs))
 
@@ -111,10 +111,10 @@ def _compared(
 def _pair(
     evaluator: Evaluator, left: ast.Expression, right: ast.Expression
 ) -> tuple[Evaluated, Evaluated]:
-    """Two values to be tested for equality.
+    """Two values to be compared for equality.
 
-    Of ``id()`` and ``elementId()`` against known values it is the indexes, so that no ids are
-    looked up and no texts made.
+    For ``id()`` and ``elementId()`` against known values these are indexes, so that no ids are
+    looked up and no texts created.
     """
     if _is_id(right) and not _is_id(left):
         b, a = _pair(evaluator, right, left)
@@ -156,12 +156,12 @@ def _membership(evaluator: Evaluator, node: ast.Binary) -> Truth:
 
 
 def _asked(evaluator: Evaluator, left: Evaluated, right: Evaluated) -> Evaluated:
-    """The left side of ``IN``, which Neo4j does not evaluate where the list is empty or null."""
+    """The left side of ``IN``; Neo4j does not evaluate it if the list is empty or null."""
     if not left.faults:
         return left
     lists = right.operand
     is_null = lists.value is None if isinstance(lists, Constant) else inverted(validity(lists))
-    # Of null it is known that it is not in a list only where the list is empty.
+    # Null is known not to be in a list only if the list is empty.
     is_empty = is_in(Constant(None), lists, evaluator.row_count, evaluator.cache).fails
     is_read = inverted(either(is_null, is_empty))
     faults = (Fault(both(fault.rows, is_read), fault.error) for fault in left.faults)
@@ -188,7 +188,7 @@ def type_predicate(evaluator: Evaluator, node: ast.TypePredicate) -> Truth:
     operand = evaluator.value(node.operand)
     column = operand.operand
     if isinstance(column, Column) and column.kind in _SAMPLES:
-        # One value of a kind is as good as another.
+        # All values of a kind give the same result, so test one sample.
         sample = Column(ColumnKind.BOOLEAN, np.ones(len(column), np.bool_), column.valid)
         kind, plain = column.kind, test
         operand = Evaluated(sample, operand.faults)
@@ -208,7 +208,7 @@ def normalized_predicate(evaluator: Evaluator, node: ast.NormalizedPredicate) ->
 
 
 def with_faults(truth: Truth, *operands: Evaluated) -> Truth:
-    """A condition on operands; where one of them fails it neither holds nor fails."""
+    """The condition without the rows where an operand fails; these rows become faults."""
     faults = tuple(fault for operand in operands for fault in operand.faults)
     holds, fails = truth.holds, truth.fails
     for fault in faults:

@@ -1,4 +1,4 @@
-"""The way from a syntax node to what evaluates it, and what all of these need."""
+"""Dispatches syntax nodes to their handlers, and provides what the handlers need."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = ["Evaluator", "Handlers"]
 
 @value(frozen=True, slots=True)
 class Handlers:
-    """What evaluates each class of syntax nodes.
+    """Handlers by class of syntax node.
 
     Args:
-        conditions: Those whose values are truth values.
-        values: All others.
+        conditions: Handlers of nodes with truth values.
+        values: Handlers of all other nodes.
     """
 
     conditions: Mapping[type, Callable[[Evaluator, Any], Truth]]
@@ -61,9 +61,9 @@ class Evaluator:
     """Evaluates expressions in one environment.
 
     Args:
-        environment: What the names stand for.
-        handlers: Of the syntax nodes.
-        case_operands: Of the CASE expressions around, the nearest last.
+        environment: The bindings of names.
+        handlers: Handlers of syntax nodes.
+        case_operands: Operands of the enclosing CASE expressions, the nearest last.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Evaluator:
         self._handlers = handlers
 
     def value(self, node: Any) -> Evaluated:
-        """Any expression as a value."""
+        """Evaluates any expression as a value."""
         check_time()
         only = sole_operand(node)
         if only is not None:
@@ -92,7 +92,7 @@ class Evaluator:
         return self._handlers.values[type(node)](self, node)
 
     def truth(self, node: Any) -> Truth:
-        """Any expression as a condition."""
+        """Evaluates any expression as a condition."""
         if self._is_condition(node):
             return self._handlers.conditions[type(node)](self, node)
         return logic.truth_of_operand(
@@ -104,21 +104,21 @@ class Evaluator:
             return False
         return getattr(node, "operator", None) not in _NOT_CONDITIONS
 
-    # -------------------------------------------------------------- other rows
+    # -------------------------------------------------------------- derived evaluators
     def inner(self, rows: NDArray[Any], added: Mapping[str, Operand]) -> Evaluator:
-        """The evaluator of some of the rows, in any order and number, with more variables."""
+        """An evaluator over some of the rows, in any order and number, with more variables."""
         environment = inner_environment(self.environment, rows, added)
         operands = tuple(take(operand, rows) for operand in self.case_operands)
         return Evaluator(environment, self._handlers, operands)
 
     def within_case(self, operand: Operand) -> Evaluator:
-        """The evaluator of the conditions of a CASE with this operand."""
+        """An evaluator for the conditions of a CASE with this operand."""
         return Evaluator(self.environment, self._handlers, (*self.case_operands, operand))
 
-    # -------------------------------------------------------------- what functions need
+    # -------------------------------------------------------------- function context
     @property
     def context(self) -> Context:
-        """The clock, chance and the entities of the graph."""
+        """Clock, random numbers and the graph's entities."""
         graph = self.environment.graph
         key = ("context", id(graph))
         found: Context | None = self.cache.get(key)
@@ -129,11 +129,11 @@ class Evaluator:
 
     # -------------------------------------------------------------- errors
     def type_error(self, message: str, span: Span) -> CypherTypeError:
-        """An error at a place of the query."""
+        """A type error with its position in the query."""
         return CypherTypeError(message, self.environment.text, span)
 
     def mismatch(self, operand: Operand, span: Span, expected: str) -> Fault:
-        """All rows that are not null are errors."""
+        """A fault for all rows that are not null."""
 
         def error(row: int) -> CypherTypeError:
             described = describe(value_at(operand, row))
@@ -142,7 +142,7 @@ class Evaluator:
         return Fault(validity(operand), error)
 
     def unsupported(self, node: ast.Expression, construct: str = "") -> UnsupportedQueryError:
-        """The error of what is not evaluated here."""
+        """The error for a construct that is not supported."""
         construct = (
             construct
             or getattr(node, "construct", "")

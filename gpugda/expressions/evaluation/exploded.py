@@ -1,4 +1,4 @@
-"""Lists as rows of their elements, and what is found for elements back at the rows of the lists."""
+"""Flattens lists into element rows, and maps results of elements back to the rows of the lists."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _OF_ELEMENTS: Final = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exploded:
-    """The elements of lists, those of a row together and in their order.
+    """The elements of lists, grouped by row and in order.
 
     Args:
         elements: One value per element.
         rows: ``int64`` per element: the row of its list.
-        counts: ``int64`` per row: how many elements it has.
-        valid: Rows that have a list; the others have no elements.
+        counts: ``int64`` per row: number of elements.
+        valid: Rows with a list; the others have no elements.
     """
 
     elements: Column
@@ -60,20 +60,20 @@ class Exploded:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Per row the position of its first element."""
+        """Per row, the position of its first element."""
         return np.cumsum(self.counts) - self.counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """The lists of some rows.
+    """The lists of a set of rows.
 
     Args:
-        column: The elements of all distinct lists, one list after the other.
-        firsts: ``int64`` per distinct list, and one more: where its elements begin.
-        places: Per row which list it has.
-        counts: ``int64`` per row: how many elements it has.
-        valid: Rows that have a list; the others have no elements.
+        column: The elements of all distinct lists, concatenated.
+        firsts: ``int64[lists + 1]``: offset of each distinct list, and the end.
+        places: Number of the list in each row.
+        counts: ``int64`` per row: number of elements.
+        valid: Rows with a list; the others have no elements.
     """
 
     column: Column
@@ -83,7 +83,7 @@ class Lists:
     valid: Flags
 
     def _one_after_the_other(self) -> Column | None:
-        """The elements where each row has the next list, as collected ones have; else None."""
+        """The elements if the rows hold consecutive lists, as collected ones do; else None."""
         places = self.places
         if self.valid is not True:
             return None
@@ -94,15 +94,15 @@ class Lists:
         return Column(column.kind, column.values[part], valid, column.dictionary)
 
     def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Of each row what its list has."""
+        """Maps values of lists to rows."""
         return _at_places(values, self.places)
 
     def is_spare(self) -> bool:
-        """Are there elements, and not many that no row has, so that all may be computed with?"""
+        """True if computing all elements pays: there are some, and at least half belong to rows."""
         return 0 < len(self.column) <= 2 * int(self.counts.sum())
 
     def at(self, rows: NDArray[np.int64], position: int) -> Column:
-        """The elements at one position of the lists of rows that have one there."""
+        """The elements at one position of the lists of these rows, which must be long enough."""
         return self.column.take(self.firsts[self.places[rows]] + position)
 
     def exploded(self) -> Exploded:
@@ -117,12 +117,12 @@ class Lists:
 
 
 def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
-    """The list of each row; another value than a list is a list of itself.
+    """The list of each row; a value that is no list counts as a list of itself.
 
     Args:
         operand: The lists.
         row_count: Number of rows.
-        sound: Rows whose list has a meaning.
+        sound: Rows without faults.
     """
     valid = both(validity(operand), sound)
     dictionary = operand.dictionary if isinstance(operand, Column) else None
@@ -154,7 +154,7 @@ def _at_places(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_of_element(name: str, expression: ast.Expression) -> bool:
-    """Does nothing but the element, under this name, tell what an expression gives?"""
+    """True if the expression depends on nothing but the element of this name."""
     for each in walk(expression):
         if isinstance(each, ast.Variable):
             if each.name != name:
@@ -165,8 +165,8 @@ def is_of_element(name: str, expression: ast.Expression) -> bool:
 
 
 def with_elements(evaluator: Evaluator, name: str, elements: Column) -> Evaluator:
-    """The evaluator of expressions that `is_of_element`."""
-    rows = np.broadcast_to(np.int64(0), len(elements))  # no variable of a row is asked for
+    """An evaluator over elements, for expressions that satisfy `is_of_element`."""
+    rows = np.broadcast_to(np.int64(0), len(elements))  # no outer variable is read
     return evaluator.inner(rows, {name: elements})
 
 
@@ -179,12 +179,12 @@ def _elements(value: Any) -> list[Any]:
 def faults_of_rows(
     faults: Iterable[Fault], counting: Flags, rows: NDArray[np.int64], row_count: int
 ) -> tuple[Fault, ...]:
-    """Faults of elements as faults of the rows of their lists: the first of each row.
+    """Maps faults of elements to their rows: the first fault of each row.
 
     Args:
-        faults: Of elements.
+        faults: Faults of elements.
         counting: Elements whose faults count.
-        rows: Per element its row.
+        rows: Row of each element.
         row_count: Number of rows.
     """
     return tuple(

@@ -1,4 +1,4 @@
-"""Calls that are answered from arrays, without a value made for each row."""
+"""Vectorised function calls on arrays, without creating a value per row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BEYOND = 2.0**63
 
 
 def fast_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
-    """The value of a call, its name in lower case; None where there is no such way."""
+    """The result of a call, its name in lower case; None if it has no vectorised form."""
     if not arguments or not isinstance(arguments[0].operand, Column):
         return None
     if name == "round":
@@ -73,7 +73,7 @@ def _to_float(numbers: Any) -> Any:
 def _to_integer(numbers: Any) -> Any:
     if numbers.dtype.kind == "i":
         return numbers
-    # What does not fit is cut to the nearest integer that does: one by one.
+    # Numbers out of range saturate; those go one by one.
     return numbers.astype(np.int64) if bool((np.abs(numbers) < _BEYOND).all()) else None
 
 
@@ -89,7 +89,7 @@ _OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "isnan": _is_nan,
     "tofloat": _to_float,
     "tointeger": _to_integer,
-    # These are exact; for the others NumPy's own may differ from C's, which single values get.
+    # These are exact; for others, NumPy may differ from C, which single values use.
     "sqrt": lambda numbers: np.sqrt(_to_float(numbers)),
     "ceil": lambda numbers: np.ceil(_to_float(numbers)),
     "floor": lambda numbers: np.floor(_to_float(numbers)),
@@ -113,7 +113,7 @@ def _round(arguments: Sequence[Evaluated]) -> Evaluated | None:
 
 
 def _places(arguments: Sequence[Evaluated]) -> int | None:
-    """How many digits stay, where that is a plain number and the same in all rows."""
+    """Number of digits kept, if it is a constant non-negative integer; else None."""
     if len(arguments) == 1:
         return 0
     given = arguments[1].operand
@@ -123,7 +123,7 @@ def _places(arguments: Sequence[Evaluated]) -> int | None:
     return given.value if plain else None
 
 
-# ------------------------------------------------------------------ lists of entities and paths
+# ------------------------------------------------------------------ texts, lists and paths
 def _nodes(column: Column, paths: PathRows) -> Column:
     return Column(ColumnKind.OBJECT, column.values, column.valid, nodes_of_paths(paths))
 
@@ -153,13 +153,13 @@ def _tail(column: Column, _: ColumnLists | EntityLists) -> Column | None:
 
 def _text_lengths(column: Column, texts: StringDictionary) -> Column | None:
     if not len(texts) or len(texts) > _FEW_ROWS * len(column):
-        return None  # those that rows have are counted one by one
+        return None  # count only the texts that rows have, one by one
     lengths = numpy_numbers(pc.utf8_length(texts.array)).astype(np.int64)
     return Column(ColumnKind.INTEGER, lengths[column.values], column.valid)
 
 
 _FEW_ROWS = 4
-"""Entries per row from which on only those are looked at that rows have."""
+"""Dictionary entries per row from which on only the used entries are processed."""
 
 _WAYS: dict[tuple[str, type], Callable[[Column, Any], Column | None]] = {
     **{

@@ -1,4 +1,4 @@
-"""Environments of other rows: those of elements of lists, and of some rows alone."""
+"""Derived environments: over list elements, or over a subset of the rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["inner_environment"]
 def inner_environment(
     environment: Environment, rows: NDArray[Any], added: Mapping[str, Operand]
 ) -> Environment:
-    """The environment of some of the rows, in any order and number.
+    """An environment over some of the rows, in any order and number.
 
     Args:
-        environment: The one outside.
-        rows: Positions of its rows.
-        added: Variables of the new rows; they hide those outside.
+        environment: The outer environment.
+        rows: Positions of outer rows.
+        added: Variables of the new rows; they shadow outer ones.
     """
     return replace(
         environment,
@@ -39,7 +39,7 @@ def inner_environment(
 
 
 class _Variables(Mapping[str, "Column"]):
-    """Columns by name; those from outside are taken when they are first asked for."""
+    """Columns by name; outer ones are gathered at first access."""
 
     def __init__(
         self, outside: Mapping[str, Column], rows: NDArray[Any], added: Mapping[str, Operand]
@@ -65,7 +65,7 @@ class _Variables(Mapping[str, "Column"]):
 
 
 class _Operands(Sequence[Operand]):
-    """Operands by position, taken when they are asked for."""
+    """Operands by position, gathered at each access."""
 
     def __init__(self, outside: Sequence[Operand], rows: NDArray[Any]) -> None:
         self._outside = outside

@@ -1,4 +1,4 @@
-"""``subject:Label`` for any subject, also with labels that an expression names."""
+"""``subject:Label`` for any subject, including dynamic labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["label_predicate"]
 
 
 def label_predicate(evaluator: Evaluator, node: ast.LabelPredicate) -> Truth:
-    """``subject:Label&Other``; of a relationship its type."""
+    """``subject:Label&Other``; for a relationship it tests the type."""
     subject = evaluator.value(node.subject)
     column = subject.operand
     if isinstance(column, Constant) and column.value is None:
@@ -73,7 +73,7 @@ def _one_by_one(
 
 
 def _by_names(evaluator: Evaluator, subject: Evaluated) -> Evaluated:
-    """Lists of labels, or types, in the place of entities: there are few different ones."""
+    """Replaces entities by their labels or types, which have few distinct values."""
     column, graph = subject.operand, evaluator.environment.graph
     if graph is None or not isinstance(column, Column) or column.kind not in ENTITY_KINDS:
         return subject

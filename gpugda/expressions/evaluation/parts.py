@@ -1,4 +1,4 @@
-"""Parts of values: ``subject.key``, ``subject[index]``, ``subject[start..end]``."""
+"""Access to parts of values: ``subject.key``, ``subject[index]``, ``subject[start..end]``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def property_access(evaluator: Evaluator, node: ast.Property) -> Evaluated:
 def property_of(
     evaluator: Evaluator, node: ast.Expression, subject: Evaluated, key: str
 ) -> Evaluated:
-    """A property by name, of entities, maps, temporal and spatial values."""
+    """A property of entities, maps, temporal or spatial values."""
     operand = subject.operand
     if _are_entities(operand):
         assert isinstance(operand, Column)
@@ -50,7 +50,7 @@ def property_of(
 
 
 def _component(operand: Operand, key: str) -> Column | None:
-    """Of dates, datetimes and durations, all rows at once where there is a way."""
+    """A component of dates, datetimes or durations for all rows at once; None if not possible."""
     if not isinstance(operand, Column):
         return None
     durations = operand.dictionary if isinstance(operand.dictionary, DurationRows) else None

@@ -1,4 +1,4 @@
-"""``reduce()`` and ``allReduce()``: position by position, for all rows at once."""
+"""``reduce()`` and ``allReduce()``, position by position for all rows at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["all_reduce", "reduce_list"]
 
 @dataclass(slots=True)
 class _Walk:
-    """The rows whose lists have a next element, and their accumulators."""
+    """The rows whose lists have further elements, and their accumulators."""
 
     evaluator: Evaluator
     node: ast.Reduce | ast.AllReduce
@@ -48,7 +48,7 @@ class _Walk:
     faults: list[Fault] = field(default_factory=list)
 
     def steps(self) -> Iterator[tuple[NDArray[np.int64], Operand]]:
-        """The rows that end before each step, with their accumulators; all rows in the end."""
+        """Before each step, yields the rows that have ended, with their accumulators."""
         counts = self.lists.counts
         position = 0
         while len(self.rows):
@@ -62,19 +62,19 @@ class _Walk:
                 yield _NO_ROWS, Constant(None)
 
     def inner(self, element: Operand | None) -> Evaluator:
-        """Sees the accumulator, and an element where there is one."""
+        """An evaluator that sees the accumulator, and an element if there is one."""
         added = {self.node.accumulator.name: self.accumulated}
         if element is not None:
             added[self.node.variable.name] = element
         return self.evaluator.inner(self.rows, added)
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Goes on with some of the rows."""
+        """Keeps a subset of the rows."""
         self.accumulated = take(self.accumulated, np.flatnonzero(kept))
         self.rows = self.rows[kept]
 
     def note(self, faults: tuple[Fault, ...]) -> None:
-        """Leaves rows that have a fault."""
+        """Records faults and drops the faulty rows."""
         if not faults:
             return
         self.faults += [self._outside(fault) for fault in faults]
@@ -104,7 +104,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 def _walk(evaluator: Evaluator, node: ast.Reduce | ast.AllReduce) -> _Walk:
     found, initial = evaluator.value(node.elements), evaluator.value(node.initial)
     lists = lists_of(found.operand, evaluator.row_count, inverted(faulty(found.faults)))
-    # Where there is no list, nothing is begun with.
+    # Without a list the initial value is not evaluated.
     faults = found.faults + counting_in(initial.faults, lists.valid)
     begun = both(lists.valid, inverted(faulty(faults)))
     rows = np.flatnonzero(np.broadcast_to(begun, evaluator.row_count))

@@ -1,4 +1,4 @@
-"""Rows in parts, so that their lists have no more elements at a time than memory should hold."""
+"""Splits rows so that each part's lists have a bounded number of elements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_ELEMENTS: Final = 1 << 22
 
 
 def parts_of(counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Positions of rows that follow one another, with few elements together or one row alone."""
+    """Positions of consecutive rows; each part has few elements, or a single row."""
     rows = np.arange(len(counts))
     if counts.sum() <= _MOST_ELEMENTS:
         return [rows]
@@ -41,7 +41,7 @@ def parts_of(counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 def joined_faults(
     parts: Sequence[NDArray[np.int64]], faults: Sequence[Sequence[Fault]]
 ) -> tuple[Fault, ...]:
-    """The faults of parts as faults of all rows."""
+    """Maps the faults of parts to all rows."""
     row_count = sum(map(len, parts))
     return tuple(
         _of_all(fault, rows, row_count)
@@ -62,7 +62,7 @@ def _of_all(fault: Fault, rows: NDArray[np.int64], row_count: int) -> Fault:
 
 
 def joined_truths(parts: Sequence[NDArray[np.int64]], truths: Sequence[Truth]) -> Truth:
-    """The conditions of parts as one of all rows."""
+    """Concatenates the conditions of parts."""
     holds, fails = (
         np.concatenate(
             [np.broadcast_to(each, len(rows)) for rows, each in zip(parts, flags, strict=True)]

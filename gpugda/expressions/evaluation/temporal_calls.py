@@ -1,4 +1,4 @@
-"""Calls that make temporal values of whole columns: constructors, truncation, durations between."""
+"""Vectorised temporal calls: constructors, truncation, durations between."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _BETWEEN: Final = frozenset(
 )
 _EPOCHS: Final = frozenset({"datetime.fromepoch", "datetime.fromepochmillis"})
 TEMPORAL_CALLS: Final = _KINDS | {f"{kind}.truncate" for kind in _KINDS} | _BETWEEN | _EPOCHS
-"""Names in lower case of functions that may be answered here."""
+"""Functions that may have a vectorised form, in lower case."""
 _FEW: Final = 64
-"""Rows that are as soon done one by one."""
+"""Below this many rows, single values are as fast."""
 
 
 def fields_call(evaluator: Evaluator, name: str, node: ast.FunctionCall) -> Evaluated | None:
-    """``datetime({…})`` whose fields are numbers; None where it is made value by value."""
+    """``datetime({…})`` with numeric fields; None if it must go value by value."""
     if name not in _KINDS or evaluator.row_count < _FEW or len(node.arguments) != 1:
         return None
     (given,) = node.arguments
@@ -54,7 +54,7 @@ def fields_call(evaluator: Evaluator, name: str, node: ast.FunctionCall) -> Eval
     numbers = {key: _numbers(evaluator.value(item), evaluator) for key, item in fields.items()}
     known = {key: each for key, each in numbers.items() if each is not None}
     if len(known) < len(numbers) or not any(each.strides[0] for each in known.values()):
-        return None  # the same in all rows is made once
+        return None  # constant fields are evaluated once
     return _evaluated(building.from_numbers(name, known, offset), None)
 
 
@@ -64,7 +64,7 @@ _FIELDS: Final = building.NUMBER_FIELDS | {"timezone"}
 def temporal_call(
     evaluator: Evaluator, name: str, arguments: Sequence[Evaluated]
 ) -> Evaluated | None:
-    """The value of another call of `TEMPORAL_CALLS`; None as above."""
+    """The result of another call of `TEMPORAL_CALLS`; None as `fields_call`."""
     if evaluator.row_count < _FEW or not arguments:
         return None
     operands = [each.operand for each in arguments]
@@ -112,7 +112,7 @@ def _converted(kind: str, operands: Sequence[Operand], offset: int) -> Evaluated
 
 
 def _parsed(kind: str, texts: Column, offset: int) -> Evaluated | None:
-    """Each text once, unless rows are fewer."""
+    """Parses each text once; None if parsing single rows is needed."""
     assert isinstance(texts.dictionary, StringDictionary)
     codes = texts.values if texts.valid is None else texts.values[texts.valid]
     if not len(codes):
@@ -132,7 +132,7 @@ def _truncated(kind: str, operands: Sequence[Operand], offset: int) -> Evaluated
         return None
     (given,) = more
     if not isinstance(given, Column) or not np.all(validity(given)):
-        return None  # null is an error there
+        return None  # null is an error for truncate()
     rows = moments_of(given)
     if rows is None:
         return None
@@ -152,7 +152,7 @@ def _between(name: str, operands: Sequence[Operand]) -> Evaluated | None:
 
 # ------------------------------------------------------------------ operands
 def _numbers(given: Evaluated, evaluator: Evaluator) -> NDArray[np.int64] | None:
-    """Integers, one a row, none of them null."""
+    """One integer per row, none null; else None."""
     operand = given.operand
     if given.faults:
         return None
@@ -166,7 +166,7 @@ def _numbers(given: Evaluated, evaluator: Evaluator) -> NDArray[np.int64] | None
 
 
 def _offset(evaluator: Evaluator, zone: ast.Expression | None) -> int | None:
-    """Of datetimes that are told no other one, in seconds; None for named zones."""
+    """Offset in seconds of datetimes without a zone of their own; None for named zones."""
     name: Any = evaluator.context.zone
     if zone is not None:
         operand = evaluator.value(zone).operand
@@ -185,7 +185,7 @@ def _evaluated(
 
 
 def _with_codes(rows: MomentRows | None, given: Column) -> Evaluated | None:
-    """The entries of the given column's dictionary became these."""
+    """The given column with the entries of its dictionary replaced by these."""
     if rows is None:
         return None
     return Evaluated(Column(ColumnKind.OBJECT, given.values, given.valid, rows))

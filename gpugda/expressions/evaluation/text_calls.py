@@ -1,7 +1,7 @@
-"""Functions of texts that differ in most rows, by Arrow's loops over all entries of a dictionary.
+"""Text functions on mostly distinct texts, with Arrow's kernels over all dictionary entries.
 
-Arrow slices, trims, replaces and reverses by code point, as Neo4j does. Its upper and lower case
-agree with the single values' for ASCII alone, so that other texts are converted one by one.
+Arrow slices, trims, replaces and reverses by code point, as Neo4j does. Its case conversion agrees
+with that of single values for ASCII only, so other texts are converted one by one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["text_call"]
 
 _FEW = 4
-"""Rows per entry, or entries per row, from which on other ways look at fewer texts."""
+"""Ratio of rows to entries, either way, from which on another method processes fewer texts."""
 _LARGEST_PLACE = 2**31 - 1
 
 
 def text_call(name: str, arguments: Sequence[Evaluated]) -> Column | None:
-    """The texts that a call gives, its name in lower case; None where there is no such way."""
+    """The result of a call, its name in lower case; None if it has no vectorised form."""
     make, function = _WAYS.get(name), find_function(name)
     column = arguments[0].operand
     if make is None or function is None or not isinstance(column, Column):
@@ -64,7 +64,7 @@ def _cased(texts: Any, of_ascii: str, of_others: Callable[[str], str]) -> Any:
     try:
         made = [of_others(text) for text in texts.filter(others).to_pylist()]
     except UnsupportedQueryError:
-        return None  # perhaps of a text that no row has
+        return None  # the failing text may belong to no row
     return pc.replace_with_mask(found, others, pa.array(made, type=texts.type))
 
 
@@ -78,7 +78,7 @@ def _lower(texts: Any) -> Any:
 
 # ------------------------------------------------------------------ pieces
 def _is_place(value: Any) -> bool:
-    """Others are refused, or null, value by value."""
+    """True for a plain position; other values are refused, or null, value by value."""
     return type(value) is int and 0 <= value <= _LARGEST_PLACE
 
 
@@ -105,7 +105,7 @@ def _trimmed(trim: Callable[..., Any], texts: Any, characters: Any = BLANKS) -> 
 def _replace(texts: Any, search: Any, replacement: Any) -> Any:
     if not (type(search) is str and type(replacement) is str and search):
         return None
-    if len(replacement) > len(search):  # the results may be too long
+    if len(replacement) > len(search):  # results might exceed the length limit
         return None
     return pc.replace_substring(texts, search, replacement)
 
