@@ -1,4 +1,4 @@
-"""The address of a database server, checked before the driver sees it."""
+"""Parses the address of a database server before it is passed to the driver."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _DEFAULT_PORT = 7687
 
 @dataclass(frozen=True, slots=True)
 class BoltAddress:
-    """Where a server is.
+    """The address of a server.
 
     Args:
         scheme: One of `SCHEMES`.
-        shown: Scheme, host and port: what people are shown.
-        url: What the driver is given: with the routing context, if there is one.
+        shown: Scheme, host and port, for display.
+        url: The driver's argument: also has the routing context, if there is one.
     """
 
     scheme: str
@@ -29,7 +29,7 @@ class BoltAddress:
 
     @property
     def routed(self) -> bool:
-        """Whether the driver asks the server which members there are."""
+        """True if the driver asks the server for the members of its cluster."""
         return self.scheme.startswith("neo4j")
 
 
@@ -37,8 +37,8 @@ def parse_address(text: str) -> BoltAddress:
     """The address, normalised.
 
     Raises:
-        ConfigurationError: It is none that can be used. The message never repeats a text that may
-            hold a password.
+        ConfigurationError: It cannot be used. The message never repeats a text that may contain a
+            password.
     """
     text = text.strip()
     if "@" in text:

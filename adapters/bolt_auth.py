@@ -1,4 +1,4 @@
-"""Whom to log in as, and to which database: from arguments, else from the environment."""
+"""Credentials and database name: from arguments, else from the environment."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _USER, _PASSWORD, _DATABASE = "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABAS
 
 
 def choose_auth(auth: object, environment: Mapping[str, str]) -> Any:
-    """What the driver takes as ``auth``: the argument, else the environment's, else None.
+    """The driver's ``auth`` argument: the caller's, else the environment's, else None.
 
     Args:
         auth: None, ``(user, password)``, a ``neo4j.Auth`` or an auth manager.
-        environment: Variables by name.
+        environment: Environment variables.
 
     Raises:
-        ConfigurationError: It is none of these; the value is not repeated.
+        ConfigurationError: It is none of these; the message does not repeat the value.
     """
     if auth is None:
         return _from_environment(environment)
@@ -59,7 +59,7 @@ def choose_database(database: str | None, environment: Mapping[str, str]) -> str
     """The database's name, None for the user's home database.
 
     Raises:
-        ConfigurationError: The argument is no name.
+        ConfigurationError: The argument is not a valid name.
     """
     if database is None:
         database = environment.get(_DATABASE, "").strip() or None
@@ -67,10 +67,10 @@ def choose_database(database: str | None, environment: Mapping[str, str]) -> str
 
 
 def check_name(argument: str, name: str | None) -> str | None:
-    """The name as it is.
+    """Returns the name unchanged.
 
     Raises:
-        ConfigurationError: Neither None nor a text that is not empty.
+        ConfigurationError: It is neither None nor a non-empty text.
     """
     if name is None or (isinstance(name, str) and name.strip()):
         return name

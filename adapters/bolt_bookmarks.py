@@ -1,12 +1,12 @@
-"""What Neo4j's bookmarks say: the database and its newest committed transaction.
+"""Parses Neo4j's bookmarks: the database and its newest committed transaction.
 
 A bookmark is ``FB:`` and the base64 of packed values (PackStream, as in Bolt): a list marker with
 the number of databases, then for each its uuid (16 bytes) and a transaction number, then a list of
-foreign databases, which is empty outside of composite databases. A read gives the newest
-transaction that was committed when it began, so a read is how the version is asked for.
+foreign databases, which is empty outside of composite databases. A read returns the newest
+transaction that was committed when it began, so a read serves as a request for the version.
 
-This form is undocumented. So whatever does not fit to the last byte counts as no version at all,
-and then nothing is taken for fresh.
+The format is undocumented. So any deviation, down to the last byte, counts as no version at all,
+and then no snapshot is considered fresh.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["bookmark_of", "parse_bookmark", "version_of"]
 
 _PREFIX = "FB:"
-# The system database is the same for all servers, and its transactions change no graph.
+# All servers have the same system database, and its transactions change no graph.
 _SYSTEM = UUID(int=1)
 _TINY_LIST, _BYTES_8, _UUID_BYTES, _EMPTY_LIST = 0x90, 0xCC, 16, b"\x90"
 _INTEGER_BYTES = {0xC8: 1, 0xC9: 2, 0xCA: 4, 0xCB: 8}
@@ -33,14 +33,14 @@ _LARGEST_TINY = 0x7F
 
 
 def version_of(bookmarks: Iterable[str]) -> DatabaseVersion | None:
-    """The version that a session's bookmarks stand for; None unless there is exactly one."""
+    """The version in a session's bookmarks; None unless there is exactly one."""
     found = list(bookmarks)
     return parse_bookmark(found[0]) if len(found) == 1 else None
 
 
-@lru_cache(maxsize=16)  # without a write, each answer carries the one before
+@lru_cache(maxsize=16)  # without writes, successive answers carry the same bookmark
 def parse_bookmark(text: str) -> DatabaseVersion | None:
-    """The version in a bookmark; None if it has another form, or is of several databases."""
+    """The version in a bookmark; None if the format is unknown or it has several databases."""
     if not text.startswith(_PREFIX):
         return None
     try:
@@ -56,14 +56,14 @@ def parse_bookmark(text: str) -> DatabaseVersion | None:
 
 
 def bookmark_of(database_id: str, transaction: int) -> str:
-    """The text that `parse_bookmark` reads, without the process of an id ``uuid@process``."""
+    """The inverse of `parse_bookmark`; for an id ``uuid@process`` the process is left out."""
     uuid = UUID(database_id.partition("@")[0]).bytes
     packed = bytes([_TINY_LIST | 1, _BYTES_8, _UUID_BYTES]) + uuid + _packed(transaction)
     return _PREFIX + base64.b64encode(packed + _EMPTY_LIST).decode()
 
 
 def _packed(number: int) -> bytes:
-    """The shortest form, as the server's."""
+    """The shortest encoding, like the server's."""
     if number <= _LARGEST_TINY:
         return bytes([number])
     for marker, width in list(_INTEGER_BYTES.items())[1:]:
@@ -73,7 +73,7 @@ def _packed(number: int) -> bytes:
 
 
 def _states(packed: bytes) -> list[tuple[UUID, int]]:
-    """Raises ValueError or IndexError where the bytes are not of the known form."""
+    """Raises ValueError or IndexError if the bytes do not have the known format."""
     if packed[0] & 0xF0 != _TINY_LIST:
         raise ValueError("no list of databases")
     position, states = 1, []

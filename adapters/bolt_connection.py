@@ -1,4 +1,4 @@
-"""A connection to one database of a Bolt server: sessions, probes, and errors made clear.
+"""A connection to one database of a Bolt server: sessions, probes, and error translation.
 
 More than 300 lines: one class implements the port, method by method.
 """
@@ -38,13 +38,13 @@ __all__ = ["CONNECT_SECONDS", "BoltConnection", "open_driver"]
 Access = Literal["READ", "WRITE"]
 
 CONNECT_SECONDS = 15.0
-# Also bounds the handshake, which the limit for connecting does not.
+# Also bounds the handshake, which the connection timeout does not.
 _ACQUIRE_SECONDS = 20.0
-# A pooled connection that lay idle for so long is tried before use: firewalls drop such silently.
+# A pooled connection that was idle for longer is tested before use: firewalls drop such silently.
 _IDLE_SECONDS = 60.0
 _PROBE_SECONDS = 30.0
 _LEAST_SECONDS = 0.001
-# Connecting asks some six questions.
+# Connecting takes about six queries.
 _FACTS_SECONDS = 60.0
 _FACTS_LAST_SECONDS = 60.0
 _ALL_AT_ONCE = -1
@@ -52,10 +52,10 @@ _FILTERS_NOTIFICATIONS = (5, 2)
 
 
 def open_driver(address: BoltAddress, auth: Any) -> neo4j.Driver:
-    """A driver of our own; nothing is sent yet.
+    """A driver owned by this connection; nothing is sent yet.
 
     Raises:
-        ConfigurationError: The driver refuses the address or the credentials.
+        ConfigurationError: The driver rejects the address or the credentials.
     """
     try:
         return neo4j.GraphDatabase.driver(
@@ -65,7 +65,7 @@ def open_driver(address: BoltAddress, auth: Any) -> neo4j.Driver:
             connection_timeout=CONNECT_SECONDS,
             connection_acquisition_timeout=_ACQUIRE_SECONDS,
             liveness_check_timeout=_IDLE_SECONDS,
-            # A message less per query; whoever wants to be counted gives a driver of their own.
+            # Saves a message per query; users who want telemetry pass their own driver.
             telemetry_disabled=True,
         )
     except (Neo4jError, DriverError, ValueError) as error:
@@ -73,13 +73,13 @@ def open_driver(address: BoltAddress, auth: Any) -> neo4j.Driver:
 
 
 class BoltConnection:
-    """One database, through one driver. Made by `connect` or `adopt`; used from several threads.
+    """One database, through one driver. Created by `connect` or `adopt`; thread-safe.
 
     Attributes:
-        driver: The driver; closed by `close` if it is our own.
-        database: The database's name, which all sessions are given.
-        facts: What the server is, as found when connecting or by `recheck`.
-        sessions: How many sessions a large read may use at the same time.
+        driver: The driver; `close` closes it if this connection owns it.
+        database: The database's name, used for all sessions.
+        facts: Facts about the server, as of connecting or the last `recheck`.
+        sessions: Maximum number of concurrent sessions of a large read.
     """
 
     def __init__(
@@ -91,14 +91,14 @@ class BoltConnection:
         impersonated_user: str | None = None,
         sessions: int = 3,
     ) -> None:
-        """Asks the server what it is; closes the driver if that fails and it is our own.
+        """Reads the server's facts; on failure closes the driver if this connection owns it.
 
         Args:
             driver: A driver.
-            address: Of our own driver; None for a driver that belongs to the caller.
+            address: Address of an owned driver; None for a driver that belongs to the caller.
             database: A name, None for the user's home database.
-            impersonated_user: As whom to act.
-            sessions: How many sessions a large read may use.
+            impersonated_user: The user to impersonate.
+            sessions: Maximum number of concurrent sessions of a large read.
         """
         self.driver = driver
         self.database = database
@@ -135,17 +135,17 @@ class BoltConnection:
         impersonate: bool = True,
         connect_seconds: float | None = None,
     ) -> Iterator[neo4j.Session]:
-        """A session; its connection is cut if it is left by an error that is not the driver's.
+        """A session; its connection is cut if an error other than the driver's leaves the block.
 
         Args:
-            bookmarks: States that are waited for: raw texts, or a version.
-            access: ``READ``, unless a query of the user's own may write.
-            bulk: The server sends all rows without waiting to be asked for more. Only for answers
-                of bounded size: what is not taken at once fills its heap memory, to the last byte.
-            fetch_size: Rows that the server sends before it is asked for more.
-            quiet: The server sends no notifications: for our own queries.
-            impersonate: False for the user who is logged in.
-            connect_seconds: How long it may take to get a connection, if less than usual.
+            bookmarks: States that the server must have reached: raw texts, or a version.
+            access: ``READ``, unless a user's query may write.
+            bulk: True if the server sends all rows without waiting for requests. Only for results
+                of bounded size: unread rows fill the server's heap memory.
+            fetch_size: Number of rows that the server sends per request.
+            quiet: True if the server sends no notifications: for internal queries.
+            impersonate: False to act as the user who is logged in.
+            connect_seconds: Maximum time to get a connection, if less than the default.
         """
         config: dict[str, Any] = {
             "database": self.database,
@@ -165,7 +165,7 @@ class BoltConnection:
         except (Neo4jError, DriverError):
             raise
         except BaseException:
-            # Also when a generator is given up, or by Ctrl-C.
+            # Also when a generator is closed early, or on Ctrl-C.
             abandon(session)
             raise
         finally:
@@ -173,10 +173,10 @@ class BoltConnection:
 
     @contextmanager
     def check(self, doing: str) -> Iterator[None]:
-        """Within, errors of server and driver become `SourceError` that say what to do.
+        """A block in which errors of server and driver become `SourceError` with advice.
 
         Args:
-            doing: What is being done, such as ``reading nodes``.
+            doing: The current activity, such as ``reading nodes``.
         """
         try:
             yield
@@ -184,15 +184,15 @@ class BoltConnection:
             raise source_error(error, self._address.shown, doing) from error
 
     def prefix(self, text: str) -> str:
-        """A query of our own, marked as Cypher 5 where the server knows such marks."""
+        """An internal query, marked as Cypher 5 where the server supports such marks."""
         return f"CYPHER 5 {text}" if self._accepts_prefix else text
 
     def watch(self, session: neo4j.Session, seconds: float | None) -> AbstractContextManager[Any]:
-        """Within, the session's connection is cut after that time; gives a `Guard`."""
+        """A block in which the session's connection is cut after that time; yields a `Guard`."""
         return self._watch.over(session, seconds)
 
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
-        """The newest committed state, one round trip; None if the server cannot tell.
+        """The newest committed state, in one round trip; None if the server cannot report it.
 
         Raises:
             SourceError: The server cannot be reached, refuses, or does not answer in time.
@@ -219,16 +219,16 @@ class BoltConnection:
     def asking(
         self, timeout: float | None = None
     ) -> Iterator[Callable[[], DatabaseVersion | None]]:
-        """As `probe`, sent on entering; what this gives waits for the answer, once.
+        """Like `probe`, sent on entering; the yielded function waits for the answer, once.
 
-        Whatever goes wrong on the way is left to `probe`, which then asks anew.
+        If anything fails on the way, the function falls back to `probe`.
         """
         with ExitStack() as stack:
             receive = self._sent(stack, timeout)
 
             def answer() -> DatabaseVersion | None:
                 found = None if receive is None else receive()
-                stack.close()  # so that it is this connection that is asked again
+                stack.close()  # so that a retry gets the same connection
                 if found is None:
                     return self.probe(timeout)
                 self._known_ids.add(found.database_id)
@@ -237,13 +237,13 @@ class BoltConnection:
             yield answer
 
     def recheck(self) -> None:
-        """Finds the facts anew: privileges and the default Cypher version move no bookmark."""
+        """Reads the facts again: privileges and the default Cypher version change no bookmark."""
         with self.check("asking what the server is"):
             self.facts = self._find_facts()
         self._facts_found = monotonic()
 
     def version_of(self, bookmarks: Iterable[str]) -> DatabaseVersion | None:
-        """The state in bookmarks of a session; None if it is of another database."""
+        """The state in a session's bookmarks; None if it belongs to another database."""
         found = version_of(bookmarks)
         if found is None or not self._epoch.name:
             return None
@@ -252,20 +252,20 @@ class BoltConnection:
 
     @staticmethod
     def link_of(session: neo4j.Session) -> Any:
-        """The connection that answers in a session, None if the driver does not show it."""
+        """The connection used by a session, None if the driver does not expose it."""
         return getattr(session, "_connection", None)
 
     def version_after(self, session: neo4j.Session, link: Any) -> DatabaseVersion | None:
-        """The newest state when the session's query had ended, without asking for it.
+        """The newest state when the session's query ended, without a further request.
 
-        None if it is not told, or if the process that the link leads to was not asked its name yet.
+        None if it is unknown, or if the name of the server process at ``link`` is unknown.
         """
         epoch = self._epoch.known_for(link)
         found = version_of(session.last_bookmarks().raw_values) if epoch else None
         return None if found is None else _of_process(found, epoch)
 
     def version_told(self, session: neo4j.Session, link: Any) -> DatabaseVersion | None:
-        """As `version_after`, but asks the process its name if need be."""
+        """Like `version_after`, but asks the server process for its name if necessary."""
         found = version_of(session.last_bookmarks().raw_values)
         if found is None:
             return None
@@ -274,7 +274,7 @@ class BoltConnection:
         return found
 
     def close(self) -> None:
-        """Closes a driver of our own, and ends the thread that watches."""
+        """Closes an owned driver, and stops the watchdog thread."""
         if self._closed:
             return
         self._closed = True
@@ -284,9 +284,9 @@ class BoltConnection:
 
     def _ask(self, deadline: float) -> DatabaseVersion | None:
         left = max(deadline - monotonic(), _LEAST_SECONDS)
-        # A fresh session, and so no bookmarks: to be given one would mean to wait for a state,
-        # while the question is which there is. In a cluster only the leader knows the newest, and
-        # write access is how one is routed there; the query itself reads.
+        # A fresh session without bookmarks: with one the server would wait for that state, while
+        # the current one is wanted. In a cluster only the leader knows the newest state, and write
+        # access routes the query there; the query itself only reads.
         access: Access = "WRITE" if self.facts.clustered else "READ"
         with (
             self.session(access=access, connect_seconds=left) as session,
@@ -309,7 +309,7 @@ class BoltConnection:
     def _sent(
         self, stack: ExitStack, timeout: float | None
     ) -> Callable[[], DatabaseVersion | None] | None:
-        """Sends a probe in a session that the stack closes; None where only `probe` will do."""
+        """Sends a probe in a session that the stack closes; None if only `probe` applies."""
         if not self.facts.has_bookmarks or self.facts.clustered or self.facts_may_be_old:
             return None
         seconds = _PROBE_SECONDS if timeout is None else timeout
@@ -322,7 +322,7 @@ class BoltConnection:
         return None if sent is None else partial(self._received, sent)
 
     def _received(self, sent: SentProbe) -> DatabaseVersion | None:
-        """The state that the answer tells; None if it does not, or not of which process."""
+        """The state in the answer; None if it has none, or the server process is unknown."""
         try:
             bookmarks = sent.receive()
         except (Neo4jError, DriverError):
@@ -333,7 +333,7 @@ class BoltConnection:
 
     @property
     def facts_may_be_old(self) -> bool:
-        """Where there are privileges they are read anew every minute."""
+        """True if the facts are older than a minute and privileges may have changed."""
         judged = self.facts.product == "Neo4j" and self.facts.edition != "community"
         return judged and monotonic() - self._facts_found > _FACTS_LAST_SECONDS
 
@@ -358,7 +358,7 @@ class BoltConnection:
     @contextmanager
     def _first_session(self, *, impersonate: bool = True) -> Iterator[neo4j.Session]:
         with (
-            # What listens there may never say a word, in the handshake of TLS or in that of Bolt.
+            # The peer may never answer, in the handshake of TLS or in that of Bolt.
             self.session(impersonate=impersonate, connect_seconds=CONNECT_SECONDS) as session,
             self.watch(session, _FACTS_SECONDS) as guard,
         ):
@@ -371,14 +371,14 @@ class BoltConnection:
 
 
 def _of_process(version: DatabaseVersion, epoch: str) -> DatabaseVersion:
-    """The state, named also by the server's process."""
+    """The state, with the server's process as part of the database id."""
     return replace(version, database_id=f"{version.database_id}@{epoch}")
 
 
 def _start_time(session: neo4j.Session) -> str | None:
     try:
         record = session.run(START_TIME).single()
-    except ClientError:  # no such procedure, or not for this user
+    except ClientError:  # the procedure is absent, or this user may not call it
         return None
     return None if record is None else str(record["started"])
 
@@ -391,7 +391,7 @@ def _bookmarks(given: Iterable[str] | DatabaseVersion | None) -> neo4j.Bookmarks
 
 
 def _address_of(driver: neo4j.Driver, host_port: str | None) -> BoltAddress:
-    """How a driver that was given is shown; its own address is nowhere to be asked for."""
+    """The address to display for a caller's driver, which does not expose its own."""
     scheme = "neo4j" if isinstance(driver, neo4j.Neo4jDriver) else "bolt"
     scheme += "+s" if driver.encrypted else ""
     if host_port is None:
@@ -402,5 +402,5 @@ def _address_of(driver: neo4j.Driver, host_port: str | None) -> BoltAddress:
 def _own_version() -> str:
     try:
         return version("gpugda")
-    except PackageNotFoundError:  # used from a folder that was never installed
+    except PackageNotFoundError:  # run from a source tree without installation
         return "0"

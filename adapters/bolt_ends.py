@@ -1,4 +1,4 @@
-"""Which nodes were read: relationships are kept if they lie between such."""
+"""The nodes that were read: only relationships between them are kept."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["KnownNodes"]
 
 _SPREAD = 16
-"""A byte per possible id is spent where at least one id in so many exists."""
+"""The lookup table has at most this many entries (bytes) per existing id."""
 
 
 class KnownNodes:
     """The ids of the nodes that were read.
 
     Args:
-        partial: Whether there are other nodes, whose relationships are left out.
+        partial: True if the database has other nodes, whose relationships are left out.
     """
 
     def __init__(self, *, partial: bool) -> None:
@@ -35,14 +35,14 @@ class KnownNodes:
         self._marks: NDArray[np.bool_] | None = None
         self._gapless = False
         self.ids = np.empty(0, dtype=np.int64)
-        """``int64``, rising, once all are there."""
+        """``int64``, increasing; complete after `freeze`."""
 
     def add(self, batch: NodeBatch) -> None:
-        """Takes a batch; they come in the order of ids."""
+        """Adds a batch; batches come in order of id."""
         self._pieces.append(np.asarray(batch.ids))
 
     def freeze(self) -> None:
-        """All nodes are there."""
+        """Completes the set and builds the lookup table."""
         self.ids = np.concatenate([self.ids, *self._pieces])
         self._pieces = []
         largest = int(self.ids[-1]) if len(self.ids) else 0
@@ -55,7 +55,7 @@ class KnownNodes:
         """The relationships between known nodes.
 
         Raises:
-            StaleSnapshotError: There are others, though all nodes were read.
+            StaleSnapshotError: There are others, although all nodes were read.
         """
         sources, targets = numpy_numbers(batch.source_ids), numpy_numbers(batch.target_ids)
         if self._contains_all(sources) and self._contains_all(targets):
@@ -78,14 +78,14 @@ class KnownNodes:
         )
 
     def _contains_all(self, ids: NDArray[np.int64]) -> bool:
-        """Whether all are known: where no id of a range is missing, the extremes tell."""
+        """True if all ids are known; for a gapless range of ids the extremes decide."""
         if self._gapless and len(ids):
             return int(self.ids[0]) <= int(ids.min()) and int(ids.max()) <= int(self.ids[-1])
         return bool(self._contains(ids).all())
 
     def _contains(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         if self._marks is not None:
-            # The last mark stands for all larger ids, and is never set.
+            # The last entry stands for all larger ids, and is never set.
             return np.take(self._marks, ids, mode="clip")
         if len(self.ids) == 0:
             return np.zeros(len(ids), dtype=np.bool_)

@@ -50,7 +50,7 @@ def read_entities(
         with closing(reader.answers(question, cut(numbers, pace), pace)) as answers:
             for maps in answers:
                 found += maps
-    # Copies, as an id may be asked for twice, and the maps belong to whoever asked.
+    # Copied, as an id may occur twice, and each caller owns its maps.
     return EntityRows([dict(found[place]) for place in places.tolist()], reader.newest)
 
 

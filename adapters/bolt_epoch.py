@@ -1,9 +1,9 @@
-"""Whether a server is still the process that it was.
+"""Identifies the server's process, to detect a restart.
 
-A database that is restored in place keeps its uuid, and may come to the same transaction number
-with other contents. The server has to be stopped for that, so the time at which its process started
-is made a part of a state's name. It is asked for once per connection: a connection that goes on
-working leads to the same process.
+A database that is restored in place keeps its uuid, and may reach the same transaction number with
+other contents. That requires stopping the server, so the start time of its process becomes part of
+a state's identity. It is requested once per connection, as an open connection always leads to the
+same process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ START_TIME = (
 
 
 class ServerEpoch:
-    """Names the server's process; another process has another name."""
+    """Names the server's process; each process has another name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,22 +34,22 @@ class ServerEpoch:
 
     @property
     def name(self) -> str:
-        """The name found last, empty before the first one."""
+        """The most recent name, empty before the first one."""
         return self._name
 
     def known_for(self, connection: Any) -> str:
-        """The name of the process that a connection leads to, empty if it is not known."""
+        """The name of the process at a connection, empty if it is unknown."""
         with self._lock:
             return self._name if connection in self._known else ""
 
     def name_for(self, connection: Any, ask: Callable[[], str | None]) -> str:
-        """The name of the process that a connection leads to.
+        """The name of the process at a connection.
 
         Args:
-            connection: The driver's own, which stays the same object as long as it is open; None if
-                the driver does not show it, then the server is asked each time.
-            ask: Gives the start time; None where the server or the user's rights do not tell it,
-                then whatever was known before counts as of another process.
+            connection: The driver's connection, one object as long as it is open; None if the
+                driver does not expose it: then the server is asked each time.
+            ask: Returns the start time; None if the server does not report it or the user may not
+                see it: then everything known before counts as another process's.
         """
         with self._lock:
             if connection is not None and connection in self._known:

@@ -1,4 +1,4 @@
-"""From the driver's errors to ours: what failed, where, and what to do."""
+"""Translates the driver's errors: what failed, where, and what to do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIMEOUTS = (
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
     "Neo.ClientError.Transaction.TransactionTimedOut",
 )
-# By the code's end; the part before it differs between versions.
+# By the last part of the code; the parts before it differ between versions.
 _ADVICE = {
     "DatabaseNotFound": "There is no such database, or this user may not enter it: check "
     "database= and NEO4J_DATABASE against SHOW DATABASES.",
@@ -48,22 +48,22 @@ _ADVICE = {
 
 
 def is_broken_connection(error: BaseException) -> bool:
-    """Whether another connection may succeed where this one failed."""
+    """True if a retry on another connection may succeed."""
     return isinstance(error, ServiceUnavailable | SessionExpired)
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Whether the server ended a transaction because its time was over."""
+    """True if the server ended a transaction because of its time limit."""
     return isinstance(error, Neo4jError) and error.code in _TIMEOUTS
 
 
 def source_error(error: Neo4jError | DriverError, address: str, doing: str) -> GpugdaError:
-    """Our error for one of the driver.
+    """Our error for an error of the driver.
 
     Args:
-        error: What the driver raised; the caller makes it the cause.
+        error: The driver's error; the caller makes it the cause.
         address: Scheme, host and port, without credentials.
-        doing: What was tried, such as ``connecting``.
+        doing: The failed activity, such as ``connecting``.
     """
     start = f"{address}: {doing} failed. "
     if isinstance(error, Neo4jError):
@@ -108,7 +108,7 @@ def _connection_advice(error: DriverError, address: str) -> str:
 def _by_encryption(causes: list[BaseException], text: str, address: str) -> str:
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes) or "refused" in text:
         return "Nothing listens there: start the server, or check host and port."
-    if "obtain a connection from the pool" in text:  # an error of its own in new drivers only
+    if "obtain a connection from the pool" in text:  # only new drivers have an own error class
         return "All connections stayed in use for too long: close sessions that are not needed."
     encrypted = "+s" in address
     if encrypted and any("encrypted" in str(cause) for cause in causes):
@@ -130,7 +130,7 @@ def _first_line(causes: list[BaseException]) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and what it came from, also within groups."""
+    """The error and all its causes, including those within groups."""
     seen: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:

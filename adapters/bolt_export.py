@@ -1,4 +1,4 @@
-"""The graph of a database in columns, by pages of ids, without properties; see docs/adr/0006."""
+"""Exports a database's graph in columns, by pages of ids, without properties; docs/adr/0006."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Batch = TypeVar("_Batch", "NodeBatch", "RelationshipBatch")
 
 _SAMPLE = 20
 _FEW = 10
-"""Relationships are read from the nodes they start from if one node in so many is wanted."""
+"""Relationships are read from their start nodes if at most one node in this many is wanted."""
 
 
 @contextmanager
@@ -51,22 +51,23 @@ def export(
 ) -> Iterator[GraphBatches]:
     """The nodes and relationships of a database, without properties.
 
-    All sessions read at the version or later: if it still is the newest state afterwards, then all
-    that was read is of that state. The progress is told of phases and their totals; whoever takes
-    the batches counts them. What is under way on exit is cut off.
+    All sessions read at the version or later: if it is still the newest state afterwards, all data
+    belongs to that state. The progress receives phases and their totals; the consumer of the
+    batches counts rows. Leaving the block cancels running requests.
 
     Args:
-        connection: Where.
-        version: The state, None if the server cannot tell.
-        progress: Told of the phases.
+        connection: The connection.
+        version: The state, None if the server cannot report it.
+        progress: Receives the phases.
         labels: Only nodes with one of these; None for all.
         types: Only relationships of these types; None for all.
-        sessions: How many pages are asked for at the same time; None for what the connection says.
-        moving: What is read need not be of one state; of a whole database, see `DatabaseServer`.
+        sessions: Number of pages requested concurrently; None for the connection's default.
+        moving: True if the data need not be of one state, for a whole database; see
+            `DatabaseServer`.
 
     Raises:
         SourceError: The server cannot be reached, refuses, or is lost on the way.
-        StaleSnapshotError: The database changed so that what was read contradicts itself.
+        StaleSnapshotError: The database changed, so that the data is inconsistent.
     """
     reading = _Export(connection, version, progress, labels, types, sessions, moving)
     prefixes = reading.prefixes()
@@ -75,7 +76,7 @@ def export(
 
 
 class _Export:
-    """One export: the nodes first, as the relationships need to know them."""
+    """One export: nodes first, as relationships are checked against them."""
 
     def __init__(
         self,
@@ -97,10 +98,10 @@ class _Export:
         self._known = KnownNodes(partial=labels is not None)
 
     def prefixes(self) -> IdentifierPrefixes:
-        """What element ids begin with, checked on a sample of each kind.
+        """Prefixes of element ids, verified on a sample of nodes and relationships.
 
         Raises:
-            SourceError: Element ids are not made of a prefix and the id.
+            SourceError: Element ids are not a prefix followed by the id.
         """
         reader = self._reader("asking for element ids", 1)
         nodes, relationships = (
@@ -114,7 +115,7 @@ class _Export:
 
     # -------------------------------------------------------------- nodes
     def nodes(self) -> Generator[NodeBatch, None, None]:
-        """Nodes by rising id."""
+        """Nodes by increasing id."""
         reader = self._reader("reading nodes")
         if self._labels is None:
             count = self._count(reader, "(x)")
@@ -140,7 +141,7 @@ class _Export:
 
     # -------------------------------------------------------------- relationships
     def relationships(self) -> Generator[RelationshipBatch, None, None]:
-        """Relationships; of a part of the nodes, those between them."""
+        """Relationships; for a part of the nodes, only those between them."""
         reader = self._reader("reading relationships")
         if self._types is None:
             count = self._count(reader, "()-[x]->()")
@@ -183,7 +184,7 @@ class _Export:
         )
 
     def _few_start(self, reader: PageReader, node_count: int) -> bool:
-        """Whether the nodes are so few that asking each for its relationships is quicker."""
+        """True if the nodes are so few that reading relationships node by node is faster."""
         return self._labels is not None and node_count * _FEW < self._count(reader, "(x)")
 
     def _exactly(
@@ -196,7 +197,7 @@ class _Export:
         return PageReader(self._connection, self._version, doing, sessions or self._sessions)
 
     def _count(self, reader: PageReader, pattern: str) -> int:
-        """From the count store: takes no time."""
+        """Answered from the count store in constant time."""
         (row,) = reader.rows(f"MATCH {pattern} RETURN count(x) AS count")
         return int(row["count"])
 
@@ -215,7 +216,7 @@ def _none() -> Generator[Any, None, None]:
 
 
 def _exactly(count: int, batches: Iterator[_Batch]) -> Generator[_Batch, None, None]:
-    """The batches, which must have so many rows together."""
+    """Yields the batches, and raises unless they have ``count`` rows in total."""
     found = 0
     for batch in batches:
         found += batch.count

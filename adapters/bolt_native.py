@@ -1,4 +1,4 @@
-"""The user's own query, answered by the server."""
+"""Runs the user's query on the server."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["run_native"]
 
-# The server looks at its clock every two seconds or so; it is given that and some more before the
-# connection is cut from here.
+# The server checks its time limit about every two seconds; it gets that and more before the
+# connection is cut from this side.
 _GRACE_SECONDS = 5.0
-# Rows on the way at the same time. More is hardly faster, and what the server sends unasked stays
-# in its heap memory until it is taken: a large answer, fetched at once, exhausts that.
+# Rows per request. More is hardly faster, and unread rows stay in the server's heap memory: a large
+# result, fetched at once, exhausts that.
 _FETCH_ROWS = 4_000
 _STEP = 10_000
 
@@ -43,7 +43,7 @@ def run_native(
 ) -> NativeAnswer:
     """See `gpugda.ports.DatabaseServer.run_native`.
 
-    The transaction is the server's own (auto-commit), so that ``CALL {…} IN TRANSACTIONS`` works.
+    The server manages the transaction (auto-commit), so that ``CALL {…} IN TRANSACTIONS`` works.
     """
     query = neo4j.Query(text, metadata=dict(metadata or {}) or None, timeout=timeout)
     limit = None if timeout is None else timeout + _GRACE_SECONDS

@@ -1,4 +1,4 @@
-"""The nodes of a database, in batches of rising ids."""
+"""Reads the nodes of a database, in batches of increasing ids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "read_scattered_nodes",
 ]
 
-# An id that is of nothing takes 30 ns to seek, a row 20 µs.
+# Seeking an unused id takes 30 ns, a row 20 µs.
 _SCATTERED = 512
 NODES = Space("(x)", _SCATTERED)
 
@@ -39,12 +39,12 @@ NODES = Space("(x)", _SCATTERED)
 def read_nodes(
     reader: PageReader, count: int, *, moving: bool = False
 ) -> Generator[NodeBatch, None, None]:
-    """All nodes; ``moving`` as for `walk`."""
+    """All nodes; for ``moving`` see `walk`."""
     yield from _read(reader, NODES, count, None, moving=moving)
 
 
 def read_scattered_nodes(reader: PageReader, first: int) -> Generator[NodeBatch, None, None]:
-    """All nodes with ids from ``first`` on, of which few exist: their ids are listed first."""
+    """All nodes with ids from ``first`` on, where few ids are used: these are listed first."""
     yield from _read_listed(reader, NODES, first, _question(None))
 
 
@@ -57,7 +57,7 @@ def read_labelled_nodes(
 
 
 def any_of(names: tuple[str, ...]) -> str:
-    """Labels or types as Cypher writes a choice of them."""
+    """Cypher for a disjunction of labels or types."""
     return ":" + "|".join("`" + name.replace("`", "``") + "`" for name in names)
 
 
@@ -83,7 +83,7 @@ def _read(
 def _question(labels: tuple[str, ...] | None) -> Question[NodeBatch]:
     if labels is None:
         return Question("(x)", "x", "RETURN labels(x) AS labels, collect(id(x)) AS ids", _batch)
-    # Written so that it cannot be planned as a scan of the labels for every page.
+    # Phrased so that the planner cannot choose a label scan for every page.
     rest = (
         "WITH x, labels(x) AS labels WHERE any(label IN labels WHERE label IN $labels) "
         "RETURN labels, collect(id(x)) AS ids"

@@ -1,7 +1,7 @@
-"""Several small numbers in one integer, as each number of an answer costs time and bytes.
+"""Packs several small numbers into one integer, as each number of a result costs time and bytes.
 
-Measured, a relationship in a single integer takes 40 % less time of both processors together than
-one in four columns; see docs/adr/0006.
+Measured: a relationship in a single integer takes 40 % less processor time, client and server
+together, than one in four columns; see docs/adr/0006.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["WHOLE", "Field", "Packing"]
 
 WHOLE = 63
-"""Bits of a number of which nothing is known but that it is not negative."""
+"""Number of bits of a non-negative number of unknown range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A number that is not negative.
+    """A non-negative number.
 
     Args:
-        name: What the decoded column is called.
-        expression: Cypher.
-        bits: It is less than 2 to the power of these.
+        name: Name of the decoded column.
+        expression: Cypher expression.
+        bits: The number is below 2 to this power.
     """
 
     name: str
@@ -39,10 +39,10 @@ class Field:
 
 
 class Packing:
-    """Fields, as many in one integer as it has bits for.
+    """Packs fields into as few 63-bit integers as their order allows.
 
     Args:
-        fields: In order.
+        fields: The fields in order.
     """
 
     def __init__(self, fields: Iterable[Field]) -> None:
@@ -57,16 +57,16 @@ class Packing:
 
     @property
     def columns(self) -> str:
-        """A list per integer, as what a query returns."""
+        """Cypher for the result: one collected list per integer."""
         return ", ".join(
             f"collect({_packed(word)}) AS word{place}" for place, word in enumerate(self._words)
         )
 
     def unpack(self, record: neo4j.Record) -> dict[str, NDArray[np.int64]]:
-        """``int64`` arrays by the names of the fields, all of one length.
+        """``int64`` arrays by field name, all of one length.
 
         Raises:
-            ValueError: The columns are of different lengths.
+            ValueError: The columns have different lengths.
         """
         found: dict[str, NDArray[np.int64]] = {}
         for place, word in enumerate(self._words):

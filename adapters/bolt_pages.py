@@ -1,7 +1,7 @@
-"""Pages of ids: the pieces in which a database is asked for its nodes and relationships.
+"""Pages of ids: the units in which nodes and relationships are requested from a database.
 
-The server finds the ids of a page by seeks, so a page costs what it is wide and never a scan, and
-its width bounds what one transaction holds, also where a single node has a million relationships.
+The server finds the ids of a page by seeks, so a page's cost depends on its width and never needs a
+scan. The width also bounds a transaction's memory, even if one node has a million relationships.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ __all__ = [
 ]
 
 _DENSE = 2
-"""Ids are asked for as a range where at least one in so many of it is wanted."""
+"""Ids are requested as a range if at least one id in this many is wanted."""
 
 _RANGE = "range($first, $last)"
-# Were the list named in the condition itself, the planner would know how long it is, and might take
-# a scan for cheaper; to unwind it takes the server a third longer.
+# If the condition contained the list itself, the planner would know its length and might prefer a
+# scan; UNWIND takes the server a third longer.
 _MATCH = "WITH {ids} AS ids MATCH {pattern} WHERE id({variable}) IN ids"
 _MOST_PARTS = 1 << 20
 
 
 class Page(Protocol):
-    """What one query asks for."""
+    """The ids of one query."""
 
     def __len__(self) -> int: ...
 
     def match(self, pattern: str, variable: str) -> str:
-        """Cypher that matches what of the pattern has one of these ids at the variable."""
+        """Cypher that matches the pattern where the variable has one of these ids."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the Cypher names."""
+        """Parameters of the Cypher text."""
 
     @property
     def described(self) -> str:
-        """For errors."""
+        """Description for error messages."""
 
     def pieces(self) -> tuple[Page, ...]:
-        """The page in smaller ones, none if it cannot be cut."""
+        """The page in smaller parts; empty if it cannot be divided."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdRange:
-    """All ids from ``first`` to ``last``, of which some may be of nothing."""
+    """All ids from ``first`` to ``last``, some of which may be unused."""
 
     first: int
     last: int
@@ -68,21 +68,21 @@ class IdRange:
         return self.last - self.first + 1
 
     def match(self, pattern: str, variable: str) -> str:
-        """Cypher that matches what of the pattern has one of these ids at the variable."""
+        """Cypher that matches the pattern where the variable has one of these ids."""
         return _MATCH.format(ids=_RANGE, pattern=pattern, variable=variable)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the Cypher names."""
+        """Parameters of the Cypher text."""
         return {"first": self.first, "last": self.last}
 
     @property
     def described(self) -> str:
-        """For errors."""
+        """Description for error messages."""
         return f"ids {self.first} to {self.last}"
 
     def pieces(self) -> tuple[Page, ...]:
-        """The page in two."""
+        """The page in two halves."""
         if len(self) < 2:
             return ()
         middle = (self.first + self.last) // 2
@@ -91,11 +91,11 @@ class IdRange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdList:
-    """Some ids, rising; where they lie close together, what lies between them comes along.
+    """Given ids, increasing; if they are dense, the ids between them are included, too.
 
     Args:
         numbers: The ids.
-        exact: Nothing else may come along.
+        exact: True if no other ids may be included.
     """
 
     numbers: NDArray[np.int64]
@@ -105,13 +105,13 @@ class IdList:
         return len(self.numbers)
 
     def match(self, pattern: str, variable: str) -> str:
-        """Cypher that matches what of the pattern has one of these ids at the variable."""
+        """Cypher that matches the pattern where the variable has one of these ids."""
         ids = _RANGE if self._dense else "$ids"
         return _MATCH.format(ids=ids, pattern=pattern, variable=variable)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the Cypher names."""
+        """Parameters of the Cypher text."""
         if self._dense:
             return {"first": int(self.numbers[0]), "last": int(self.numbers[-1])}
         return {"ids": self.numbers.tolist()}
@@ -123,11 +123,11 @@ class IdList:
 
     @property
     def described(self) -> str:
-        """For errors."""
+        """Description for error messages."""
         return f"{len(self)} ids from {self.numbers[0]} on"
 
     def pieces(self) -> tuple[Page, ...]:
-        """The page in two."""
+        """The page in two halves."""
         if len(self) < 2:
             return ()
         middle = len(self.numbers) // 2
@@ -137,7 +137,7 @@ class IdList:
 
 @dataclass(frozen=True, slots=True)
 class HubPart:
-    """The outgoing relationships of a node whose ids leave this rest when divided by ``parts``."""
+    """A node's outgoing relationships with ids equal to ``part`` modulo ``parts``."""
 
     node: int
     part: int
@@ -147,21 +147,21 @@ class HubPart:
         return 1
 
     def match(self, pattern: str, variable: str) -> str:
-        """Cypher that matches what of the pattern has one of these ids at the variable."""
+        """Cypher that matches the pattern where the variable has one of these ids."""
         return _MATCH.format(ids="[$node]", pattern=pattern, variable=variable)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the Cypher names."""
+        """Parameters of the Cypher text."""
         return {"node": self.node, "part": self.part, "parts": self.parts}
 
     @property
     def described(self) -> str:
-        """For errors."""
+        """Description for error messages."""
         return f"those from the node {self.node}"
 
     def pieces(self) -> tuple[Page, ...]:
-        """The part in three, so that the number of parts stays odd; see `parts_of_hub`."""
+        """The part in three, which keeps the number of parts odd; see `parts_of_hub`."""
         if self.parts > _MOST_PARTS:
             return ()
         return tuple(
@@ -170,17 +170,17 @@ class HubPart:
 
 
 def parts_of_hub(node: int, degree: int, width: int) -> Iterator[HubPart]:
-    """The relationships of a node that has too many for a page."""
-    # Odd, as ids may all have the same low bits: some stores put the node's id there.
+    """Pages for the relationships of a node that has too many for one."""
+    # An odd number, as ids may share their low bits: some stores put the node's id there.
     parts = degree // width * 2 + 1
     for part in range(parts):
         yield HubPart(node, part, parts)
 
 
 class Pace:
-    """How many ids a page takes where a value may be a digit or a book.
+    """Adapts the page width to sizes of values, which may be a digit or a book.
 
-    Begins small, and then goes by how long pages take.
+    Starts small, then follows the measured time per page.
     """
 
     _SHORT_SECONDS, _LONG_SECONDS = 0.1, 0.4
@@ -191,7 +191,7 @@ class Pace:
         self._largest = largest
 
     def took(self, width: int, seconds: float) -> None:
-        """Told how long a page of this width took."""
+        """Reports how long a page of this width took."""
         if seconds > self._LONG_SECONDS:
             self.width = max(self._smallest, min(self.width, width // 2))
         elif seconds < self._SHORT_SECONDS and width >= self.width:
@@ -199,19 +199,19 @@ class Pace:
 
 
 def ranges(first: int, end: int, width: int) -> Iterator[IdRange]:
-    """The ids from ``first`` on, before ``end``."""
+    """The ids from ``first`` to before ``end``, in ranges."""
     for start in range(first, end, width):
         yield IdRange(start, min(start + width, end) - 1)
 
 
 def occupied_ranges(places: Iterable[int], first: int, width: int) -> Iterator[IdRange]:
-    """The ranges of ``width`` ids with these places, from ``first`` on, in order."""
+    """The ranges number ``places`` of ``width`` ids each, from ``first`` on, in order."""
     for place in sorted(places):
         yield IdRange(max(first, place * width), (place + 1) * width - 1)
 
 
 def cut(numbers: NDArray[np.int64], pace: Pace, *, exact: bool = False) -> Iterator[IdList]:
-    """The ids, which rise, in pages as wide as the pace says when each is asked for."""
+    """The ids (increasing) in pages; each has the pace's width at the time of its request."""
     start = 0
     while start < len(numbers):
         end = start + pace.width

@@ -1,10 +1,10 @@
-"""A question whose answer is waited for later.
+"""A query whose answer is received later.
 
-`neo4j.Session.run` sends a query and waits until it has begun to be answered, so whoever has work
-of their own meanwhile needs a second thread, which the interpreter's lock makes slower than
-waiting. The driver's connection can do both apart: it queues messages, sends them, and receives the
-answers when it is told to. It is no public part of the driver; where it looks otherwise the
-question is put in the usual way.
+`neo4j.Session.run` sends a query and waits for the start of its answer. A caller with other work
+to do meanwhile would need a second thread, which the interpreter lock makes slower than waiting.
+The driver's connection separates both: it queues messages, sends them, and receives the answers on
+request. It is not part of the driver's public interface; where it differs, the query is sent the
+usual way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SentProbe:
     """A query that was sent.
 
     Args:
-        link: The connection by which the answer comes.
+        link: The connection on which the answer arrives.
     """
 
     def __init__(self, link: Any) -> None:
@@ -29,13 +29,13 @@ class SentProbe:
         self._bookmarks: list[str] = []
 
     def note(self, summary: dict[str, Any]) -> None:
-        """Takes the bookmark of the answer's end."""
+        """Stores the bookmark in the answer's summary."""
         bookmark = summary.get("bookmark")
         if isinstance(bookmark, str):
             self._bookmarks.append(bookmark)
 
     def receive(self) -> list[str]:
-        """Waits for the answer; its bookmarks.
+        """Waits for the answer; returns its bookmarks.
 
         Raises:
             neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: As the driver raises them.
@@ -47,12 +47,12 @@ class SentProbe:
 def send_probe(
     session: neo4j.Session, database: str | None, impersonated_user: str | None
 ) -> SentProbe | None:
-    """Sends the smallest read; None where this driver's connections cannot do that alone.
+    """Sends the smallest read; None if this driver's connections do not support it.
 
     Args:
-        session: A fresh one: its connection is taken from the pool, and given back when it closes.
-        database: Its database.
-        impersonated_user: As whom it acts.
+        session: A fresh session: it takes a connection from the pool and returns it when closed.
+        database: The session's database.
+        impersonated_user: The session's impersonated user.
 
     Raises:
         neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: As the driver raises them.

@@ -1,4 +1,4 @@
-"""Whether gpugda's plugin is in a server, and may be used."""
+"""Finds out if gpugda's plugin is installed in a server and may be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["find_plugin"]
 
 _FORMAT = 1
-"""Of the answers that are read here: `ChangeProcedures.FORMAT` in the plugin."""
+"""Version of the answers that are understood: `ChangeProcedures.FORMAT` in the plugin."""
 _NOT_THERE = "Neo.ClientError.Procedure.ProcedureNotFound"
 _FORBIDDEN = "Neo.ClientError.Security.Forbidden"
 _INSTALL = (
@@ -31,7 +31,7 @@ _GRANT = (
 def find_plugin(
     open_session: Callable[[], AbstractContextManager[neo4j.Session]], product: str
 ) -> tuple[str, str]:
-    """The plugin's version, or empty; and where it is of no use, why and what to do."""
+    """The plugin's version, or empty; and if it cannot be used, why and what to do."""
     if product != "Neo4j":
         return "", ""
     try:

@@ -1,7 +1,7 @@
-"""Whether a user sees the whole graph, judged from ``SHOW USER PRIVILEGES``.
+"""Determines from ``SHOW USER PRIVILEGES`` whether a user sees the whole graph.
 
-Cautious: what is not plainly a grant of everything is taken for a restriction. The answer of a
-query then always comes from the server, which knows better.
+Conservative: anything but a plain grant of everything counts as a restriction. All queries are then
+answered by the server, which applies the privileges.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SEGMENTS = {"NODE(*)": "nodes", "RELATIONSHIP(*)": "relationships"}
 
 
 def restriction_in(privileges: Iterable[Mapping[str, Any]], database: str) -> str:
-    """What the user may not see, as a sentence; empty if nothing.
+    """What the user may not see, as a sentence; empty if there is nothing.
 
     Args:
         privileges: Rows of ``SHOW USER PRIVILEGES``: access, action, resource, graph, segment.
@@ -36,8 +36,8 @@ def restriction_in(privileges: Iterable[Mapping[str, Any]], database: str) -> st
     for row in privileges:
         access, action, resource, graph, segment = _fields(row)
         if graph not in ("*", database):
-            # Of another database, or of the home or default one, by a name that is not certain
-            # here: a grant does not count, but a denial might apply.
+            # Another database, or the home or default one, whose name is not known for certain: a
+            # grant does not count, but a denial might apply.
             if access == "DENIED" and graph in ("HOME", "DEFAULT") and action not in _WRITES:
                 return f"the user is denied {action!r} on the home database"
             continue
@@ -55,7 +55,7 @@ def _fields(row: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
 
 
 def _reads(action: str, resource: str, segment: str) -> set[tuple[str, str]]:
-    """What a grant allows: (traverse or read, segment)."""
+    """The rights that a grant gives, as (traverse or read, segment)."""
     found = set()
     if segment in _SEGMENTS:
         if action in ("match", "read") and resource == "all_properties":

@@ -1,4 +1,4 @@
-"""Properties of nodes or relationships, a column per key, by pages of ids."""
+"""Reads properties of nodes or relationships, a column per key, by pages of ids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PATTERNS", "page_rows", "read_properties"]
 
 PATTERNS = {True: "(x)", False: "()-[x]->()"}
-"""By whether nodes are meant."""
+"""Pattern for nodes (True) and relationships (False)."""
 
 
 def read_properties(
@@ -76,7 +76,7 @@ def _question(keys: Sequence[str] | None, of_nodes: bool) -> Question[_Answer]:
     if keys is None:
         text = "RETURN collect(id(x)) AS ids, collect(properties(x)) AS maps"
         return Question(PATTERNS[of_nodes], "x", text, _decode_maps)
-    # collect() leaves nulls out; a map can be no property, so it can stand for null.
+    # collect() drops nulls; as no property is a map, an empty map can represent null.
     lists = [
         f"collect(coalesce(x.`{key.replace('`', '``')}`, {{}})) AS values{place}"
         for place, key in enumerate(keys)
@@ -86,10 +86,10 @@ def _question(keys: Sequence[str] | None, of_nodes: bool) -> Question[_Answer]:
 
 
 def page_rows(page: Page, ids: Sequence[int]) -> list[int] | None:
-    """Where the ids of a page stand among those that came; None if just they came, in order.
+    """Positions of a page's ids in the answer; None if the answer has just these, in order.
 
     Raises:
-        StaleSnapshotError: One did not come.
+        StaleSnapshotError: An id is missing in the answer.
     """
     assert isinstance(page, IdList)
     came = np.fromiter(ids, dtype=np.int64, count=len(ids))
@@ -110,7 +110,7 @@ _GONE = "The database changed while properties were read: nodes or relationships
 
 @dataclass(frozen=True, slots=True)
 class _ListDecoder:
-    """Columns of the keys that were asked for."""
+    """Decodes columns of the requested keys."""
 
     keys: tuple[str, ...]
 
@@ -131,7 +131,7 @@ class _ListDecoder:
 
 
 def _decode_maps(page: Page, records: list[neo4j.Record]) -> _Answer:
-    """Columns of all keys that occur."""
+    """Decodes columns of all keys that occur."""
     (record,) = records
     maps: list[dict[str, Any]] = record["maps"]
     rows = page_rows(page, record["ids"])
@@ -151,7 +151,7 @@ def _column(key: str, values: list[Any]) -> Column:
 
 @dataclass(slots=True)
 class _Pieces:
-    """Puts the pages together."""
+    """Concatenates the pages' columns."""
 
     counts: list[int] = field(default_factory=list[int])
     pieces: dict[str, list[Column | None]] = field(default_factory=dict[str, "list[Column | None]"])

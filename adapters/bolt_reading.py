@@ -1,6 +1,6 @@
-"""Asks a server for many pages: over several sessions at once, answers in order, never for ever.
+"""Reads many pages from a server: over several sessions, answers in order, with time limits.
 
-More than 300 lines: the threads of one reading and what they share are understood together.
+More than 300 lines: the threads of one read, and their shared state, belong together.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Answer = TypeVar("_Answer")
 _Given = TypeVar("_Given", covariant=True)
 
 _ANSWER_SECONDS = 600.0
-# A page may become smaller than this for lack of memory, but the others then do not follow it.
+# A page may become smaller than this for lack of memory, but later pages do not.
 _SMALLEST_PAGE = 256
 _AHEAD = 1
 _ROWS = 10_000
@@ -49,14 +49,14 @@ _ARITHMETIC = "Neo.ClientError.Statement.ArithmeticError"
 
 
 class _Asked(Protocol[_Given]):
-    """What is asked for each page."""
+    """The request for a page."""
 
     @property
     def decode(self) -> Callable[[Page, list[neo4j.Record]], _Given]:
-        """Makes the answer, in the thread that asked."""
+        """Decodes the answer, in the thread that sent the request."""
 
     def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
-        """Cypher and its parameters."""
+        """Cypher text and parameters for a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class Question(Generic[_Answer]):
     """A query over the ids of a page.
 
     Args:
-        pattern: Of nodes or relationships, as Cypher.
-        variable: What of it has the ids.
-        rest: What follows: more conditions, and what is returned.
-        decode: Makes the answer, in the thread that asked.
-        parameters: What else the Cypher names.
+        pattern: Cypher pattern of nodes or relationships.
+        variable: Variable of the pattern that has the ids.
+        rest: Following Cypher: further conditions, and RETURN.
+        decode: Decodes the answer, in the thread that sent the request.
+        parameters: Further parameters of the Cypher text.
     """
 
     pattern: str
@@ -78,7 +78,7 @@ class Question(Generic[_Answer]):
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
-        """Cypher and its parameters."""
+        """Cypher text and parameters for a page."""
         text = f"{page.match(self.pattern, self.variable)} {self.rest}"
         return text, {**self.parameters, **page.parameters}
 
@@ -88,9 +88,9 @@ class Call(Generic[_Answer]):
     """A procedure that is called for each page.
 
     Args:
-        text: Cypher.
-        arguments: What it names, of a page.
-        decode: As of a `Question`.
+        text: Cypher text of the call.
+        arguments: Parameters of the text for a page.
+        decode: As in `Question`.
     """
 
     text: str
@@ -98,12 +98,12 @@ class Call(Generic[_Answer]):
     decode: Callable[[Page, list[neo4j.Record]], _Answer]
 
     def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
-        """Cypher and its parameters."""
+        """Cypher text and parameters for a page."""
         return self.text, self.arguments(page)
 
 
 def is_out_of_memory(error: Neo4jError) -> bool:
-    """Whether less at a time may succeed."""
+    """True if a smaller request may succeed."""
     return (error.code or "").rpartition(".")[2] in _OUT_OF_MEMORY
 
 
@@ -111,12 +111,12 @@ class PageReader:
     """Reads at one state of the database, or at a later one.
 
     Args:
-        connection: Where.
-        version: The state, None for whichever there is.
-        doing: For errors, such as ``reading nodes``.
-        sessions: How many pages are asked for at the same time.
+        connection: The connection.
+        version: The state, None for any state.
+        doing: The activity for error messages, such as ``reading nodes``.
+        sessions: Number of pages requested concurrently.
 
-    One of its generators at a time: to end one cuts all that the reader has under way.
+    Use one of its generators at a time: closing one cancels all of the reader's requests.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class PageReader:
 
     @property
     def newest(self) -> DatabaseVersion | None:
-        """The newest state that any of the answers ended in; None if one of them did not tell."""
+        """The newest state in which an answer ended; None if any answer did not report it."""
         with self._lock:
             known = [version for version in self._versions if version is not None]
             databases = {version.database_id for version in known}
@@ -147,7 +147,7 @@ class PageReader:
             return max(known, key=lambda version: version.transaction)
 
     def rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
-        """The answer to a single question.
+        """The rows of a single query.
 
         Raises:
             SourceError: The server cannot be reached, refuses, or does not answer.
@@ -156,7 +156,7 @@ class PageReader:
             return [record.data() for record in self._ask(text, parameters)]
 
     def numbers(self, text: str, **parameters: Any) -> NDArray[np.int64]:
-        """The numbers of a single column, row by row: slow, but the server remembers nothing.
+        """The numbers of a one-column query, row by row: slow, but needs no memory on the server.
 
         Raises:
             SourceError: The server cannot be reached, refuses, or does not answer.
@@ -175,7 +175,7 @@ class PageReader:
         return np.concatenate(pieces)
 
     def answer(self, question: _Asked[_Answer], page: Page) -> list[_Answer]:
-        """The answer for one page, or for its pieces, without any other thread.
+        """The answer for one page, or for its parts, without another thread.
 
         Raises:
             SourceError: The server cannot be reached, refuses, or does not answer.
@@ -185,10 +185,10 @@ class PageReader:
     def answers(
         self, question: _Asked[_Answer], pages: Iterable[Page], pace: Pace | None = None
     ) -> Generator[_Answer, None, None]:
-        """The answers for all pages, in order, of which a few are asked for ahead.
+        """The answers for all pages, in order; a few pages are requested ahead.
 
-        A page that takes more memory than a transaction may have gives an answer per piece. Close
-        the generator to end early: what is under way is then cut off.
+        A page that exceeds a transaction's memory gives an answer per part. Close the generator to
+        end early: that cancels running requests.
 
         Raises:
             SourceError: The server cannot be reached, refuses, or does not answer.
@@ -211,7 +211,7 @@ class PageReader:
         running = [each for each in waiting if not each.cancel()]
         if running:
             self._cancelled = True
-        # Again and again, as one may be between two connections.
+        # Repeatedly, as a thread may be between two connections.
         while wait(running, timeout=0).not_done:
             with self._lock:
                 for session in self._running:
@@ -263,12 +263,12 @@ class PageReader:
             return self._ask_once(text, parameters)
         except (Neo4jError, DriverError) as error:
             if getattr(error, "code", None) == _ARITHMETIC:
-                # Ids are packed by the largest there was: larger ones came in the meantime.
+                # Ids are packed by the largest one at the start: larger ones were created since.
                 raise StaleSnapshotError(
                     f"The database changed while {self._doing}: larger ids came."
                 ) from error
-            # Pooled connections may have died while they lay idle; the first failure clears them
-            # all from the pool.
+            # Pooled connections may have died while idle; the first failure clears them all from
+            # the pool.
             if self._cancelled or not is_broken_connection(error):
                 raise
         return self._ask_once(text, parameters)

@@ -1,4 +1,4 @@
-"""The relationships of a database, by pages of their ids or of the nodes they start from."""
+"""Reads the relationships of a database, by pages of their ids or of their start nodes."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 __all__ = ["RelationshipReading"]
 
-# An id that is of nothing takes 30 ns to seek; to read one from its node some 4 µs.
+# Seeking an unused id takes 30 ns; reading a relationship from its node about 4 µs.
 _SCATTERED = 128
 _DEGREES_PAGE = 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelationshipReading:
-    """What to read, and how it is packed.
+    """Reads relationships, packed into integers.
 
     Args:
-        reader: Asks for relationships.
-        degree_reader: Asks for degrees meanwhile.
-        types: All that there are, or those that are wanted.
-        restricted: Whether there are others.
-        largest_node: Largest id of a node; None if not known, or if nobody could tell that larger
-            ones came meanwhile, which would not fit where this is packed.
+        reader: Reads relationships.
+        degree_reader: Reads degrees concurrently.
+        types: All types, or those wanted.
+        restricted: True if there are other types.
+        largest_node: Largest node id, for packing; None if unknown, or if larger ids could be
+            created undetected, which would not fit.
         moving: See `DatabaseServer.read`.
     """
 
@@ -58,11 +58,11 @@ class RelationshipReading:
     def by_id(
         self, nodes: NDArray[np.int64], count: int
     ) -> Generator[RelationshipBatch, None, None]:
-        """All, of which there are ``count`` (or fewer, of some types), by rising id.
+        """All ``count`` relationships (or those of the wanted types), by increasing id.
 
         Args:
-            nodes: All nodes, rising: they are gone by where relationships' ids are scattered.
-            count: From the count store.
+            nodes: All nodes, increasing: used instead where relationship ids are scattered.
+            count: Number of relationships, from the count store.
         """
         question = self._question("", [Field("ids", "id(r) - $first", PAGE_BITS)])
         first: int | None = 0
@@ -77,7 +77,7 @@ class RelationshipReading:
     def by_plugin(
         self, nodes: NDArray[np.int64], count: int
     ) -> Generator[RelationshipBatch, None, None]:
-        """As `by_id`, of a server with gpugda's plugin; all that there are."""
+        """Like `by_id`, through gpugda's plugin in the server; relationships of all types."""
         first = yield from walk(
             self.reader,
             plugin_relationships(),
@@ -92,7 +92,7 @@ class RelationshipReading:
     def by_node(
         self, nodes: NDArray[np.int64], first: int = 0
     ) -> Generator[RelationshipBatch, None, None]:
-        """Those that start from these nodes, with ids from ``first`` on, in any order."""
+        """Relationships of these start nodes with ids from ``first`` on, in any order."""
         if self.moving:
             raise StaleSnapshotError(f"{_CHANGED} Their ids are too scattered to read it on.")
         own_id = [Field("ids", "id(r)", WHOLE)]
@@ -122,7 +122,7 @@ class RelationshipReading:
             ]
         )
         by_id = own_id[0].bits != WHOLE
-        # Types are chosen after WITH, so that it can never be planned as a scan of a type.
+        # Types are filtered after WITH, so that the planner cannot choose a type scan.
         chosen = "WITH n, r, m WHERE type(r) IN $types " if self.restricted else ""
         rest = f"{condition} {chosen}RETURN {packing.columns}"
         codes = {name: code for code, name in enumerate(self.types)}
@@ -133,7 +133,7 @@ class RelationshipReading:
         return Question("(n)-[r]->(m)", "r" if by_id else "n", rest, decode, parameters)
 
     def _pages(self, nodes: NDArray[np.int64], hubs: list[tuple[int, int]]) -> Iterator[IdList]:
-        """Nodes that have about a page of relationships together; hubs are put aside."""
+        """Pages of nodes with about a page of relationships in total; hubs go to ``hubs``."""
         question = Question(
             "(x)",
             "x",
@@ -145,15 +145,15 @@ class RelationshipReading:
             large = degrees > PAGE
             hubs += zip(found[large].tolist(), degrees[large].tolist(), strict=True)
             rest = (degrees > 0) & ~large
-            # A page ends where the sum passes a multiple, so it has at most two pages' worth; and
-            # at each hub, as a page may bring what lies between its ids.
+            # A page ends where the prefix sum passes a multiple of PAGE, so it has at most twice as
+            # many; and at each hub, as a page may include the ids between its own.
             ends, hubs_before = np.cumsum(degrees[rest]) // PAGE, np.cumsum(large)[rest]
             borders = np.flatnonzero(np.diff(ends) | np.diff(hubs_before)) + 1
             yield from (IdList(some) for some in np.split(found[rest], borders) if len(some))
 
 
 class _Decoder:
-    """Makes batches of records."""
+    """Decodes records into batches."""
 
     def __init__(self, packing: Packing, types: tuple[str, ...]) -> None:
         self._packing = packing
@@ -178,7 +178,7 @@ class _Decoder:
         )
 
     def _codes(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """Codes and names of those types that occur."""
+        """Codes and names of the types that occur."""
         found = np.flatnonzero(np.bincount(codes, minlength=1))
         if len(codes) == 0:
             return codes.astype(np.int32), ()
@@ -195,7 +195,7 @@ _CHANGED = "The database changed while its relationships were read."
 def _degrees(
     page: Page, records: list[neo4j.Record]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ids and degrees of the nodes of a page, which may lack some that were in between."""
+    """Ids and degrees of a page's nodes, without nodes between its ids."""
     (record,) = records
     ids = np.fromiter(record["ids"], dtype=np.int64)
     degrees = np.fromiter(record["degrees"], dtype=np.int64)

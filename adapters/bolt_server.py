@@ -1,4 +1,4 @@
-"""What a database server is: asked once, when connecting."""
+"""Facts about a database server, read once when connecting."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ __all__ = ["SYSTEM", "Greeting", "OpenSession", "accepts_cypher_5", "greet", "re
 _NEO4J = re.compile(r"Neo4j/(\d[^\s/]*)")
 _OLDEST_MAJOR = 5
 _KERNEL = "Neo4j Kernel"
-# A clause that only Cypher 25 has: whether it is accepted tells what texts without a prefix are.
+# A clause only in Cypher 25: if it is accepted without a prefix, Cypher 25 is the default.
 _ONLY_25 = "LET one = 1 RETURN one"
 
 
 class OpenSession(Protocol):
-    """Opens a session on the database, for reading."""
+    """Opens a session on the database for reading."""
 
     def __call__(self, *, impersonate: bool = True) -> AbstractContextManager[neo4j.Session]:
-        """Without ``impersonate`` as the user who is logged in."""
+        """``impersonate`` False: as the user who is logged in."""
 
 
 SYSTEM: Final = "system"
-"""The database that takes commands and holds no graph."""
+"""The database for administration commands; it holds no graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What the first answer tells.
+    """Facts in the server's first answer.
 
     Args:
-        agent: What the server calls itself.
+        agent: The server's name for itself.
         protocol: Version of Bolt.
-        host_port: Where it really is.
-        database: The database's own name, as the server gives it.
-        version: Its newest state, None if the server has no bookmarks of the known form.
+        host_port: Actual host and port.
+        database: The database's name, as the server reports it.
+        version: The newest state, None if the server has no bookmarks of the known format.
         info: The driver's ``neo4j.ServerInfo``.
     """
 
@@ -65,11 +65,11 @@ class Greeting:
 
 
 def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
-    """The first question to a server: proves that one may ask at all.
+    """Sends the first query, which proves that queries are possible.
 
     Args:
-        open_session: Of the database.
-        of_graph: Whether it holds a graph: the system database takes commands only.
+        open_session: Opens a session on the database.
+        of_graph: False for the system database, which holds no graph.
     """
     with open_session() as session:
         summary = session.run("RETURN 1 AS one" if of_graph else "SHOW CURRENT USER").consume()
@@ -88,14 +88,14 @@ def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
 
 
 def accepts_cypher_5(open_session: OpenSession) -> bool:
-    """Whether a query may say that it is Cypher 5."""
+    """True if the server accepts the prefix ``CYPHER 5``."""
     return _is_accepted(open_session, "CYPHER 5 RETURN 1 AS one")
 
 
 def read_facts(
     open_session: OpenSession, greeting: Greeting, address: BoltAddress, impersonated_user: str
 ) -> ServerFacts:
-    """What the server is.
+    """Reads the facts about the server.
 
     Raises:
         SourceError: The server is too old.
@@ -129,7 +129,7 @@ def read_facts(
 
 
 def _product(agent: str) -> tuple[str, str]:
-    """Name and version: others say that they are compatible, then who they are."""
+    """Name and version; compatible servers claim to be compatible first, then state their name."""
     found = _NEO4J.fullmatch(agent)
     if found:
         return "Neo4j", found[1]
@@ -157,7 +157,7 @@ def _components(open_session: OpenSession, version: str) -> tuple[str, str]:
 def _database_rows(open_session: OpenSession, database: str) -> list[dict[str, Any]]:
     """One row per member that holds the database.
 
-    All columns, as naming one that a version does not have is an error there.
+    YIELD *, as naming a column that a version does not have is an error there.
     """
     query = "SHOW DATABASES YIELD * WHERE name = $name"
     return _rows(open_session, query, name=database) or []
@@ -165,13 +165,13 @@ def _database_rows(open_session: OpenSession, database: str) -> list[dict[str, A
 
 def _default_cypher(open_session: OpenSession, rows: list[dict[str, Any]]) -> int:
     if rows:
-        # A server without this column knows Cypher 5 alone.
+        # A server without this column has only Cypher 5.
         return 25 if "25" in str(rows[0].get("defaultLanguage") or "") else 5
     return 25 if _is_accepted(open_session, _ONLY_25) else 5
 
 
 def _user(open_session: OpenSession) -> str | None:
-    """Who is logged in: empty if the server asks nobody to, None if it does not say."""
+    """The user who is logged in: empty without authentication, None if unknown."""
     rows = _rows(open_session, "SHOW CURRENT USER", impersonate=False)
     if rows is None:
         return None
@@ -190,8 +190,8 @@ def _restriction(
         return "the system database holds no graph"
     if any(row.get("type") == "composite" for row in rows):
         return f"{database!r} is a composite database, whose graphs lie in others"
-    # Community has no privileges, and another product's are its own: what is read there is read as
-    # this user, and so shows nothing that the user may not see.
+    # Community has no privileges, and other products have their own: graphs are read as this user,
+    # and so contain nothing that the user may not see.
     if product != "Neo4j" or edition == "community" or user == "":
         return ""
     privileges = _rows(open_session, "SHOW USER PRIVILEGES")
@@ -201,10 +201,10 @@ def _restriction(
 
 
 def _clustered(rows: list[dict[str, Any]], edition: str, *, routed: bool) -> bool:
-    """Whether the database has several members.
+    """True if the database has several members.
 
-    Any user may see this; SHOW SERVERS needs a privilege, and tells of members that do not hold the
-    database.
+    Any user may run SHOW DATABASES; SHOW SERVERS needs a privilege, and lists members that do not
+    hold the database.
     """
     if edition == "community" or not (rows or routed):
         return False
@@ -222,7 +222,7 @@ def _count(row: dict[str, Any], of: str) -> int:
 def _rows(
     open_session: OpenSession, query: str, *, impersonate: bool = True, **parameters: object
 ) -> list[dict[str, Any]] | None:
-    """The answer, None if the server does not know the question or the user may not ask it."""
+    """The rows, None if the server does not know the query or the user may not run it."""
     with suppress(Neo4jError), open_session(impersonate=impersonate) as session:
         return [record.data() for record in session.run(query, parameters)]
     return None

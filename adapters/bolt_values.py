@@ -1,4 +1,4 @@
-"""What the driver makes of property values, where it is not what a column can hold."""
+"""Rejects property values of the driver that a column cannot hold."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["refuse_vectors"]
 
-# Named, as drivers before 6.0 do not have these classes: they get UnsupportedType, or a map.
+# By name, as drivers before 6.0 lack these classes: they return UnsupportedType, or a map.
 _NOT_HELD = frozenset({"Vector", "UnsupportedType"})
 
 
 def refuse_vectors(key: str, values: Sequence[object]) -> None:
-    """Refuses values of types that only newer servers have.
+    """Rejects values of types that only newer servers have.
 
     Raises:
         SourceError: There is one.

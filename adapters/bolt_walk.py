@@ -1,9 +1,9 @@
-"""Which pages of ids have something in them, found without a scan where ids lie close together.
+"""Walks the id space by pages, and finds the occupied ones without a scan where ids are dense.
 
-Ids are given upwards from 0 and those of deleted things are given again, so a database mostly uses
-most ids below its largest. So ranges are read upwards until as many were found as the database's
-count store says, which costs nothing that is not needed. Where a part of that turns out to be
-nearly empty, one scan tells which ranges have anything in them.
+Ids are assigned upwards from 0, and those of deleted entities are reused, so a database usually
+uses most ids below its largest. So ranges are read upwards until as many entities were found as the
+count store reports. If a part of the id space turns out to be nearly empty, one scan finds the
+occupied ranges.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ logger = logging.getLogger(__name__)
 
 PAGE_BITS = 16
 PAGE = 1 << PAGE_BITS
-"""Ids of a range: measured, 20,000 and 200,000 are slower."""
+"""Ids per range: measured, 20,000 and 200,000 are slower."""
 
 _ROUND = 16 * PAGE
 _SMALLEST_ROUND = 1_000
 _EMPTY = 16
-"""A round is nearly empty where fewer than one in so many ids exists."""
+"""A round is nearly empty if fewer than one id in this many is used."""
 
 
 class Counted(Protocol):
-    """An answer about some entities."""
+    """A batch of entities."""
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of entities."""
 
 
 _Answer = TypeVar("_Answer", bound=Counted)
@@ -47,12 +47,12 @@ _Answer = TypeVar("_Answer", bound=Counted)
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Nodes or relationships.
+    """The id space of nodes or relationships.
 
     Args:
-        pattern: Cypher that binds ``x`` to each.
-        scattered: Seeking so many ids that do not exist takes longer than another way of finding
-            one that does.
+        pattern: Cypher pattern that binds ``x`` to each entity.
+        scattered: Break-even: seeking this many unused ids costs as much as finding one entity in
+            another way.
     """
 
     pattern: str
@@ -68,13 +68,13 @@ def walk(
     *,
     moving: bool = False,
 ) -> Generator[_Answer, None, int | None]:
-    """Answers in the order of ids until there are ``count``; a page has `PAGE` ids, or so many.
+    """Answers in order of id until ``count`` entities were found; ``page`` ids each (or `PAGE`).
 
-    ``moving``: The count tells little, as things come and go meanwhile: a scan tells when all that
-    is there was asked for.
+    ``moving``: True if entities are created and deleted meanwhile, so that the count is unreliable:
+    a scan then decides when all were requested.
 
     Returns:
-        None; or the id from which on ids are too scattered for pages of them.
+        None; or the id from which on ids are too scattered for pages.
     """
     first, total = 0, count
     span = min(count, _ROUND)
@@ -87,7 +87,7 @@ def walk(
         count -= found
         if found * _EMPTY < span:
             break
-        # As many as are needed if the ids go on as densely as in this round.
+        # As many ids as are needed if they continue at this round's density.
         span = min(max(count * span // found, _SMALLEST_ROUND), max(first, _ROUND))
     if count <= 0 and not moving:
         return None
@@ -99,9 +99,9 @@ def walk(
 
 
 def occupied(reader: PageReader, space: Space, first: int, count: int) -> list[IdRange] | None:
-    """The ranges from ``first`` on that have something in them; None if they are too many.
+    """The occupied ranges from ``first`` on; None if there are too many.
 
-    A scan. What the server remembers of it is bounded by the number of ranges.
+    Needs a scan. The server's memory for it is bounded by the number of ranges.
     """
     most = 16 + count * space.scattered // PAGE
     (row,) = reader.rows(

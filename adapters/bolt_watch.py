@@ -1,9 +1,9 @@
-"""Ends what a server does not answer: the driver itself may wait for ever.
+"""Watchdog for queries that a server does not answer: the driver itself may wait forever.
 
-The driver has limits for connecting and for getting a connection, but none for waiting until a
-query is answered, and a server that hangs, or a host that is gone, sends no word. So one thread per
-server, started when it is needed and gone when it is not, closes the connections of sessions whose
-time is over; whoever waits there then gets the driver's error.
+The driver has time limits for connecting and for getting a connection, but none for the answer to
+a query, and a hanging server, or a lost host, sends nothing. So one thread per server, running
+only while needed, closes the connections of sessions whose time is over; the waiting thread then
+gets the driver's error.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _AGAIN_SECONDS = 0.2
 
 
 def cut_connection(session: neo4j.Session) -> None:
-    """Closes the session's connection at once, whatever is going on there; may be none."""
-    # The driver has no public way to give up a query from another thread. Should a version name
-    # these otherwise, nothing is cut, and the wait ends by the operating system's own limits.
+    """Closes the session's connection at once, from any thread; does nothing without one."""
+    # The driver has no public way to cancel a query from another thread. If a version names these
+    # attributes differently, nothing is cut, and the operating system's limits end the wait.
     connection = getattr(session, "_connection", None)
     raw = getattr(getattr(connection, "socket", None), "_socket", None)
     if raw is not None:
-        # Closing a socket does not wake who reads from it, and older drivers do no more.
+        # Closing a socket does not wake a blocked reader, and older drivers only close it.
         with suppress(OSError):
             raw.shutdown(socket.SHUT_RDWR)
     kill = getattr(connection, "kill", None)
@@ -40,9 +40,9 @@ def cut_connection(session: neo4j.Session) -> None:
 
 
 def abandon(session: neo4j.Session) -> None:
-    """Gives up whatever the session is doing, by its own thread; closing it then waits for nothing.
+    """Cancels the session's activity, from its own thread, so that closing it does not wait.
 
-    To close it alone would first read the rest of an answer, however long.
+    Closing alone would first read the rest of the result, whatever its length.
     """
     cancel = getattr(session, "_handle_cancellation", None)
     if cancel is None:
@@ -52,10 +52,10 @@ def abandon(session: neo4j.Session) -> None:
 
 
 class Guard:
-    """One session under watch.
+    """A watched session.
 
     Attributes:
-        fired: Whether its time was over.
+        fired: True if its time was over.
     """
 
     __slots__ = ("deadline", "fired", "session")
@@ -66,14 +66,14 @@ class Guard:
         self.fired = False
 
     def fire(self, now: float) -> None:
-        """Cuts the connection, and comes back later: there may be none yet, or a new one."""
+        """Cuts the connection, and fires again later: there may be none yet, or a new one."""
         self.fired = True
         self.deadline = now + _AGAIN_SECONDS
         cut_connection(self.session)
 
 
 class Watch:
-    """Watches over sessions; one for each server, used from all threads."""
+    """Watches sessions; one per server, thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -83,7 +83,7 @@ class Watch:
 
     @contextmanager
     def over(self, session: neo4j.Session, seconds: float | None) -> Iterator[Guard]:
-        """Within, the session may take that long; None for as long as it likes."""
+        """A block in which the session is cut after that time; None for no limit."""
         guard = Guard(session, monotonic() + (seconds or 0.0))
         if seconds is None:
             yield guard
@@ -96,7 +96,7 @@ class Watch:
                 self._guards.discard(guard)
 
     def close(self) -> None:
-        """Ends the thread."""
+        """Stops the thread."""
         with self._changed:
             self._guards.clear()
             thread = self._thread
@@ -123,7 +123,7 @@ class Watch:
                 for guard in [guard for guard in self._guards if guard.deadline <= now]:
                     guard.fire(now)
                 self._wake = min(guard.deadline for guard in self._guards)
-                # Not woken when a guard leaves, so that a probe costs no switch of threads: it
-                # does no harm to sleep on until that guard's time.
+                # A leaving guard does not wake this thread, which saves a probe a thread switch:
+                # sleeping until that guard's deadline does no harm.
                 self._changed.wait(self._wake - now)
             self._thread = None

@@ -1,4 +1,4 @@
-"""The zone ``UTC`` and the offset ``Z``, for which the driver gives one value: the server knows."""
+"""Distinguishes the zone ``UTC`` from the offset ``Z``, for which the driver returns one value."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ if TYPE_CHECKING:
 __all__ = ["in_unknown_zone", "tell_zones"]
 
 _Named = dict[int, Any]
-"""By id, which values of the entity are in the zone: True, or a list of truth values."""
+"""By entity id, which of its values are in the zone: True, or a list of booleans."""
 
 
 def tell_zones(
     reader: PageReader, pattern: str, ids: NDArray[np.int64], columns: Mapping[str, Column]
 ) -> dict[str, Column]:
-    """The columns, with an offset where a time is not in the zone ``UTC``.
+    """The columns, with the offset 0 where a time is not in the zone ``UTC``.
 
-    Nothing is asked for columns that hold no such time.
+    The server is asked only about columns with such times.
 
     Args:
         reader: Asks the server, at the state of the columns.
-        pattern: Of the nodes or relationships, ``x``, as Cypher.
-        ids: Rising, of the rows.
-        columns: By key, as the driver gives the values.
+        pattern: Cypher pattern of the nodes or relationships ``x``.
+        ids: Ids of the rows, increasing.
+        columns: By key, with values as the driver returns them.
 
     Raises:
+        SourceError: The server cannot be reached, or refuses.
         SourceError: The server cannot be reached, or refuses.
     """
     return {key: _told(reader, pattern, ids, key, column) for key, column in columns.items()}
 
 
 def in_unknown_zone(value: Any) -> bool:
-    """Whether a value of the driver holds a time of which only the server knows the zone."""
+    """True if a value of the driver has a time whose zone only the server knows."""
     return _is_utc(value) or _holds_utc(value)
 
 
@@ -90,7 +91,7 @@ def _ask(reader: PageReader, question: Question[_Named], ids: NDArray[np.int64])
     found: _Named = {}
     if len(ids):
         pace = Pace()
-        pages = cut(ids, pace, exact=True)  # other entities' values may have no zone to ask for
+        pages = cut(ids, pace, exact=True)  # other entities' values may have no .timezone
         with closing(reader.answers(question, pages, pace)) as answers:
             for answer in answers:
                 found |= answer
@@ -105,7 +106,7 @@ def _decode(_page: Page, records: list[neo4j.Record]) -> _Named:
 def _replaced(
     column: Column, plain: ObjectDictionary, rows: NDArray[np.int64], special: list[Any]
 ) -> Column:
-    """The column with other entries, and in some rows other values."""
+    """The column with another dictionary, and other values in some rows."""
     codes, own = encode_objects(special)
     merged, (of_plain, of_own) = merge_objects([plain, own])
     values = of_plain[column.values]
@@ -134,7 +135,7 @@ def _at_offset(value: Any) -> Any:
 
 
 def _mixed(named: Any, plain: Any, is_named: Any) -> Any:
-    """The values that are in the zone, and the others at their offset."""
+    """The values in the zone as they are, the others at their offset."""
     if is_named is True:
         return named
     return [a if is_in else b for a, b, is_in in zip(named, plain, is_named, strict=True)]

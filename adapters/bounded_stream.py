@@ -1,6 +1,6 @@
-"""Reads what a compressed file unpacks to, but not much more than files of its size hold.
+"""Bounds the size of decompressed files.
 
-A few megabytes of zeros can stand for terabytes: an archive from elsewhere may not fill the memory.
+A few megabytes of zeros can decompress to terabytes: an untrusted archive must not fill the memory.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["BoundedStream"]
 
 _FREE_BYTES = 1 << 30
 _MOST_TIMES = 200
-"""Tables become 5 to 30 times smaller, those that repeat one line 100 times."""
+"""Maximum ratio. Tables compress 5 to 30 times, those that repeat one line 100 times."""
 
 
 class BoundedStream:
-    """A stream of unpacked bytes that ends with an error where they are far too many.
+    """A stream of decompressed bytes that raises if there are far too many.
 
     Args:
-        stream: What to read.
-        packed_bytes: Size of what it is unpacked from.
-        name: Of the file, for the error.
+        stream: The stream to read.
+        packed_bytes: Compressed size.
+        name: Name of the file, for the error.
     """
 
     def __init__(self, stream: BinaryIO, packed_bytes: int, name: str) -> None:
@@ -37,10 +37,10 @@ class BoundedStream:
         self._done = 0
 
     def read(self, size: int = -1) -> bytes:
-        """As of any stream; never more than the limit at a time.
+        """Reads like any stream, never beyond the limit.
 
         Raises:
-            SourceError: There is more than a file of this size holds.
+            SourceError: There is more than a file of this size plausibly holds.
         """
         wanted = self._limit + 1 - self._done
         found = self._stream.read(wanted if size < 0 else min(size, wanted))
@@ -54,7 +54,7 @@ class BoundedStream:
         return found
 
     def close(self) -> None:
-        """Closes what it reads."""
+        """Closes the underlying stream."""
         self._stream.close()
 
     def __enter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""What transactions changed, as change data capture of Neo4j Enterprise and Aura tells it.
+"""Reads changes through change data capture (CDC) of Neo4j Enterprise and Aura.
 
-A change has an identifier, by which later ones are asked for, and the number of its transaction,
-which is the bookmark's. So beside each state that was told, an identifier is kept that is not later
-than it: what comes after that and has a larger number is what is new.
+A change has an identifier, from which later ones are requested, and the number of its transaction,
+which is the bookmark's. So with each reported state an identifier is kept that is not later than
+it: changes after the identifier with a larger transaction number are new.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = ["CapturedChanges", "captures_changes"]
 _ASK_SECONDS = 600.0
 _ROWS = 1_000
 _MOST_EVENTS = 1_000_000
-"""More are not worth fetching one by one: the graph is read anew."""
+"""Beyond this, reading the graph again is cheaper than fetching changes one by one."""
 _STATES_KEPT = 64
 _CURRENT = "CALL db.cdc.current() YIELD id RETURN id"
 _QUERY = "CALL db.cdc.query($after, []) YIELD id, txId, event RETURN id, txId AS transaction, event"
 
 
 def captures_changes(connection: BoltConnection) -> bool:
-    """Whether change data capture is on, and may be asked."""
+    """True if change data capture is enabled, and the user may call it."""
     try:
         with connection.session() as session:
             return bool(list(session.run(connection.prefix(_CURRENT))))
@@ -52,7 +52,7 @@ def captures_changes(connection: BoltConnection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What was read since an identifier."""
+    """Changes read since an identifier."""
 
     rows: list[Mapping[str, Any]]
     version: DatabaseVersion
@@ -71,7 +71,7 @@ class CapturedChanges:
     def follow(
         self, node_keys: Collection[str] = (), relationship_keys: Collection[str] = ()
     ) -> DatabaseVersion | ChangeGap:
-        """Remembers where changes begin; the values of all keys are captured anyway."""
+        """Remembers the start of changes; the values of all keys are captured anyway."""
         with self._connection.check("asking for the newest change"):
             try:
                 identifier = self._newest_change()
@@ -80,14 +80,14 @@ class CapturedChanges:
         version = self._connection.probe()
         if version is None:
             return ChangeGap("the server does not tell which state it is in")
-        # The change was the newest before this state was.
+        # The change was the newest before this state was reached.
         self._keep(version, identifier)
         return version
 
     def changes_since(
         self, version: DatabaseVersion, until: DatabaseVersion | None = None
     ) -> ChangeBatch | ChangeGap:
-        """What was committed since a state, up to one that is probed for before."""
+        """The changes since a state, up to one that is probed first."""
         after = self._identifier_before(version)
         if after is None:
             return ChangeGap("changes since this state were not asked for before")
@@ -122,7 +122,7 @@ class CapturedChanges:
                 self._identifiers.popitem(last=False)
 
     def _identifier_before(self, version: DatabaseVersion) -> str | None:
-        """Of the newest state kept that is not later than this one."""
+        """The identifier of the newest kept state that is not later than this one."""
         with self._lock:
             known = {
                 transaction: identifier
@@ -138,7 +138,7 @@ class CapturedChanges:
             return str(record["id"])
 
     def _read(self, after: str, until: DatabaseVersion) -> _Told | ChangeGap:
-        """What came after a change; the member that answers waits until it has that state."""
+        """Changes after an identifier; the answering member first waits to reach that state."""
         query: Any = self._connection.prefix(_QUERY)
         rows: list[neo4j.Record] = []
         with (

@@ -1,4 +1,4 @@
-"""Captured changes as columns of events; DIFF has only what differs, FULL whole states."""
+"""Converts captured changes to columns of events; mode DIFF has only differences, FULL states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CREATE, _DELETE = "c", "d"
 
 
 def events_of(rows: Iterable[Mapping[str, Any]]) -> ChangeEvents | ChangeGap:
-    """What happened, in the order of transactions; a gap where a change is of an unknown form."""
+    """The events in order of transactions; a gap if a change has an unknown form."""
     collected = _Collected()
     try:
         for row in sorted(rows, key=lambda row: int(row["transaction"])):
@@ -33,7 +33,7 @@ def events_of(rows: Iterable[Mapping[str, Any]]) -> ChangeEvents | ChangeGap:
 
 @dataclass(slots=True)
 class _Properties:
-    """Rows (step, id, key, value)."""
+    """Rows (step, id, key), and their values."""
 
     rows: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     values: list[Any] = field(default_factory=list[Any])
@@ -55,7 +55,7 @@ class _Collected:
         self._properties = {_NODE: _Properties(), _RELATIONSHIP: _Properties()}
 
     def add(self, transaction: int, event: Mapping[str, Any]) -> None:
-        """Takes one change."""
+        """Adds one change."""
         step = self._transactions.setdefault(transaction, len(self._transactions))
         kind, operation = event["eventType"], event["operation"]
         number = _number(event["elementId"])
@@ -72,7 +72,7 @@ class _Collected:
         )
 
     def events(self) -> ChangeEvents:
-        """All that were taken."""
+        """All events added."""
         steps, ids, codes = _columns(self._labels, 3)
         return ChangeEvents(
             transaction_count=len(self._transactions),
@@ -102,7 +102,7 @@ class _Collected:
     ) -> None:
         old, new = before or {}, after or {}
         for key in [*new, *(key for key in old if key not in new)]:
-            # By their texts, as 1 == 1.0 and 0.0 == -0.0; one entry too many does no harm.
+            # Compared as text, as 1 == 1.0 and 0.0 == -0.0; a redundant entry does no harm.
             if key in old and key in new and repr(old[key]) == repr(new[key]):
                 continue
             into.rows.append((step, number, self._code(key)))

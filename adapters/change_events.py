@@ -1,4 +1,4 @@
-"""From what transactions did, one after the other, to what changed between two states."""
+"""Computes the net changes between two states from the events of successive transactions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["ChangeEvents", "EntityEvents", "PropertyEvents", "net_changes"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityEvents:
-    """Creations or deletions, in the order of transactions.
+    """Creations or deletions, in order of transactions.
 
     Args:
-        steps: ``int64``: which transaction, counted in their order.
-        ids: ``int64``.
-        sources: Of relationships: start nodes.
-        targets: Of relationships: end nodes.
-        codes: Of relationships: types, as places in `ChangeEvents.names`.
+        steps: ``int64``: number of the transaction, counted in order.
+        ids: ``int64``: ids of the nodes or relationships.
+        sources: Start nodes, for relationships.
+        targets: End nodes, for relationships.
+        codes: Types, for relationships, as positions in `ChangeEvents.names`.
     """
 
     steps: NDArray[np.int64]
@@ -48,15 +48,15 @@ class EntityEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PropertyEvents:
-    """Properties that were set or removed, in the order of transactions.
+    """Properties set or removed, in order of transactions.
 
     Args:
         steps: As in `EntityEvents`.
-        ids: Of which node or relationship.
-        codes: Keys, as places in the names.
-        places: Where the value stands in ``values``, -1 where it was not recorded.
-        values: Null for removed.
-        complete: Codes of the keys whose values are all there.
+        ids: Ids of the nodes or relationships.
+        codes: Keys, as positions in the names.
+        places: Position in ``values``, -1 if the value was not recorded.
+        values: Recorded values; null if removed.
+        complete: Codes of the keys all of whose values were recorded.
     """
 
     steps: NDArray[np.int64]
@@ -69,18 +69,18 @@ class PropertyEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeEvents:
-    """What some transactions did, one after the other.
+    """The events of some successive transactions.
 
     Args:
-        transaction_count: How many.
-        names: Of labels, types and keys.
-        created_nodes: Their labels are among the ``labels``.
-        deleted_nodes: Without what became of their labels and properties.
-        labels: ``sources`` are unused; ``codes`` are labels, or -1 - label where it was removed.
-        created_relationships: With ends and types.
-        deleted_relationships: Likewise.
-        node_properties: Also of nodes that were created.
-        relationship_properties: Likewise.
+        transaction_count: The number of transactions.
+        names: Names of labels, types and keys.
+        created_nodes: Created nodes; their labels are in ``labels``.
+        deleted_nodes: Deleted nodes; removals of their labels and properties are not listed.
+        labels: ``codes`` are labels, or -1 - label for a removal; ``sources`` are unused.
+        created_relationships: Created relationships with ends and types.
+        deleted_relationships: Deleted relationships with ends and types.
+        node_properties: Property events, including those of created nodes.
+        relationship_properties: Property events, including those of created relationships.
     """
 
     transaction_count: int
@@ -125,17 +125,17 @@ def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> C
 
 
 class _Lives:
-    """What became of the ids that were created or deleted.
+    """Lifetimes of the ids that were created or deleted.
 
     Attributes:
-        new: Which creations last: rows of the creations, by rising id.
-        gone: Which deletions are of what was there before: rows of the deletions, by rising id.
+        new: Rows of the creations that last to the end, by increasing id.
+        gone: Rows of the deletions of entities that existed before, by increasing id.
     """
 
     def __init__(self, created: EntityEvents, deleted: EntityEvents) -> None:
         ids = np.concatenate([created.ids, deleted.ids])
-        # An id is deleted before it is given again, and never both in one transaction, but what is
-        # deleted and created by the same one comes in this order.
+        # An id is deleted before it is reused, and by different transactions; an entity deleted and
+        # created by the same one is ordered this way.
         steps = 2 * np.concatenate([created.steps, deleted.steps])
         steps[: len(created.ids)] += 1
         order = np.lexsort((steps, ids))
@@ -146,19 +146,19 @@ class _Lives:
         self.new = last[last < len(created.ids)]
         self.gone = first[first >= len(created.ids)] - len(created.ids)
         self._ids = sorted_ids[starts]
-        # Events of an id count from its last creation on; of one that is gone, none.
+        # Events of an id count from its last creation on; those of a deleted one do not count.
         self._since = np.where(
             last < len(created.ids), np.r_[created.steps, deleted.steps][last], _NEVER
         )
         self._new = last < len(created.ids)
 
     def counts(self, ids: NDArray[np.int64], steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether what was done to an id still holds for what has it at the end."""
+        """``bool`` per event: True if it still applies to the entity with that id at the end."""
         found, known = self._find(ids)
         return np.logical_or(np.logical_not(known), steps >= self._since[found])
 
     def is_new(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether what has the id was created meanwhile."""
+        """``bool`` per id: True if the entity was created meanwhile."""
         found, known = self._find(ids)
         new: NDArray[np.bool_] = known & self._new[found]
         return new
@@ -177,7 +177,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The row of the last step of each combination of keys, sorted by the keys."""
+    """The row of the last step for each combination of keys, sorted by the keys."""
     order = np.lexsort((steps, *reversed(keys)))
     if len(order) == 0:
         return order
@@ -189,13 +189,13 @@ def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDA
 
 # ------------------------------------------------------------------ nodes
 def _labels(events: ChangeEvents, nodes: _Lives) -> tuple[NodeBatch, LabelChanges, LabelChanges]:
-    """The created nodes, the labels of the others that changed, and all that were touched."""
+    """The created nodes, net label changes of the others, and all label events of the others."""
     given = events.labels
     label = np.where(given.codes < 0, -1 - given.codes, given.codes)
     counted = np.flatnonzero(nodes.counts(given.ids, given.steps))
     keys, steps = (given.ids[counted], label[counted]), given.steps[counted]
     rows, firsts = counted[_last_of(keys, steps)], counted[_last_of(keys, -steps)]
-    # What was got and lost again, or lost and got, is as it was.
+    # If the first and last events of a label differ, the label is as before.
     changed = (given.codes[rows] < 0) == (given.codes[firsts] < 0)
     ids, added, label = given.ids[rows], given.codes[rows] >= 0, label[rows]
     new = nodes.is_new(ids)
@@ -216,7 +216,7 @@ def _created_nodes(
     labels: NDArray[np.int64],
     names: Sequence[str],
 ) -> NodeBatch:
-    """Nodes with rising ids; the labels come by rising id of their nodes."""
+    """Nodes by increasing id; ``labelled`` is sorted."""
     bounds = np.searchsorted(labelled, ids), np.searchsorted(labelled, ids, side="right")
     known: dict[tuple[int, ...], int] = {}
     codes = np.empty(len(ids), dtype=np.int32)
@@ -252,7 +252,7 @@ def _relationships(
 def _recoded(
     codes: NDArray[np.int64], names: Sequence[str]
 ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Codes and names of those that occur."""
+    """Codes and names of the names that occur."""
     found, places = np.unique(codes, return_inverse=True)
     return places.astype(np.int32).reshape(-1), tuple(names[code] for code in found.tolist())
 
@@ -275,7 +275,7 @@ def _properties(
 
 
 def _values(events: PropertyEvents, rows: NDArray[np.intp], key: str) -> Column | None:
-    """None where one was not recorded, cannot stand in a column, or is not told exactly."""
+    """None if a value was not recorded, does not fit a column, or has an unknown zone."""
     places = events.places[rows]
     if (places < 0).any():
         return None

@@ -1,4 +1,4 @@
-"""Which of a server's ways of telling changes is used."""
+"""Chooses a server's change source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ChangeSources"]
 
 
 class ChangeSources:
-    """The change source of a connection, chosen by what is known of the server now."""
+    """The change source of a connection, chosen by the current facts about the server."""
 
     def __init__(self, connection: BoltConnection) -> None:
         self._connection = connection
@@ -25,9 +25,10 @@ class ChangeSources:
         self._captures: bool | None = None
 
     def source(self) -> ChangeSource | None:
-        """None where there is none, or where the user may not see everything.
+        """None if there is no source, or if the user may not see the whole graph.
 
-        The plugin hears only of what is committed on its own server, so not in a cluster.
+        The plugin sees only transactions committed on its own server, so it is not used in a
+        cluster.
         """
         facts = self._connection.facts
         if not (facts.sees_everything and facts.has_bookmarks and facts.product == "Neo4j"):

@@ -1,10 +1,10 @@
-"""Cuts a delimited text file into blocks of whole records, and checks its quotes on the way.
+"""Cuts a delimited text file into blocks of whole records, and checks its quotes.
 
-Arrow's reader splits fields fast, but takes what is no well-formed record without a word: text
-after a closing quote, or a quote that is never closed (the rest of the file then is one field). So
-the quotes are checked here first. Where every quote opens, closes or is doubled within a quoted
-field, which is nearly always, that takes a few operations on arrays; else the block is read field
-by field.
+Arrow's reader splits fields fast, but silently accepts malformed records: text after a closing
+quote, or a quote that is never closed (the rest of the file is then one field). So the quotes are
+checked here first. If every quote opens, closes or is doubled within a quoted field, which is
+nearly always the case, that takes a few array operations; otherwise the block is read field by
+field.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ __all__ = ["BLOCK_BYTES", "MOST_RECORD_BYTES", "CsvFormat", "RecordReader", "fir
 
 BLOCK_BYTES = 8 << 20
 MOST_RECORD_BYTES = 128 << 20
-"""Of one record, header or not: what is longer has no line ends, or a quote that never closes."""
+"""Maximum record size, header or not: longer ones lack line ends or a closing quote."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CARRIAGE_RETURN, _NEWLINE = 13, 10
 
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How fields are separated and quoted: single ASCII characters.
+    """Separators and quotes of fields: single ASCII characters.
 
     Args:
-        delimiter: Between fields.
-        quote: Around fields; doubled within.
+        delimiter: Separates fields.
+        quote: Encloses fields; doubled within them.
     """
 
     delimiter: str = ","
     quote: str = '"'
 
     def field(self) -> re.Pattern[bytes]:
-        """Matches one well-formed field and nothing after it."""
+        """A pattern for one well-formed field."""
         quote, delimiter = re.escape(self.quote.encode()), re.escape(self.delimiter.encode())
         if not quote:
             return re.compile(rb"[^%b\r\n]*+" % delimiter)
@@ -54,13 +54,13 @@ class CsvFormat:
 
 
 class RecordReader:
-    """Blocks of whole records of one file.
+    """Iterates over a file in blocks of whole records.
 
     Args:
         stream: The bytes; a byte order mark is dropped.
         layout: Delimiter and quote.
         name: File name, for messages.
-        block_bytes: How much is read at a time; by default ``BLOCK_BYTES``.
+        block_bytes: Number of bytes per read; by default ``BLOCK_BYTES``.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class RecordReader:
         self._rest = b"" if start == _BYTE_ORDER_MARK else start
 
     def header(self) -> bytes:
-        """The first record that is not empty, without its line end.
+        """The first non-empty record, without its line end.
 
         Raises:
-            SourceError: There is none, or its quotes make no sense.
+            SourceError: There is none, or its quotes are malformed.
         """
         for block in self:
             block = block.lstrip(b"\r\n")
@@ -94,7 +94,7 @@ class RecordReader:
             read = self._read(self._block_bytes)
             pending += read
             end = _records_end(pending, self._layout, self._name, last=not read)
-            # What is left over is kept where the next loop finds it, should this one be given up.
+            # The rest is kept for the next iterator, in case this one is abandoned.
             self._rest = pending[end:]
             if len(self._rest) > MOST_RECORD_BYTES:
                 raise SourceError(_length_message(self._rest, self._name))
@@ -112,7 +112,7 @@ class RecordReader:
 
 
 def first_record(block: bytes, layout: CsvFormat) -> int:
-    """Bytes of the first record of a well-formed block, with its line end."""
+    """Size in bytes of the first record of a well-formed block, with its line end."""
     field = layout.field()
     position = 0
     while True:
@@ -127,7 +127,7 @@ def first_record(block: bytes, layout: CsvFormat) -> int:
 
 
 def _records_end(block: bytes, layout: CsvFormat, name: str, *, last: bool) -> int:
-    """Bytes of the whole records at the start of a block (all of it, if it is the last one)."""
+    """Size in bytes of the whole records at the start of a block (if last, of all of it)."""
     quote = layout.quote.encode()
     if not quote or quote not in block:
         return len(block) if last else block.rfind(b"\n") + 1
@@ -145,7 +145,7 @@ def _quotes_are_plain(
     *,
     last: bool,
 ) -> bool:
-    """Does every odd quote stand at the start of a field, and every even one at its end?"""
+    """True if every odd quote is at the start of a field, and every even one at its end."""
     if last and len(quotes) % 2:
         return False
     around = np.zeros(256, dtype=np.bool_)
@@ -181,7 +181,7 @@ def _records_end_by_field(block: bytes, layout: CsvFormat, name: str, *, last: b
 
 
 def _is_misplaced(block: bytes, position: int, layout: CsvFormat) -> bool:
-    """Is a closed field followed by something, so that no further bytes could mend it?"""
+    """True if bytes follow a closed field, so that reading on cannot complete it."""
     quote = re.escape(layout.quote.encode())
     closed = re.compile(rb"%b[^%b]*+(?:%b%b[^%b]*+)*+%b(?!\Z)" % ((quote,) * 6), re.DOTALL)
     return closed.match(block, position) is not None

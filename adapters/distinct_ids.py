@@ -1,4 +1,4 @@
-"""The ids that many relationships name, each once, in order of first appearance."""
+"""Distinct ids named by many relationships, in order of first appearance."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["distinct_ids"]
 _PIECE: Final = 1 << 18
 _AT_ONCE: Final = 32
 _FLAGS_PER_ID: Final = 8
-"""Integers are marked in a table if it has at most so many entries an id."""
+"""A bitmap is used for integers if it has at most this many entries per id."""
 
 
 def distinct_ids(pieces: Sequence[pa.Array]) -> pa.Array:
-    """Each id once, in order of first appearance.
+    """The distinct ids, in order of first appearance.
 
     Args:
         pieces: Integers, which become ``int64``, or texts of one type; without nulls.
@@ -44,7 +44,7 @@ def distinct_ids(pieces: Sequence[pa.Array]) -> pa.Array:
 
 
 def _marked(parts: Sequence[NDArray[Any]], low: int, high: int) -> NDArray[np.int64]:
-    """The same with a mark for each integer that was seen."""
+    """Distinct integers by a bitmap."""
     seen = np.zeros(high - low + 1, dtype=np.bool_)
     found: list[NDArray[np.int64]] = []
 
@@ -53,7 +53,7 @@ def _marked(parts: Sequence[NDArray[Any]], low: int, high: int) -> NDArray[np.in
         return places[~seen[places]]
 
     for first in range(0, len(parts), _AT_ONCE):
-        # Threads look at the marks of those before; what one of these parts has, others may, too.
+        # Threads filter by earlier parts; parts of one group may still share ids.
         for places in in_threads(unseen, parts[first : first + _AT_ONCE]):
             new = places[~seen[places]]
             if len(new):

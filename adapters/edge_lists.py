@@ -1,4 +1,4 @@
-"""Lists of edges without a header: two ids a line, as graph collections publish them."""
+"""Reads edge lists without a header: two ids per line, as graph collections publish them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _BLANKS = re.compile(rb"[ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class EdgeFile(os.PathLike[str]):
-    """A file that is a list of edges.
+    """A file that holds an edge list.
 
     Args:
-        path: The file, perhaps with ``.gz``, ``.xz`` or ``.zip``.
-        columns: Names of the columns, the ones of both ends among them.
-        delimiter: Between fields; None for blanks or tabs, as many as there are.
-        comments: What lines that say something else start with.
+        path: The file, optionally with ``.gz``, ``.xz`` or ``.zip``.
+        columns: Names of the columns, including those of both ends.
+        delimiter: Separates fields; None for any number of blanks and tabs.
+        comments: Prefix of comment lines.
     """
 
     path: str | os.PathLike[str]
@@ -48,7 +48,7 @@ class EdgeFile(os.PathLike[str]):
 
 
 def read_edge_list(file: EdgeFile) -> TableColumns:
-    """Text columns of a list of edges.
+    """Text columns of an edge list.
 
     Raises:
         SourceError: A line has more or fewer fields than there are columns, ….
@@ -92,7 +92,7 @@ def _rows(there: InputFile, file: EdgeFile) -> Iterator[bytes]:
 
 
 def _one_blank(lines: bytes) -> bytes:
-    """Fields with one blank between them, and none at the ends of lines."""
+    """The lines with one blank between fields, and none at the ends."""
     lines = lines.replace(b"\r\n", b"\n").replace(b"\t", b" ")
     if b"  " in lines:
         lines = _BLANKS.sub(b" ", lines)

@@ -1,4 +1,4 @@
-"""Lists of edges as a graph: its nodes are those that edges name."""
+"""Edge lists as a graph: its nodes are those that the edges name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["EdgesSource"]
 
 
 class EdgesSource(TablesSource):
-    """Lines of two ids, and perhaps properties.
+    """Lines of two ids, and optional properties.
 
     Args:
         files: A path, several, or a regular expression on names.
-        type: Of all relationships.
-        columns: What is in a line, ``source`` and ``target`` among it.
-        delimiter: Between them; None for blanks or tabs.
-        comments: What lines that say something else start with.
+        type: Type of all relationships.
+        columns: Names of the columns, including ``source`` and ``target``.
+        delimiter: Separates fields; None for blanks or tabs.
+        comments: Prefix of comment lines.
 
     Raises:
-        ConfigurationError: The columns lack an end, or two have one name.
+        ConfigurationError: The columns lack an end, or two have the same name.
         SourceError: There is no such file.
     """
 

@@ -21,18 +21,19 @@ __all__ = ["GraphmlSource"]
 
 
 class GraphmlSource:
-    """A graph in a GraphML file (``.graphml`` or ``.xml``, perhaps with ``.gz`` or ``.xz``).
+    """A graph in a GraphML file (``.graphml`` or ``.xml``, optionally with ``.gz`` or ``.xz``).
 
-    Labels are those of the node's attribute ``labels`` (``":Person:Actor"``) or of its data with
-    the key ``labels``; the type is the edge's attribute ``label`` or its data with the key
-    ``label``. Properties have the type that their key declares; without one they are texts.
+    Labels come from the node's attribute ``labels`` (``":Person:Actor"``) or its data with the key
+    ``labels``; the type comes from the edge's attribute ``label`` or its data with the key
+    ``label``. Properties have their key's declared type; without one they are texts.
 
     Args:
         path: The file.
-        default_type: Type of relationships that name none.
-        store_ids: Are the attributes ``id`` of nodes and edges kept as the property ``id``? Other
-            programs write names there. By default, unless the file is Neo4j's, whose nodes have
-            the attribute ``labels`` and its edges ``label``, or has a property ``id`` anyway.
+        default_type: Type of relationships without one.
+        store_ids: True to keep the attribute ``id`` of nodes and edges as the property ``id``.
+            Other programs write names there. By default True, unless Neo4j wrote the file (its
+            nodes have the attribute ``labels`` and its edges ``label``), or it has a property
+            ``id`` anyway.
 
     Raises:
         SourceError: There is no such file.
@@ -56,12 +57,12 @@ class GraphmlSource:
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
-        """Reads the whole file: its nodes and edges may stand in any order.
+        """Reads the whole file; nodes and edges may come in any order.
 
         Raises:
-            SourceError: It is no well-formed XML or no GraphML that can be read; tells the line.
+            SourceError: It is not well-formed XML or not supported GraphML; names the line.
         """
-        del progress  # whoever builds the graph counts rows
+        del progress  # the builder of the graph counts rows
         with self._file.open() as stream:
             nodes, relationships = read_graphml(
                 stream,

@@ -1,4 +1,4 @@
-"""How much of a GraphML file is held at a time: a file from elsewhere may not fill the memory."""
+"""Memory limits for reading GraphML: an untrusted file must not fill the memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 __all__ = ["MOST_BATCH_CELLS", "MOST_BYTES", "MOST_DEPTH", "BoundError", "cells_allowed", "feed"]
 
 MOST_BYTES = 64 << 20
-"""Of one tag, comment, or text."""
+"""Maximum size of one tag, comment, or text."""
 
 MOST_DEPTH = 64
 MOST_BATCH_CELLS = 1 << 22
-"""Rows times properties of elements that wait to become a batch."""
+"""Maximum cells (rows times properties) of elements that wait for a batch."""
 
 _FREE_CELLS = 1 << 27
 _CELLS_PER_BYTE = 16
@@ -23,14 +23,14 @@ _BLOCK_BYTES = 1 << 20
 
 
 class BoundError(Exception):
-    """More lies in one piece than is held at a time."""
+    """A piece of the file exceeds the limits."""
 
 
 def feed(parser: Any, stream: BinaryIO) -> Iterator[int]:
-    """Parses a stream block by block; gives the bytes parsed until now.
+    """Parses a stream block by block; yields the number of bytes parsed so far.
 
     Raises:
-        BoundError: There is a tag or comment without an end.
+        BoundError: A tag or comment has no end.
     """
     read = 0
     while block := stream.read(_BLOCK_BYTES):
@@ -43,8 +43,8 @@ def feed(parser: Any, stream: BinaryIO) -> Iterator[int]:
 
 
 def cells_allowed(read: int) -> int:
-    """How many places for values a graph may have, nodes times keys, by the bytes of its file.
+    """Maximum number of cells of a graph (nodes times keys), by the size of its file.
 
-    Each takes memory whether there is a value or not, and a default fills them all.
+    A cell takes memory whether it has a value or not, and a default fills all of them.
     """
     return max(_FREE_CELLS, _CELLS_PER_BYTE * read)

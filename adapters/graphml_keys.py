@@ -1,4 +1,4 @@
-"""Property keys of GraphML: their declared types, and texts as values of these types."""
+"""Property keys of GraphML: declared types, and conversion of texts to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class DeclaredKey:
 
     Args:
         name: Property key.
-        domain: What it is for: ``node``, ``edge``, ``all``, ….
+        domain: Elements that it applies to: ``node``, ``edge``, ``all``, ….
         value_type: One of ``TYPES``.
         list_type: Element type of lists, else empty.
-        default: Text of elements without data of this key, or None.
+        default: Text for elements without data of this key, or None.
     """
 
     name: str
@@ -33,7 +33,7 @@ class DeclaredKey:
     default: str | None = None
 
     def is_for(self, domain: str) -> bool:
-        """Does it say something about nodes (``node``) or relationships (``edge``)?"""
+        """True if it applies to nodes (``node``) or relationships (``edge``)."""
         return self.domain in {domain, "all"}
 
 
@@ -41,7 +41,7 @@ def convert_value(text: str, key: DeclaredKey) -> Any:
     """The value of a data element.
 
     Raises:
-        ValueError: The text is no value of the key's type.
+        ValueError: The text is not a value of the key's type.
     """
     if not key.list_type:
         return TYPES[key.value_type](text)
@@ -88,4 +88,4 @@ TYPES: dict[str, Callable[[str], Any]] = {
     "double": _number(float_from_text),
     "string": str,
 }
-"""Conversion per GraphML type. All integers are 64 bits, all floats double, as in Neo4j."""
+"""Conversion per GraphML type. All integers have 64 bits, all floats double precision."""

@@ -1,9 +1,9 @@
-"""Streaming reader of GraphML: expat's events as batches.
+"""Streaming reader of GraphML: converts expat's events to batches.
 
-No document type is followed: a file that declares an entity is refused, and nothing outside the
+No document type is followed: a file that declares an entity is rejected, and nothing outside the
 file is read.
 
-More than 300 lines: a method for each event of one format.
+More than 300 lines: one method per event of one format.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def read_graphml(
 
     Args:
         stream: The file's bytes.
-        origin: Its name, for messages.
-        default_type: Type of relationships that name none.
-        store_ids: Are the attributes ``id`` of nodes and edges kept as the property ``id``? None:
-            unless the file is Neo4j's, or has a property ``id`` anyway.
+        origin: The file's name, for messages.
+        default_type: Type of relationships without one.
+        store_ids: True to keep the attribute ``id`` of nodes and edges as the property ``id``;
+            None: unless Neo4j wrote the file, or it has a property ``id`` anyway.
 
     Raises:
-        SourceError: It is no well-formed XML, or no GraphML that can be read; tells the line.
+        SourceError: It is not well-formed XML, or not supported GraphML; names the line.
     """
     reader = _Reader(origin, default_type, store_ids)
     try:
@@ -78,7 +78,7 @@ def read_graphml(
 
 @dataclass(slots=True)
 class _Rows:
-    """Elements of one kind that wait to become a batch."""
+    """Elements of one kind that wait for a batch."""
 
     properties: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
     lines: list[int] = field(default_factory=list[int])
@@ -98,7 +98,7 @@ class _Rows:
 
     @property
     def is_full(self) -> bool:
-        """Is this enough for a batch?"""
+        """True if these are enough for a batch."""
         rows = len(self.lines)
         return rows >= _BATCH_ROWS or rows * len(self.properties) >= MOST_BATCH_CELLS
 
@@ -111,13 +111,13 @@ class _Rows:
 
 
 class _Reader:
-    """State between two events of the parser."""
+    """State of the parser between events."""
 
     def __init__(self, origin: str, default_type: str, store_ids: bool | None) -> None:
         self._origin = origin
         self._default_type = default_type
         self._store_ids = store_ids
-        # Only Neo4j and APOC write these attributes; their ids are numbers that mean nothing.
+        # Only Neo4j and APOC write these attributes; their ids are numbers without meaning.
         self._is_neo4js = False
         self._node_ids: list[pa.Array] = []
         self._edge_ids: list[pa.Array] = []
@@ -149,7 +149,7 @@ class _Reader:
         )
 
     def _with_ids(self, batches: list[_Batch], ids: list[pa.Array]) -> list[_Batch]:
-        """The batches with the property ``id``, where that is wanted and there is no other."""
+        """The batches with the property ``id``, if it is wanted and does not exist."""
         wanted = not self._is_neo4js if self._store_ids is None else self._store_ids
         if not wanted or any("id" in batch.properties for batch in batches):
             return batches
@@ -161,13 +161,13 @@ class _Reader:
         ]
 
     def check_cells(self, read: int) -> None:
-        """Refuses a graph that takes far more memory than its file has bytes.
+        """Rejects a graph whose memory is far above its file's size.
 
         Args:
-            read: Bytes of the file until now.
+            read: Bytes of the file read so far.
 
         Raises:
-            SourceError: It does.
+            SourceError: The limit is exceeded.
         """
         cells = 0
         for rows, batches in (
@@ -243,7 +243,7 @@ class _Reader:
 
     @staticmethod
     def _data_key_of(key_id: str, domain: str) -> str:
-        # The same id may be declared for nodes and again for edges.
+        # The same id may be declared both for nodes and for edges.
         return f"{domain} {key_id}"
 
     def _find_key(self, key_id: str, domain: str) -> DeclaredKey:

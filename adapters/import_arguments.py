@@ -1,4 +1,4 @@
-"""The arguments of an import: groups of files, and characters as ``neo4j-admin`` writes them."""
+"""Arguments of an import: groups of files, and characters in ``neo4j-admin``'s notation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GroupArgument: TypeAlias = (
 
 
 def named_groups(given: GroupArgument | None, what: str) -> list[tuple[str, FileArgument]]:
-    """Labels or type, and files, of each group; the name is empty where a path stands alone.
+    """Labels or type, and files, of each group; the name is empty for a path alone.
 
     Args:
         given: A mapping from names to files, or a sequence of pairs and paths.
@@ -67,7 +67,7 @@ def csv_format(delimiter: str, quote: str) -> CsvFormat:
     """Delimiter and quote.
 
     Raises:
-        ConfigurationError: One is no character, or both are the same.
+        ConfigurationError: One is not a character, or both are the same.
     """
     layout = CsvFormat(
         one_character(delimiter, "delimiter"), one_character(quote, "quote") if quote else ""
@@ -78,7 +78,7 @@ def csv_format(delimiter: str, quote: str) -> CsvFormat:
 
 
 def one_character(text: str, what: str) -> str:
-    """One ASCII character of how ``neo4j-admin`` lets it be written."""
+    """One ASCII character, in any notation that ``neo4j-admin`` accepts."""
     named = {"TAB": "\t", "\\t": "\t"}.get(text, text)
     code = re.fullmatch(r"U\+([0-9A-Fa-f]{4})|\\(\d{1,3})", named)
     if code:

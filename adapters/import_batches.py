@@ -1,4 +1,4 @@
-"""Blocks of import files as batches of nodes and relationships."""
+"""Converts blocks of import files to batches of nodes and relationships."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _INTEGER_IDS = frozenset(["int", "integer", "long", "short", "byte", "actual"])
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """How text columns become batches.
+    """Settings for the conversion of text columns to batches.
 
     Args:
         texts: Arrays and blanks.
-        integer_ids: Are ids integers, where the header says nothing else?
+        integer_ids: True if ids are integers unless the header says otherwise.
     """
 
     texts: TextRules
@@ -51,12 +51,12 @@ def node_batches(
     rules: BatchRules,
     origin: str,
 ) -> Iterator[NodeBatch]:
-    """One batch a block; rows without id come in a batch of their own.
+    """One batch per block; rows without id go to a batch of their own.
 
     Args:
         blocks: Rows of one group of files.
-        header: Their header.
-        labels: What all of them are labelled.
+        header: The group's header.
+        labels: Labels of all rows.
         rules: The import's settings.
         origin: File of the header, for messages.
 
@@ -88,12 +88,12 @@ def relationship_batches(
     rules: BatchRules,
     origin: str,
 ) -> Iterator[RelationshipBatch]:
-    """One batch a block.
+    """One batch per block.
 
     Args:
         blocks: Rows of one group of files.
-        header: Their header.
-        type_name: Type of rows that name none; empty for none.
+        header: The group's header.
+        type_name: Type of rows without one; empty for none.
         rules: The import's settings.
         origin: File of the header, for messages.
 

@@ -37,11 +37,11 @@ class HeaderField:
 
     Args:
         role: ``ID LABEL START_ID END_ID TYPE IGNORE`` or ``PROPERTY``.
-        name: Property key; may be empty but for properties.
-        value_type: For properties, one of Neo4j's names in lower case.
-        is_array: Are its values lists?
+        name: Property key; may be empty except for properties.
+        value_type: For properties, one of Neo4j's type names in lower case.
+        is_array: True if its values are lists.
         space: Id space, for the three kinds of ids.
-        options: What stood in braces, keys in lower case.
+        options: Options in braces, keys in lower case.
     """
 
     role: str
@@ -54,22 +54,22 @@ class HeaderField:
 
 @dataclass(frozen=True, slots=True)
 class ImportHeader:
-    """All columns of a file, in order."""
+    """The columns of a file, in order."""
 
     fields: tuple[HeaderField, ...]
 
     def positions(self, role: str) -> list[int]:
-        """Where columns of this role are."""
+        """Positions of the columns with this role."""
         return [place for place, column in enumerate(self.fields) if column.role == role]
 
     @property
     def is_node(self) -> bool:
-        """Has it an ``:ID``?"""
+        """True if there is an ``:ID``."""
         return bool(self.positions("ID"))
 
     @property
     def is_relationship(self) -> bool:
-        """Has it a ``:START_ID`` or an ``:END_ID``?"""
+        """True if there is a ``:START_ID`` or an ``:END_ID``."""
         return bool(self.positions("START_ID") or self.positions("END_ID"))
 
 
@@ -77,7 +77,7 @@ def parse_header(record: bytes, layout: CsvFormat, origin: str) -> ImportHeader:
     """The header in the first record of a file.
 
     Raises:
-        SourceError: A column has an unknown type, a name stands twice, ….
+        SourceError: A column has an unknown type, a name occurs twice, ….
     """
     try:
         text = record.decode("utf-8")
@@ -109,7 +109,7 @@ def _parse_field(cell: str, origin: str) -> HeaderField:
     if word.upper() in _ROLES:
         return HeaderField(word.upper(), found["name"], "string", False, space, options)
     value_type = word.lower().removesuffix("[]")
-    # ":START_ID:int" is allowed, and the ":int" means nothing.
+    # ":START_ID:int" is allowed, and its ":int" is ignored.
     inner = _FIELD.fullmatch(found["name"])
     if inner is not None and inner["type"].upper() in _ROLES - {"ID"}:
         return _parse_field(found["name"], origin)

@@ -1,4 +1,4 @@
-"""What the names of import files in a folder say: label, type, and which one is whose header."""
+"""Derives labels, types and header files from the names of import files in a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADER_FILE = re.compile(r"(?P<name>.+?)[-_.]header", re.IGNORECASE)
 
 
 def with_headers(files: list[InputFile]) -> Iterator[list[InputFile]]:
-    """Each file alone, but header files with the files that they are the header of."""
+    """Groups of files: header files with the files that they describe, others alone."""
     stems = {file: _stem(file.name) for file in files}
     taken: set[InputFile] = set()
     groups = []

@@ -1,4 +1,4 @@
-"""Import files as streams of Arrow text columns with their header."""
+"""Reads import files as streams of Arrow text columns with their header."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["ReadRules", "TextBlock", "read_blocks", "read_header", "split_rows"]
 
 @dataclass(frozen=True, slots=True)
 class ReadRules:
-    """How files become text columns.
+    """Settings for the conversion of files to text columns.
 
     Args:
         layout: Delimiter and quote.
-        ignore_empty_strings: Is a quoted empty text null, as an unquoted one always is?
-        auto_skip_subsequent_headers: May further files of a group repeat the header?
+        ignore_empty_strings: True if a quoted empty text is null, as an unquoted one always is.
+        auto_skip_subsequent_headers: True if further files of a group may repeat the header.
     """
 
     layout: CsvFormat
@@ -40,12 +40,12 @@ class ReadRules:
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Some rows of one file.
+    """A block of rows of one file.
 
     Args:
         columns: Arrow ``string`` per column of the header.
         origin: File name.
-        first_row: Number of the first row; the header's own row counts, empty lines do not.
+        first_row: Number of the first row; the header's row counts, empty lines do not.
     """
 
     columns: tuple[pa.Array, ...]
@@ -62,7 +62,7 @@ def read_header(file: InputFile, layout: CsvFormat) -> ImportHeader:
     """The header in the first row of a file.
 
     Raises:
-        SourceError: The file is empty, or its first row is no header.
+        SourceError: The file is empty, or its first row is not a header.
     """
     with file.open() as stream:
         record = RecordReader(stream, layout, file.name).header()
@@ -72,7 +72,7 @@ def read_header(file: InputFile, layout: CsvFormat) -> ImportHeader:
 def read_blocks(
     files: Sequence[InputFile], header: ImportHeader, rules: ReadRules
 ) -> Iterator[TextBlock]:
-    """All rows of files that share the header in the first one.
+    """All rows of files that share the first one's header.
 
     Raises:
         SourceError: A row has more or fewer fields than the header, is not UTF-8, ….
@@ -110,7 +110,7 @@ def _file_blocks(
 
 
 def _repeated_header(block: bytes, header: bytes, name: str, rules: ReadRules) -> int:
-    """Bytes to skip at the start of a further file."""
+    """Number of bytes to skip at the start of a further file."""
     length = first_record(block, rules.layout)
     record = block[:length].rstrip(b"\r\n")
     if record != header:
@@ -125,10 +125,10 @@ def _repeated_header(block: bytes, header: bytes, name: str, rules: ReadRules) -
 
 
 def _refuse_other_header(record: bytes, name: str, layout: CsvFormat) -> None:
-    """A row that names ids is a header, whatever stands in the others."""
+    """A row that names ids is a header, whatever the other rows contain."""
     try:
         found = parse_header(record, layout, name)
-    except SourceError:  # a row, then
+    except SourceError:  # not a header
         return
     if not found.is_node and not (found.positions("START_ID") and found.positions("END_ID")):
         return
@@ -143,7 +143,7 @@ def _refuse_other_header(record: bytes, name: str, layout: CsvFormat) -> None:
 def split_rows(
     block: bytes, header: ImportHeader, rules: ReadRules, name: str, first_row: int
 ) -> tuple[pa.Array, ...] | None:
-    """Text columns of a block of whole records; None where it has no record.
+    """Text columns of a block of whole records; None if it has no record.
 
     Raises:
         SourceError: A record has more or fewer fields than the header, is not UTF-8, ….
@@ -169,7 +169,7 @@ def _read_csv(block: bytes, width: int, rules: ReadRules, handler: object = None
         pa.BufferReader(block),
         read_options=arrow_csv.ReadOptions(
             column_names=names,
-            block_size=len(block),  # else Arrow would cut rows again, and refuse long ones
+            block_size=len(block),  # else Arrow would split rows again, and reject long ones
             use_threads=handler is None,
         ),
         parse_options=arrow_csv.ParseOptions(
@@ -180,7 +180,7 @@ def _read_csv(block: bytes, width: int, rules: ReadRules, handler: object = None
             invalid_row_handler=handler,
         ),
         convert_options=arrow_csv.ConvertOptions(
-            # Not as text at once: a byte that is not UTF-8 would be reported without its row.
+            # As binary first: for text, Arrow reports a byte that is not UTF-8 without its row.
             column_types=dict.fromkeys(names, pa.binary()),
             strings_can_be_null=True,
             null_values=[""],
@@ -217,7 +217,7 @@ def _decoded(
     column: pa.ChunkedArray, header: ImportHeader, place: int, name: str, first_row: int
 ) -> pa.Array:
     array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # what older versions of Arrow give
+    if isinstance(array, pa.ChunkedArray):  # returned by older versions of Arrow
         array = array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks)
     try:
         return pc.cast(array, pa.string())

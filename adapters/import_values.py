@@ -1,4 +1,4 @@
-"""Text columns of import files as property columns, by the types that their headers name."""
+"""Converts text columns of import files to property columns, by their header's types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TextRules", "property_column"]
 
-# Only in arrays: of single values Neo4j makes 64-bit integers whatever the header says.
+# Only for arrays: single integers have 64 bits in Neo4j whatever the header says.
 _ARRAY_BITS = {"byte": 8, "short": 16, "int": 32, "long": 64}
 _INTEGERS = frozenset(_ARRAY_BITS)
 _FLOATS = frozenset(["float", "double"])
@@ -36,11 +36,11 @@ _TEXTS = frozenset(["string", "char"])
 
 @dataclass(frozen=True, slots=True)
 class TextRules:
-    """What holds for all texts of an import.
+    """Settings for all texts of an import.
 
     Args:
-        array_delimiter: Between the elements of an array.
-        trim_strings: Are blanks around texts dropped?
+        array_delimiter: Separates the elements of an array.
+        trim_strings: True to strip blanks around texts.
     """
 
     array_delimiter: str = ";"
@@ -54,13 +54,13 @@ def property_column(
 
     Args:
         texts: Arrow ``string``, null where the field was empty.
-        column: Its type.
+        column: The column's type.
         rules: The import's settings.
         origin: File name, for messages.
         first_row: Row number of the first text.
 
     Raises:
-        SourceError: A text is no value of the type; tells its row.
+        SourceError: A text is not a value of the type; names its row.
     """
     try:
         return _convert(texts, column, rules)
@@ -75,7 +75,7 @@ def _convert(texts: pa.Array, column: HeaderField, rules: TextRules) -> Column:
     if not column.is_array:
         values = _scalars(texts, column, rules, bits=64)
         return values if isinstance(values, Column) else column_from_arrow(values)
-    # An empty array is not told from no array at all.
+    # An empty array is treated as no array.
     lists = pc.split_pattern(_without_empty(texts), pattern=rules.array_delimiter)
     try:
         elements = _scalars(lists.flatten(), column, rules, _ARRAY_BITS.get(column.value_type, 64))
@@ -86,7 +86,7 @@ def _convert(texts: pa.Array, column: HeaderField, rules: TextRules) -> Column:
             raise BadValueError(empty, "", f"no {column.value_type} within an array")
     except BadValueError as error:
         raise BadValueError(_row_of_element(lists, error.row), error.text, error.reason) from None
-    if column.value_type == "float":  # arrays are kept as they are declared: 32 bits
+    if column.value_type == "float":  # arrays keep their declared precision of 32 bits
         elements = elements.cast(pa.float32()).cast(pa.float64())
     mask = lists.is_null() if lists.null_count else None
     return column_from_arrow(pa.ListArray.from_arrays(_offsets(lists), elements, mask=mask))
@@ -112,7 +112,7 @@ def _scalars(
 
 
 def _objects(texts: pa.Array, kind: str, parse: Callable[[str], Any]) -> Column:
-    """Each distinct text is parsed once."""
+    """Parses each distinct text once."""
     encoded = _without_empty(pc.utf8_trim_whitespace(texts)).dictionary_encode()
     values: list[Any] = []
     for code, text in enumerate(encoded.dictionary.to_pylist()):
@@ -121,7 +121,7 @@ def _objects(texts: pa.Array, kind: str, parse: Callable[[str], Any]) -> Column:
         except (ValueError, OverflowError) as error:
             row = pc.index(encoded.indices, value=code).as_py()
             reason = str(error)
-            if not reason.startswith("no "):  # of the datetime module: "month must be in 1..12"
+            if not reason.startswith("no "):  # from the datetime module: "month must be in 1..12"
                 reason = f"no {kind}: {reason}"
             raise BadValueError(row, text, reason) from None
     return column_from_values(

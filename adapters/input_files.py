@@ -1,4 +1,4 @@
-"""Files to read: plain, compressed, or members of a zip archive."""
+"""Input files: plain, compressed, or members of a zip archive."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SHOWN = 200
 
 READ_ERRORS = (
     *(OSError, EOFError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
-    *(NotImplementedError, RuntimeError),  # zipfile's, of other compressions and of passwords
+    *(NotImplementedError, RuntimeError),  # zipfile: other compressions, and passwords
 )
-"""What reading a damaged or compressed file may raise."""
+"""Errors of reading damaged or compressed files."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file, perhaps compressed (``.gz``, ``.xz``, a ``.zip`` of one file) or within an archive.
+    """One file, optionally compressed (``.gz``, ``.xz``, a ``.zip`` of one file) or in an archive.
 
     Args:
         path: The file itself, or the archive.
@@ -50,7 +50,7 @@ class InputFile:
 
     @property
     def size(self) -> int | None:
-        """Bytes that reading it will give; None where that cannot be known before."""
+        """Uncompressed size in bytes; None if it is unknown before reading."""
         if self.member is not None:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.getinfo(self.member).file_size
@@ -59,7 +59,7 @@ class InputFile:
         return self.path.stat().st_size
 
     def refuse_missing(self) -> None:
-        """Raises SourceError unless the file is there."""
+        """Raises SourceError unless the file exists."""
         if not _is_file(self.path):
             raise SourceError(f"{_shortened(self.path)}: there is no such file")
 
@@ -104,7 +104,7 @@ class InputFile:
 
 
 def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
-    """Files with these suffixes, right in a folder or anywhere in a zip archive, by name."""
+    """Files with these suffixes, directly in a folder or anywhere in a zip archive, by name."""
     if path.is_dir():
         names = sorted(entry for entry in path.iterdir() if entry.is_file())
         files = [InputFile(entry) for entry in names]
@@ -120,15 +120,15 @@ def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
 def expand_files(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
 ) -> list[InputFile]:
-    """The files that one argument names.
+    """The files that an argument names.
 
-    A path, several in one text with commas between them, or a sequence of paths. A text that names
-    no file is a regular expression on the names in its folder, whose matches come in natural order
+    A path, several in one text separated by commas, or a sequence of paths. A text that names no
+    file is a regular expression on the names in its folder, whose matches are in natural order
     (``part2`` before ``part10``).
 
     Raises:
         ConfigurationError: It is none of these.
-        SourceError: Nothing is there.
+        SourceError: No file is found.
     """
     if not isinstance(files, str):
         return [file for piece in _pieces(files) for file in _expand_one(piece)]
@@ -151,7 +151,7 @@ def _pieces(files: object) -> list[str | os.PathLike[str]]:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError as error:  # a name that is too long, a folder that may not be entered
+    except OSError as error:  # the name is too long, or the folder is not accessible
         raise SourceError(f"{_shortened(path)}: cannot be looked up: {error.strerror}") from error
 
 

@@ -1,4 +1,4 @@
-"""Label texts and lists as codes into distinct label sets."""
+"""Encodes label texts and lists as codes into distinct label sets."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LabelSet = tuple[str, ...]
 
 
 def split_labels(text: str) -> LabelSet:
-    """The labels of ``Person``, ``Person:Actor`` or ``:Person:Actor``, each once."""
+    """The distinct labels of ``Person``, ``Person:Actor`` or ``:Person:Actor``."""
     return distinct_labels(text.split(":"))
 
 
 def distinct_labels(labels: Iterable[str]) -> LabelSet:
-    """In the order written, without repeats and empty names."""
+    """The labels in the order given, without duplicates and empty names."""
     return tuple(dict.fromkeys(label for label in labels if label))
 
 
@@ -44,7 +44,7 @@ def constant_labels(count: int, labels: LabelSet) -> tuple[NDArray[np.int32], tu
 def encode_label_sets(
     label_sets: Sequence[LabelSet],
 ) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
-    """Code per entry, and the distinct label sets that the codes mean."""
+    """Code per entry, and the distinct label sets behind the codes."""
     known: dict[LabelSet, int] = {}
     codes = np.fromiter(
         (known.setdefault(labels, len(known)) for labels in label_sets), np.int32, len(label_sets)
@@ -55,7 +55,7 @@ def encode_label_sets(
 def encode_label_texts(
     texts: pa.Array, parse: Callable[[str], LabelSet]
 ) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
-    """The same for a text column; each distinct text is parsed once, null is no label at all."""
+    """`encode_label_sets` for a text column; parses distinct texts once, null has no labels."""
     encoded = texts.dictionary_encode()
     parsed = [parse(text) for text in encoded.dictionary.to_pylist()]
     of_text, label_sets = encode_label_sets([*parsed, parse("")])

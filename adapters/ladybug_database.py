@@ -1,4 +1,4 @@
-"""Databases of Ladybug and of Kùzu, its predecessor, as Arrow tables that they export."""
+"""Databases of Ladybug and its predecessor Kùzu, exported as Arrow tables."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LadybugSource:
         """Exports one table after the other.
 
         Raises:
-            SourceError: A table cannot be read, or has a column that no property can be.
+            SourceError: A table cannot be read, or has a column that cannot be a property.
         """
         try:
             nodes, relationships = self._tables()
@@ -73,7 +73,7 @@ class LadybugSource:
         return nodes, relationships
 
     def _ends(self, name: str) -> Iterator[tuple[tuple[str, str, str], pa.Table]]:
-        """The relationships of a table by what they connect."""
+        """The relationships of a table by start and end table."""
         text = name.replace("\\", "\\\\").replace("'", "\\'")
         for row in self._rows(f"CALL show_connection('{text}') RETURN *"):
             source, target = row["source table name"], row["destination table name"]
@@ -85,7 +85,7 @@ class LadybugSource:
 
     def _arrow(self, text: str) -> pa.Table:
         table = self._connection.execute(text).get_as_arrow()
-        # "n.name" is what the answer calls the property "name".
+        # The property "name" is returned as "n.name".
         return table.rename_columns(
             [
                 name if name.startswith("gpugda ") else name.split(".", 1)[1]

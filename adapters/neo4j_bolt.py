@@ -40,24 +40,24 @@ class BoltSource:
             when this is closed.
         auth: ``(user, password)``, a ``neo4j.Auth``, an auth manager; None for ``NEO4J_USERNAME``
             and ``NEO4J_PASSWORD`` if set, else no authentication.
-        database: None for ``NEO4J_DATABASE``, else the user's home database.
-        impersonated_user: As whom to act.
+        database: Name; None for ``NEO4J_DATABASE``, else the user's home database.
+        impersonated_user: The user to impersonate.
         labels: Only nodes with one of these; None for all.
         types: Only relationships of these types; None for all.
-        sessions: How many sessions a large read uses at the same time.
-        environment: Variables by name; by default those of the process. Not read for a driver,
-            which brings its own user and, unless another is named, its own home database.
+        sessions: Maximum number of concurrent sessions of a large read.
+        environment: Environment variables; by default those of the process. Not used for a driver,
+            which has its own user and, unless another is named, its own home database.
 
     Raises:
-        ConfigurationError: An argument makes no sense.
+        ConfigurationError: An argument is invalid.
         SourceError: The server is not reached, refuses, or is too old.
     """
 
     plugin_name = JAR_NAME
-    """Of the file of gpugda's plugin for Neo4j."""
+    """File name of gpugda's plugin for Neo4j."""
 
     plugin_jar = staticmethod(read_plugin_jar)
-    """Gives the bytes of that file."""
+    """Returns the bytes of that file."""
 
     def __init__(
         self,
@@ -102,32 +102,32 @@ class BoltSource:
 
     @property
     def facts(self) -> ServerFacts:
-        """What was found when connecting, or since: before every `read`, and now and then."""
+        """Facts about the server, as of connecting or later: `read` renews them, among others."""
         return self._connection.facts
 
     @property
     def projection(self) -> Projection:
-        """The part of the database that `read` gives."""
+        """The part of the database that `read` returns."""
         return self._projection
 
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
-        """The newest committed state, one round trip; None if the server cannot tell."""
+        """The newest committed state, in one round trip; None if the server cannot report it."""
         return self._connection.probe(timeout)
 
     def asking(
         self, timeout: float | None = None
     ) -> AbstractContextManager[Callable[[], DatabaseVersion | None]]:
-        """As `probe`, sent on entering; what this gives waits for the answer."""
+        """Like `probe`, sent on entering; the yielded function waits for the answer."""
         return self._connection.asking(timeout)
 
     def version_in(self, bookmark: str) -> DatabaseVersion | None:
-        """The state that a bookmark names; None if it is of another database, or of a new form."""
+        """The state that a bookmark names; None for another database or an unknown format."""
         return self._connection.version_of([bookmark])
 
     def read(
         self, progress: Progress, *, gentle: bool = False, moving: bool = False
     ) -> AbstractContextManager[GraphBatches]:
-        """The graph in columns, at the newest state; or while it changes."""
+        """The graph in columns, at the newest state; if ``moving``, of several states."""
         from .bolt_export import export
 
         self._connection.recheck()
@@ -186,10 +186,10 @@ class BoltSource:
         progress: Progress | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> NativeAnswer:
-        """The query, unchanged, answered by the server.
+        """The user's query, unchanged, answered by the server.
 
-        With a timeout, a server that does not answer at all is given up some seconds after it;
-        without one, the wait ends when the operating system finds the connection dead.
+        With a timeout, an unresponsive server is abandoned some seconds after it; without one, the
+        wait ends when the operating system finds the connection dead.
         """
         return run_native(
             self._connection,
@@ -202,18 +202,18 @@ class BoltSource:
         )
 
     def change_source(self) -> ChangeSource | None:
-        """Tells changes: gpugda's plugin, or else the server's change data capture; else None."""
+        """The change source: gpugda's plugin, or else change data capture; None without either."""
         return self._changes.source()
 
     def close(self) -> None:
-        """Closes what was opened here: a driver that was given stays open."""
+        """Closes an owned driver; a driver that was passed in stays open."""
         self._connection.close()
 
 
 def _driver_of(
     source: object, auth: object, variables: Mapping[str, str]
 ) -> tuple[neo4j.Driver, BoltAddress | None]:
-    """A driver, and its address if it is our own."""
+    """A driver, and its address if it is owned."""
     if isinstance(source, str):
         address = parse_address(source)
         return open_driver(address, choose_auth(auth, variables)), address

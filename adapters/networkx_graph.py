@@ -17,15 +17,15 @@ _DEFAULT_TYPE = "RELATED"
 
 
 class NetworkxSource(TablesSource):
-    """Nodes and edges with their attributes; what makes a node is its property ``id``.
+    """Nodes and edges with their attributes; NetworkX's node key becomes the property ``id``.
 
-    An undirected edge becomes one relationship, from the end that NetworkX gives first. Keys of a
-    multigraph that are not NetworkX's own numbers are kept as the property ``key``.
+    An undirected edge becomes one relationship, from the end that NetworkX lists first. Keys of a
+    multigraph, unless they are NetworkX's own numbers, become the property ``key``.
 
     Args:
         graph: A graph of any of NetworkX's four classes.
-        labels: Attribute that holds a node's labels, a text or a list of texts.
-        type: Attribute that holds an edge's type; without it the type is ``RELATED``.
+        labels: Attribute with a node's labels, a text or a list of texts.
+        type: Attribute with an edge's type; without it the type is ``RELATED``.
 
     Raises:
         SourceError: The nodes are neither all integers nor all texts.
@@ -75,7 +75,7 @@ def _with_key(key: object, data: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def _columns(rows: Iterable[dict[Any, Any]]) -> dict[Any, list[Any]]:
-    """A list per attribute, with None where it is absent."""
+    """A list per attribute, with None for missing values."""
     columns: dict[Any, list[Any]] = {}
     count = 0
     for row in rows:

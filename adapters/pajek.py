@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 from gpugda.errors import SourceError
 
-# Pajek writes Latin-1.
+# Pajek's encoding is Latin-1.
 _ENCODING = "latin-1"
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+"([^"]*)"|\s+(\S+))?')
 YEAST_CLASSES = dict(enumerate("TMUCFPGDOERBA", start=1))
@@ -24,13 +24,13 @@ Table = dict[str, list[object]]
 
 
 class PajekSource(TablesSource):
-    """A network as a source, as `read_pajek` reads it; without classes nodes have no labels.
+    """A network as a source, read by `read_pajek`; without classes nodes have no labels.
 
     Args:
         path: A ``.net`` file, or the zip archive of the yeast network with its partition.
 
     Raises:
-        SourceError: The file is missing, or no network.
+        SourceError: The file is missing, or not a network.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -50,8 +50,8 @@ def read_pajek(
 ) -> tuple[Table, Table]:
     """Tables (nodes, relationships) of a network in a zip archive, or of a ``.net`` file alone.
 
-    Labels are the names of the classes of the partition. ``*edges`` are written source → target as
-    they stand, loops and repetitions kept.
+    Labels are the class names of the partition. ``*edges`` become source → target as they are
+    written, including loops and duplicates.
     """
     path = Path(path)
     if zipfile.is_zipfile(path):

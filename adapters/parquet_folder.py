@@ -24,9 +24,9 @@ _USUAL = {name: name for name in _OWN}
 class ParquetSource(TablesSource):
     """The files ``*.parquet`` of a folder.
 
-    Those with columns ``source`` and ``target`` hold relationships, the others nodes, with ids in
+    Files with columns ``source`` and ``target`` hold relationships, the others nodes, with ids in
     the column ``id``. Labels and types come from columns ``labels`` and ``type``, else from the
-    file's name. Columns named ``_id``, ``_labels``, … instead are no properties.
+    file's name. If the columns are named ``_id``, ``_labels``, … instead, they are not properties.
 
     Args:
         path: The folder.

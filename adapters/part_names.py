@@ -1,4 +1,4 @@
-"""Warns of labels and types that a reading is restricted to and that the database does not have."""
+"""Warns of labels and types in a projection that the database does not have."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TYPES = "CALL db.relationshipTypes() YIELD relationshipType RETURN relationship
 
 
 def warn_of_unknown_names(connection: BoltConnection, part: Projection) -> None:
-    """Logs a warning for each name that is not there; nothing where the server cannot list them."""
+    """Logs a warning for each unknown name; does nothing if the server cannot list them."""
     reader = PageReader(connection, None, "asking for labels and types", 1)
     for argument, names, text in (("labels", part.labels, _LABELS), ("types", part.types, _TYPES)):
         if not names:
             continue
         try:
             there = [str(row["name"]) for row in reader.rows(text)]
-        except SourceError as error:  # not every Bolt server has these procedures
+        except SourceError as error:  # not all Bolt servers have these procedures
             logger.debug("the names in %s are not checked: %s", argument, error)
             continue
         for name in names:

@@ -1,4 +1,4 @@
-"""What transactions changed, as gpugda's plugin in the server recorded it."""
+"""Reads changes that gpugda's plugin recorded in the server."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["PluginChanges"]
 
 _WAIT_MILLISECONDS = 200
-"""For transactions that began to commit; the usual one takes one or two."""
+"""Maximum wait for committing transactions, which usually take one or two."""
 _ASK_SECONDS = 60.0
 _DOING = "asking gpugda's plugin for changes"
 _REFUSALS = ("Neo.ClientError.Procedure.ProcedureNotFound", "Neo.ClientError.Security.Forbidden")
-# In the order of the plugin's Section, with how many numbers an entry has.
+# In the order of the plugin's Section, with the count of numbers per entry.
 _SECTIONS = {
     "createdNodes": 1,
     "deletedNodes": 1,
@@ -45,14 +45,14 @@ _SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """What the server was asked to record: one start of one database."""
+    """Identity of the recording: one start of one database."""
 
     instance: str
     database_id: str
 
 
 class PluginChanges:
-    """Implements `gpugda.ports.ChangeSource` by the plugin's procedures."""
+    """Implements `gpugda.ports.ChangeSource` through the plugin's procedures."""
 
     def __init__(self, connection: BoltConnection) -> None:
         self._connection = connection
@@ -61,13 +61,13 @@ class PluginChanges:
 
     @property
     def described(self) -> str:
-        """For people."""
+        """Description for users."""
         return f"gpugda's plugin {self._connection.facts.plugin}".rstrip()
 
     def follow(
         self, node_keys: Collection[str] = (), relationship_keys: Collection[str] = ()
     ) -> DatabaseVersion | ChangeGap:
-        """Has changes recorded from now on."""
+        """Starts recording of changes."""
         found = self._ask(
             "CALL gpugda.follow($nodeKeys, $relationshipKeys)",
             {"nodeKeys": sorted(node_keys), "relationshipKeys": sorted(relationship_keys)},
@@ -84,7 +84,7 @@ class PluginChanges:
     def changes_since(
         self, version: DatabaseVersion, until: DatabaseVersion | None = None
     ) -> ChangeBatch | ChangeGap:
-        """What was committed since a state."""
+        """The changes since a state."""
         with self._lock:
             followed = self._followed
         if followed is None:
@@ -107,9 +107,9 @@ class PluginChanges:
             return ChangeGap(str(row["gap"]))
         last = max(int(row["last"]), version.transaction)
         batch = net_changes(_events(row), version.transaction, _at(version, last))
-        # An older plugin does not tell; then the state when the answer ended is a later one.
+        # An older plugin does not report it; the state at the end of the answer is an upper bound.
         newest = int(row.get("newest", now.transaction))
-        # A probe looks at the user's rights again now and then.
+        # Old facts call for a probe, which checks the user's privileges again.
         is_newest = last >= newest and not self._connection.facts_may_be_old
         return replace(batch, is_newest=is_newest)
 
@@ -160,7 +160,7 @@ def _events(row: Mapping[str, Any]) -> ChangeEvents:
         )
         for place, (name, width) in enumerate(_SECTIONS.items())
     }
-    # Places of the names, as codes are the server's and may be many more than occur here.
+    # Positions in the list of names: the server's codes may be much larger than their number here.
     names = list(row["names"])
     codes = np.array([row["names"][name] for name in names], dtype=np.int64)
     order = np.argsort(codes)
@@ -189,17 +189,17 @@ def _events(row: Mapping[str, Any]) -> ChangeEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """From the server's codes to places in the list of names."""
+    """Maps the server's codes to positions in the list of names."""
 
     codes: NDArray[np.int64]
     order: NDArray[np.intp]
 
     def of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """All of them are known."""
+        """Positions of known codes."""
         return self.order[np.searchsorted(self.codes, codes)].astype(np.int64)
 
     def signed(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Codes, or -1 - code."""
+        """Like `of`, for codes or -1 - code."""
         places = self.of(np.where(codes < 0, -1 - codes, codes))
         return np.where(codes < 0, -1 - places, places)
 
@@ -222,7 +222,7 @@ def _properties(
     recorded = codes < 0
     numbers = np.where(recorded, np.cumsum(recorded) - 1, -1)
     if len(values) != int(recorded.sum()):
-        numbers = np.full(len(rows), -1, dtype=np.int64)  # values may not be told to this user
+        numbers = np.full(len(rows), -1, dtype=np.int64)  # this user may not see values
     return PropertyEvents(
         steps=steps,
         ids=rows[:, 0],

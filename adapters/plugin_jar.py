@@ -1,4 +1,4 @@
-"""The jar of gpugda's plugin for Neo4j, as it lies in the package."""
+"""The jar of gpugda's plugin for Neo4j, included in the package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JAR_NAME = "gpugda-neo4j-plugin.jar"
 
 
 def read_plugin_jar() -> bytes:
-    """Its bytes.
+    """The bytes of the jar.
 
     Raises:
         ConfigurationError: It was not built before gpugda was installed.

@@ -1,4 +1,4 @@
-"""Nodes and relationships as gpugda's plugin packs them, a page of ids at a time."""
+"""Decodes nodes and relationships that gpugda's plugin packs, a page of ids at a time."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 __all__ = ["PLUGIN_PAGE", "plugin_nodes", "plugin_relationships", "unpacked"]
 
 PLUGIN_PAGE = 1 << 18
-"""Ids of a page: some 3 MB of an answer, and 12 MB of the server's memory while it is made."""
+"""Ids per page: the answer has some 3 MB, and the server needs 12 MB to build it."""
 
 _NARROW = 4
 _WIDE = 8
 
 
 def plugin_nodes() -> Call[NodeBatch]:
-    """Asks for all nodes of a page."""
+    """Requests all nodes of a page."""
     return Call("CALL gpugda.nodes($first, $last)", _range, _nodes)
 
 
 def plugin_relationships() -> Call[RelationshipBatch]:
-    """Asks for all relationships of a page."""
+    """Requests all relationships of a page."""
     return Call("CALL gpugda.relationships($first, $last)", _range, _relationships)
 
 
 def unpacked(packed: bytes, count: int) -> NDArray[Any]:
-    """Numbers of four bytes without sign, or of eight; a view of the bytes.
+    """Unsigned numbers of four bytes, or signed ones of eight; a view of the bytes.
 
     Raises:
-        ValueError: They are not so many.
+        ValueError: There are more or fewer numbers than ``count``.
     """
     if len(packed) == count * _NARROW:
         return np.frombuffer(packed, "<u4")

@@ -1,4 +1,4 @@
-"""Property columns as gpugda's plugin packs them."""
+"""Decodes property columns that gpugda's plugin packs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GONE = "The database changed while properties were read: nodes or relationships
 
 
 def plugin_properties(keys: Sequence[str], of_nodes: bool) -> Call[_Answer]:
-    """Asks for the values of the keys of a page of nodes or relationships."""
+    """Requests the values of the keys for a page of nodes or relationships."""
     asker = _Asker(list(keys), of_nodes)
     return Call("CALL gpugda.properties($ofNodes, $keys, $ids)", asker.arguments, asker.decode)
 
@@ -42,13 +42,13 @@ class _Asker:
     of_nodes: bool
 
     def arguments(self, page: Page) -> Mapping[str, Any]:
-        """Ids as bytes."""
+        """Parameters with the ids as bytes."""
         assert isinstance(page, IdList)
         ids = page.numbers.astype("<i8").tobytes()
         return {"ofNodes": self.of_nodes, "keys": self.keys, "ids": ids}
 
     def decode(self, page: Page, records: list[neo4j.Record]) -> _Answer:
-        """Columns of those keys that occur."""
+        """Columns of the keys that occur."""
         found: dict[str, Column] = {}
         for row in records:
             if row["key"] is not None:

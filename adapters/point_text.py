@@ -1,4 +1,4 @@
-"""Points written as maps, such as ``{latitude: 55.6, longitude: 13.0}``."""
+"""Parses points written as maps, such as ``{latitude: 55.6, longitude: 13.0}``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_options(text: str) -> dict[str, str]:
     """Keys (in lower case) and values of ``{key: value, …}``; quotes around values are dropped.
 
     Raises:
-        ValueError: It is no such map.
+        ValueError: The text is not such a map.
     """
     inner = text.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
@@ -44,10 +44,10 @@ def parse_point(text: str, defaults: Mapping[str, str]) -> Any:
     """``neo4j.spatial`` point of a map, whose missing keys come from ``defaults``.
 
     Raises:
-        ValueError: It is no point.
+        ValueError: The text is not a point.
     """
     own = parse_options(text)
-    if "crs" in own or "srid" in own:  # either of them replaces either default
+    if "crs" in own or "srid" in own:  # either one overrides both defaults
         defaults = {key: value for key, value in defaults.items() if key not in {"crs", "srid"}}
     options = {**defaults, **own}
     geographic = any(key in options for key in _ALIASES)
@@ -90,7 +90,7 @@ def _point(coordinates: list[float], srid: int) -> Any:
     longitude, latitude = coordinates[:2]
     if not -90 <= latitude <= 90:
         raise ValueError(f"no point: the latitude {latitude} is not between -90 and 90")
-    # Neo4j brings longitudes back into -180…180.
+    # Neo4j wraps longitudes into -180…180.
     if not -180 <= longitude <= 180:
         coordinates[0] = (longitude + 180) % 360 - 180
     return spatial.WGS84Point(coordinates)

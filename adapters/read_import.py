@@ -1,4 +1,4 @@
-"""Delimited text files with typed headers, as ``neo4j-admin database import`` takes them."""
+"""Delimited text files with typed headers, as ``neo4j-admin database import`` reads them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _ID_TYPES = frozenset(["string", "integer", "actual"])
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Files with one header, which is in the first one's first row.
+    """Files that share one header, the first row of the first file.
 
     Args:
-        name: Labels or type of rows that name none themselves.
+        name: Labels or type of rows without their own.
     """
 
     name: str
@@ -55,23 +55,23 @@ class ImportSource:
     Args:
         nodes: Files per labels, such as ``{"Person": "people.csv", "Message:Post":
             ["header.csv", "posts.csv"]}``; ``""`` for files whose labels are only in a column
-            ``:LABEL``. Files are a path, several in one text with commas between, a regular
+            ``:LABEL``. Files are a path, several in one text separated by commas, a regular
             expression on names, or a sequence of these; the first one starts with the header,
             further ones have none. Groups with headers of their own and the same labels are
-            pairs, ``[("Person", "a.csv"), ("Person", "b.csv")]``, as the command repeats its
-            option; a path alone there has no labels but those of its column.
+            pairs, ``[("Person", "a.csv"), ("Person", "b.csv")]``, like the command's repeated
+            option; a path alone there has only the labels of its column.
         relationships: Files per type, likewise; ``""`` for files with a column ``:TYPE``.
-        delimiter: Between fields: one ASCII character, ``"TAB"``, ``"\t"`` or ``"U+0001"``.
-        array_delimiter: Between elements of arrays and between labels.
-        quote: Around fields; doubled within them. Empty for none.
-        id_type: ``"string"``, or ``"integer"`` (or ``"actual"``) for ids that are integers.
-        ignore_empty_strings: Is ``""`` null too? An empty field without quotes always is.
-        trim_strings: Are blanks around texts dropped?
-        auto_skip_subsequent_headers: May further files of a group repeat the header?
+        delimiter: Separates fields: one ASCII character, ``"TAB"``, ``"\t"`` or ``"U+0001"``.
+        array_delimiter: Separates elements of arrays, and labels.
+        quote: Encloses fields; doubled within them. Empty for none.
+        id_type: ``"string"``, or ``"integer"`` (or ``"actual"``) for integer ids.
+        ignore_empty_strings: True if ``""`` is null, too. An empty field without quotes always is.
+        trim_strings: True to strip blanks around texts.
+        auto_skip_subsequent_headers: True if further files of a group may repeat the header.
 
     Raises:
-        ConfigurationError: A character or ``id_type`` makes no sense.
-        SourceError: A file is not there.
+        ConfigurationError: A character or ``id_type`` is invalid.
+        SourceError: A file does not exist.
     """
 
     def __init__(
@@ -111,24 +111,24 @@ class ImportSource:
         ignore_empty_strings: bool = False,
         trim_strings: bool = False,
     ) -> ImportSource:
-        """All ``.csv`` and ``.tsv`` files (perhaps with ``.gz``) of a folder or zip archive.
+        """All ``.csv`` and ``.tsv`` files (optionally with ``.gz``) of a folder or zip archive.
 
-        Their headers tell whether they hold nodes or relationships. Labels and types come from
+        Their headers determine whether they hold nodes or relationships. Labels and types come from
         columns ``:LABEL`` and ``:TYPE``, else from the file's name: ``Person.csv``,
-        ``x.nodes.Person.csv``, ``x.relationships.KNOWS.csv``. Of ``Person_header.csv`` and
-        ``Person_1.csv``, ``Person_2.csv`` the first one is the header of the others.
+        ``x.nodes.Person.csv``, ``x.relationships.KNOWS.csv``. ``Person_header.csv`` is the header
+        of ``Person_1.csv`` and ``Person_2.csv``.
 
         Args:
             path: The folder or archive.
-            delimiter: Between fields; by default a comma, in ``.tsv`` files a tab.
-            array_delimiter: As for the class, and so are the others.
-            quote: Around fields.
-            id_type: Of ids.
-            ignore_empty_strings: Is ``""`` null too?
-            trim_strings: Are blanks around texts dropped?
+            delimiter: Separates fields; by default a comma, in ``.tsv`` files a tab.
+            array_delimiter: As for the class, like all that follow.
+            quote: Encloses fields.
+            id_type: Type of ids.
+            ignore_empty_strings: True if ``""`` is null, too.
+            trim_strings: True to strip blanks around texts.
 
         Raises:
-            SourceError: It cannot be read, or a file's header names no ids.
+            SourceError: The folder cannot be read, or a file's header names no ids.
         """
         source = cls(
             array_delimiter=array_delimiter,
@@ -147,12 +147,12 @@ class ImportSource:
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
-        """Opens one file after the other as the batches are asked for.
+        """Opens one file after the other, as batches are requested.
 
         Raises:
-            SourceError: A header or row is wrong; tells file, row and column.
+            SourceError: A header or row is wrong; names file, row and column.
         """
-        del progress  # whoever builds the graph counts rows
+        del progress  # the builder of the graph counts rows
         yield GraphBatches(self._node_batches(), self._relationship_batches())
 
     def _node_batches(self) -> Iterator[NodeBatch]:

@@ -1,4 +1,4 @@
-"""Sample graphs that come with the package."""
+"""Sample graphs that are part of the package."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parent / "samples"
 
 
 def sample_names() -> list[str]:
-    """The samples there are, sorted."""
+    """Names of all samples, sorted."""
     return sorted(path.name for path in _FOLDER.iterdir() if path.is_dir())
 
 
@@ -49,6 +49,6 @@ class SampleSource:
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[SnapshotFolder]:
-        """The folder of the snapshot."""
-        # It came with the package: whoever could change it could change this program.
+        """The snapshot's folder."""
+        # Part of the package: anyone who can change it can change this program, too.
         yield SnapshotFolder(_FOLDER / self._sample, trust=True)

@@ -1,4 +1,4 @@
-"""The ways in which tables are given: one, several, by label or type, by path."""
+"""Normalises the forms in which tables are given: one, several, by label or type, by path."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class GivenTable:
 
     Args:
         table: The table, or the path of a file.
-        origin: What messages call it.
-        key: Labels or type that it was given for; empty for none.
+        origin: Name in messages.
+        key: Labels or type for which it was given; empty for none.
         ends: Labels of the tables that hold the nodes at both ends, or empty.
     """
 
@@ -34,12 +34,12 @@ class GivenTable:
 
     @property
     def is_file(self) -> bool:
-        """Is it the path of one?"""
+        """True if it is the path of a file."""
         return _is_path(self.table)
 
     @property
     def is_text_file(self) -> bool:
-        """Is it the path of delimited text?"""
+        """True if it is the path of delimited text."""
         return self.is_file and is_text_file(self.table)
 
 
@@ -86,7 +86,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    """Is it a table rather than a column of one?"""
+    """True for a table, False for a column of one."""
     return _is_path(value) or isinstance(value, Mapping) or hasattr(value, "columns")
 
 

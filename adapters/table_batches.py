@@ -1,4 +1,4 @@
-"""Tables of nodes and relationships as batches."""
+"""Converts tables of nodes and relationships to batches."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _LARGEST_INTEGER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
-    """Which columns are not only properties.
+    """Names of the columns with a special meaning.
 
     Args:
         id: Ids of nodes.
-        labels: Labels of nodes, if there is such a column.
+        labels: Labels of nodes; the column is optional.
         source: Ids of start nodes.
         target: Ids of end nodes.
-        type: Types of relationships, if there is such a column.
-        keep_ids: Are the ids a property, too?
+        type: Types of relationships; the column is optional.
+        keep_ids: True if the ids become a property, too.
     """
 
     id: str = "id"
@@ -48,10 +48,10 @@ class ColumnNames:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What is known of all relationships of a table.
+    """Facts about all relationships of a table.
 
     Args:
-        type_name: Type of those that name none; empty for none.
+        type_name: Type of relationships without one; empty for none.
         source_space: Id space of start nodes.
         target_space: Id space of end nodes.
     """
@@ -67,13 +67,13 @@ def node_batch(
     """The nodes of a table.
 
     Args:
-        table: Columns.
-        names: Which is which.
-        labels: What all of them are labelled.
-        id_space: Where the ids are unique.
+        table: The columns.
+        names: Names of the special columns.
+        labels: Labels of all nodes.
+        id_space: The space in which the ids are unique.
 
     Raises:
-        SourceError: A column is missing or has wrong values; tells table, column and row.
+        SourceError: A column is missing or has wrong values; names table, column and row.
     """
     ids = _ids(table, names.id)
     codes, label_sets = _labels(table, names.labels, labels)
@@ -102,7 +102,7 @@ def relationship_batch(
     """The relationships of a table.
 
     Raises:
-        SourceError: A column is missing or has wrong values; tells table, column and row.
+        SourceError: A column is missing or has wrong values; names table, column and row.
     """
     ends = ends or Ends()
     source_ids, target_ids = _ids(table, names.source), _ids(table, names.target)
@@ -126,11 +126,11 @@ def relationship_batch(
 def end_nodes(
     batches: list[RelationshipBatch], names: ColumnNames, labels_of: dict[str, LabelSet]
 ) -> list[NodeBatch]:
-    """The nodes that relationships name, one batch an id space, in order of first appearance.
+    """The nodes that relationships name, one batch per id space, in order of first appearance.
 
     Args:
         batches: The relationships.
-        names: For the property that keeps the ids.
+        names: Names the property that keeps the ids.
         labels_of: Labels per id space.
     """
     ids: dict[str, list[pa.Array]] = {}
@@ -153,7 +153,7 @@ def end_nodes(
 
 # ------------------------------------------------------------------ ids
 def _ids(table: TableColumns, name: str) -> pa.Array:
-    """An id column of integers or ``large_string`` without nulls, where possible not copied."""
+    """An id column of integers or ``large_string`` without nulls, copied only if necessary."""
     raw = table.required(name)
     if isinstance(raw, list):
         return _ids_of_values(raw, table.origin, name)
@@ -174,7 +174,7 @@ def _ids(table: TableColumns, name: str) -> pa.Array:
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:  # which Arrow would copy
+    if column.num_chunks == 1:  # Arrow would copy it
         return column.chunk(0)
     whole = column.combine_chunks()
     return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
@@ -276,7 +276,7 @@ def _types(
 
 
 def _texts(raw: Any) -> pa.Array | None:
-    """The column as one Arrow array of texts; None if it is no column of texts."""
+    """The column as one Arrow array of texts; None if it is not a column of texts."""
     if isinstance(raw, list):
         if not all(value is None or isinstance(value, str) for value in raw):
             return None

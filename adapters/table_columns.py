@@ -1,4 +1,4 @@
-"""Tables of any make as columns by name, without importing the library that made them."""
+"""Tables of any library as columns by name, without importing that library."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class TableColumns:
     """The columns of one table.
 
     Args:
-        origin: What messages call the table.
+        origin: Name of the table in messages.
         columns: An Arrow array, or a list of Python values with None for null, per name.
-        count: Rows.
-        changeable: May whoever gave the columns change them in place, as NumPy's arrays?
+        count: The number of rows.
+        changeable: True if the caller may change the columns in place, such as NumPy arrays.
     """
 
     origin: str
@@ -37,10 +37,10 @@ class TableColumns:
     changeable: bool = False
 
     def required(self, name: str) -> Any:
-        """A column that must be there.
+        """A required column.
 
         Raises:
-            SourceError: It is not.
+            SourceError: It is missing.
         """
         if name in self.columns:
             return self.columns[name]
@@ -51,11 +51,12 @@ class TableColumns:
         raise SourceError(f"{self.origin}: has no column {name!r}{hint} Its columns: {there}")
 
     def property_column(self, name: str) -> Column:
-        """A column as property column.
+        """A column as a property column.
 
-        On the memory of the column where that cannot change; see `kept_column`.
+        Shares the column's memory if that cannot change; see `kept_column`.
 
         Raises:
+            SourceError: Its values cannot be properties.
             SourceError: Its values cannot be properties.
         """
         raw = self.columns[name]
@@ -69,7 +70,7 @@ class TableColumns:
             ) from None
 
     def kept_column(self, name: str) -> Column:
-        """A column as property column that stays what it is, whatever becomes of the table.
+        """A column as a property column that is independent of later changes to the table.
 
         Raises:
             SourceError: Its values cannot be properties.
@@ -118,7 +119,7 @@ def _columns(table: Any, origin: str) -> list[tuple[Any, Any]]:
         except (pa.ArrowException, NotImplementedError, TypeError, ValueError) as error:
             raise SourceError(f"{origin}: cannot be read as Arrow columns: {error}") from error
         except BaseException as error:
-            # Polars reports types without Arrow's like (objects) by panicking, outside Exception.
+            # For types that Arrow lacks (objects), Polars panics, which is no Exception.
             if type(error).__name__ != "PanicException":
                 raise
             raise SourceError(f"{origin}: has a column of a type that Arrow lacks") from error
@@ -135,7 +136,7 @@ def _arrow_columns(table: Any) -> list[tuple[Any, Any]]:
 
 
 def _plain_arrow(column: Any) -> Any:
-    """Dictionaries and views as the plain type behind them."""
+    """Converts dictionaries and views to their plain type."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -182,12 +183,12 @@ def _numpy_column(values: Any, origin: str, name: object) -> Any:
 
 # ------------------------------------------------------------------ pandas
 def _is_pandas(value: Any, name: str) -> bool:
-    pandas = sys.modules.get("pandas")  # what made the value has been imported
+    pandas = sys.modules.get("pandas")  # a pandas value exists only if pandas was imported
     return pandas is not None and isinstance(value, getattr(pandas, name))
 
 
 def _pandas_column(series: Any, origin: str, name: object) -> Any:
-    """NaN is how pandas writes "missing" in a column whose type has no other way: null here."""
+    """A pandas column, with NaN as null where the column's type has no other missing value."""
     if series.dtype == object:
         missing = series.isna().to_numpy()
         values = series.tolist()
@@ -202,7 +203,7 @@ def _pandas_column(series: Any, origin: str, name: object) -> Any:
 
 
 def _with_offset(column: Any, dtype: Any) -> Any:
-    """Arrow knows zones only: where pandas has ``datetime.timezone.utc``, the offset 0."""
+    """Arrow has only zones; this restores the offset 0 for pandas' ``datetime.timezone.utc``."""
     zone = getattr(getattr(dtype, "categories", None), "dtype", dtype)
     zone = getattr(zone, "tz", None)
     if zone is None or zone_name(zone) is not None or column.type.tz != "UTC":

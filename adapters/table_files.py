@@ -1,7 +1,7 @@
-"""Tables in files: Parquet, Arrow, and delimited text, whose columns' types its content tells.
+"""Tables in files: Parquet, Arrow, and delimited text with types inferred from its content.
 
-A text column is integers, floats or booleans only where each field is written as one of these is
-written: ``01234`` stays a text, as a number it would lose its zero.
+A text column becomes integers, floats or booleans only if each field is in canonical form:
+``01234`` stays a text, as a number would lose its zero.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _BOOLEAN = r"^(true|True|TRUE|false|False|FALSE)$"
 
 
 def is_text_file(path: str | os.PathLike[str]) -> bool:
-    """Is it delimited text, by its name?"""
+    """True if it is delimited text, by its name."""
     return isinstance(path, EdgeFile) or _kind(Path(path)) in _TEXT
 
 
 def read_table(path: str | os.PathLike[str]) -> TableColumns:
     """The columns of a file, by its name: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv``, ….
 
-    Those of delimited text are texts; see `with_types`.
+    Columns of delimited text are texts; see `with_types`.
 
     Raises:
-        SourceError: It is not there, of none of these kinds, or cannot be read.
+        SourceError: The file is missing, of an unknown kind, or cannot be read.
     """
     if isinstance(path, EdgeFile):
         return read_edge_list(path)
@@ -100,7 +100,7 @@ def _text_table(file: InputFile) -> TableColumns:
 
 
 def _delimiter(record: bytes) -> str:
-    """The one of the usual delimiters that the header has most often."""
+    """The usual delimiter that occurs most often in the header."""
     return max(_DELIMITERS, key=lambda each: record.count(each.encode()))
 
 
@@ -124,12 +124,12 @@ def _column_names(record: bytes, layout: CsvFormat, origin: str) -> list[str]:
 def with_types(
     table: TableColumns, ids: Mapping[str, bool], texts: Collection[str]
 ) -> TableColumns:
-    """A table of text columns with the types that their fields are written as.
+    """A table of text columns with inferred types.
 
     Args:
         table: The columns of a text file.
-        ids: Names of columns of ids, and whether these are integers: see `are_integers`.
-        texts: Names of those that stay texts.
+        ids: Names of id columns, and True if they are integers: see `are_integers`.
+        texts: Names of columns that stay texts.
     """
     columns = {name: column for name, column in table.columns.items() if name in texts}
     for name, column in table.columns.items():
@@ -141,10 +141,10 @@ def with_types(
 
 
 def are_integers(ids: Iterable[tuple[Any, bool]]) -> bool:
-    """Are the ids of one id space integers: all of text files written as such, no others texts?
+    """True if the ids of one id space are integers: text files have only integers, others no texts.
 
     Args:
-        ids: Columns, and whether they come from text files.
+        ids: Columns, and True if they come from text files.
     """
     return all(
         _all_match(column, _INTEGER) and _fits(column) if from_text else not _is_text(column)
@@ -171,7 +171,7 @@ def _typed(column: Any) -> Any:
 
 
 def _all_match(column: Any, expression: str) -> bool:
-    # The first fields settle most columns.
+    # The first fields decide most columns.
     for some in (column.slice(0, 64), column):
         if not pc.all(pc.match_substring_regex(some, expression), min_count=0).as_py():
             return False
@@ -179,7 +179,7 @@ def _all_match(column: Any, expression: str) -> bool:
 
 
 def _fits(column: Any) -> bool:
-    """Are they within 64 bits? Beyond, a number would lose what a text keeps."""
+    """True if all are within 64 bits; larger numbers would lose digits, so they stay texts."""
     if (pc.max(pc.utf8_length(column)).as_py() or 0) < _SAFE_DIGITS:
         return True
     try:

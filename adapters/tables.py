@@ -28,22 +28,23 @@ class TablesSource:
 
     Args:
         nodes: A table, a list of tables, or tables by label (a mapping, or pairs of label and
-            table), with a column of ids (integers or text, each once in all tables) and perhaps one
+            table), with a column of ids (integers or text, unique in all tables) and optionally one
             of labels: text (``"Person"``, ``"Person:Actor"``) or a list of texts. All columns but
-            that of labels are properties, the ids too. None: the nodes that relationships name.
+            that of labels are properties, including the ids. None: the nodes that relationships
+            name.
         relationships: Tables with columns of ids of both ends, and their types in a column or as
-            keys. A key ``(label, type, label)`` says which tables of nodes the ids are of; ids
-            then need to be distinct within a label only. The other columns are properties.
-        id: What the column of nodes' ids is called.
-        labels: That of their labels.
-        source: That of the ids of start nodes.
-        target: That of the ids of end nodes.
-        type: That of types.
-        keep_ids: Are the ids a property, too?
-        name: For people.
+            keys. A key ``(label, type, label)`` names the tables of nodes to which the ids refer;
+            ids then need to be unique within a label only. The other columns are properties.
+        id: Name of the column of node ids.
+        labels: Name of the column of labels.
+        source: Name of the column of start node ids.
+        target: Name of the column of end node ids.
+        type: Name of the column of types.
+        keep_ids: True if the ids become a property, too.
+        name: Name for display.
 
     Raises:
-        ConfigurationError: The tables are given in none of these ways.
+        ConfigurationError: The tables are given in none of these forms.
     """
 
     def __init__(
@@ -69,17 +70,17 @@ class TablesSource:
 
     @property
     def name(self) -> str:
-        """For people: ``tables`` unless named."""
+        """Name for display: ``tables`` unless named."""
         return self._name
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
-        """One batch a table; all files are read first.
+        """One batch per table; all files are read first.
 
         Raises:
-            SourceError: A column is missing or has wrong values; tells table, column and row.
+            SourceError: A column is missing or has wrong values; names table, column and row.
         """
-        del progress  # whoever builds the graph counts rows
+        del progress  # the builder of the graph counts rows
         opened = {each: _open(each) for each in (*self._nodes, *self._relationships)}
         self._type_texts(opened)
         relationships = (
@@ -103,7 +104,7 @@ class TablesSource:
         return end_nodes(batches, self._names, {space: split_labels(space) for space in spaces})
 
     def _type_texts(self, opened: dict[GivenTable, TableColumns]) -> None:
-        """Gives the columns of text files their types: ids the same in all of an id space."""
+        """Infers the types of text files' columns; ids get one type per id space."""
         if not any(each.is_text_file for each in opened):
             return
         spaces = {each: self._spaces(each) for each in opened}
@@ -126,7 +127,7 @@ class TablesSource:
                 opened[each] = with_types(opened[each], ids, texts)
 
     def _spaces(self, each: GivenTable) -> dict[str, str]:
-        """Id space by the name of a column of ids."""
+        """Id space by name of the id column."""
         if each in self._nodes:
             return {self._names.id: each.key if self._by_label else ""}
         ends = _ends(each, by_label=self._by_label)

@@ -1,4 +1,4 @@
-"""Dates, times and durations as Cypher writes them, as the driver's temporal values."""
+"""Parses dates, times and durations in Cypher's notation to the driver's temporal values."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _time_module() -> Any:
 
 
 def _zones() -> Any:
-    return importlib.import_module("pytz")  # as the driver does, so that values compare alike
+    return importlib.import_module("pytz")  # like the driver, so that values compare equal
 
 
 def _matched(expression: re.Pattern[str], text: str, kind: str) -> dict[str, str]:
@@ -115,7 +115,7 @@ def _parse_time(text: str, zone: str = "") -> Any:
 
 
 def _parse_datetime(text: str, zone: str = "") -> Any:
-    date, mark, clock = text.partition("T")  # else the day's "-02" would look like an offset
+    date, mark, clock = text.partition("T")  # else the day's "-02" would parse as an offset
     parts = _matched(_ZONED, clock, "datetime")
     local = _parse_local_datetime(date + mark + parts["local"])
     region, offset = parts.get("region"), parts.get("offset")
@@ -144,7 +144,7 @@ def _in_region(local: Any, region: str, offset: str | None) -> Any:
 
 
 def _offset(text: str) -> datetime.timedelta:
-    """How far east of UTC."""
+    """Offset east of UTC."""
     found = _OFFSET.fullmatch(text)
     if found is None:
         raise ValueError(f"no time: {text!r} is no offset such as Z or +01:00")
@@ -153,10 +153,10 @@ def _offset(text: str) -> datetime.timedelta:
 
 
 def parse_duration(text: str, _zone: str = "") -> Any:
-    """``neo4j.time.Duration``; fractions go to the smaller units as in Neo4j.
+    """``neo4j.time.Duration``; fractions carry over to smaller units, as in Neo4j.
 
     Raises:
-        ValueError: It is no duration.
+        ValueError: The text is not a duration.
     """
     text = text.upper()
     found = _DURATION_AS_MOMENT.fullmatch(text) or _DURATION.fullmatch(text)
@@ -192,7 +192,7 @@ def _split(amount: int) -> tuple[int, int]:
 
 
 def _split_by(amount: int, unit: int) -> tuple[int, int]:
-    """Whole units and the rest, both towards zero."""
+    """Whole units and the rest, both rounded towards zero."""
     whole, rest = divmod(abs(amount), unit)
     return (whole, rest) if amount >= 0 else (-whole, -rest)
 
@@ -205,4 +205,4 @@ TEMPORAL_PARSERS: dict[str, TemporalParser] = {
     "datetime": _parse_datetime,
     "duration": parse_duration,
 }
-"""Parser per type name: takes the text and the default zone (UTC where that is empty)."""
+"""Parser per type name: takes the text and the default zone (UTC if that is empty)."""

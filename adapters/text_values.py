@@ -1,7 +1,7 @@
-"""Text columns as typed Arrow columns, by Neo4j's rules for import files.
+"""Converts text columns to typed Arrow columns, by Neo4j's rules for import files.
 
-Whole columns go through Arrow; only texts that Arrow refuses, or reads otherwise than Neo4j would,
-are looked at one by one.
+Arrow converts whole columns; if Arrow rejects a text, or its result could differ from Neo4j's, the
+column is parsed text by text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LARGEST = 2**63 - 1
 
 
 class BadValueError(ValueError):
-    """A text that is no value of the type.
+    """A text that is not a value of the type.
 
     Args:
         row: 0-based position in the column.
@@ -49,13 +49,13 @@ class BadValueError(ValueError):
 
 
 def parse_integers(texts: pa.Array, bits: int = 64) -> pa.Array:
-    """``int64``: decimal digits, perhaps with ``-`` before, blanks around; an empty text is null.
+    """``int64``: decimal digits with an optional ``-``, blanks around; an empty text is null.
 
     Raises:
         BadValueError: A text is something else, or does not fit the bits.
     """
     texts = _trimmed(texts)
-    # Arrow takes 0x10 for 16, Neo4j refuses it.
+    # Arrow parses 0x10 as 16, Neo4j rejects it.
     if pc.any(pc.match_substring_regex(texts, "[xX]")).as_py():
         return _one_by_one(texts, pa.int64(), lambda text: integer_from_text(text, bits))
     try:
@@ -68,7 +68,7 @@ def parse_integers(texts: pa.Array, bits: int = 64) -> pa.Array:
 
 
 def parse_floats(texts: pa.Array) -> pa.Array:
-    """``float64``: numbers as Java reads them, ``NaN``, ``Infinity``; an empty text is null.
+    """``float64``: numbers in Java's notation, ``NaN``, ``Infinity``; an empty text is null.
 
     Raises:
         BadValueError: A text is something else.
@@ -78,14 +78,14 @@ def parse_floats(texts: pa.Array) -> pa.Array:
         values = pc.cast(texts, pa.float64())
     except pa.ArrowInvalid:
         return _one_by_one(texts, pa.float64(), float_from_text)
-    # Arrow takes nan, inf and INFINITY too, Neo4j does not: look at what became no finite number.
+    # Arrow also accepts nan, inf and INFINITY, Neo4j does not: check columns with such values.
     if pc.any(pc.invert(pc.is_finite(values))).as_py():
         return _one_by_one(texts, pa.float64(), float_from_text)
     return values
 
 
 def parse_booleans(texts: pa.Array) -> pa.Array:
-    """``bool``: the text ``true``, perhaps with blanks around, is true, every other text false.
+    """``bool``: the text ``true``, with blanks around it or not, is true, every other text false.
 
     That is Neo4j's rule for import files; an empty text is null.
     """
@@ -93,7 +93,7 @@ def parse_booleans(texts: pa.Array) -> pa.Array:
 
 
 def _trimmed(texts: pa.Array) -> pa.Array:
-    # Only what is quite empty is null; blanks alone are no number.
+    # Only an empty text is null; blanks alone are not a number.
     empty = pc.equal(texts, "")
     if pc.any(empty).as_py():
         texts = pc.if_else(empty, pa.scalar(None, texts.type), texts)
@@ -117,10 +117,10 @@ def _one_by_one(texts: pa.Array, kind: pa.DataType, parse: Callable[[str], objec
 
 
 def integer_from_text(text: str, bits: int = 64) -> int:
-    """One integer. Raises ValueError saying what the text is instead."""
+    """Parses one integer. Raises ValueError that says what the text is instead."""
     if not _INTEGER.fullmatch(text):
         raise ValueError("no int")
-    value = int(text) if len(text) < 4000 else _LARGEST + 1  # Python refuses longer ones
+    value = int(text) if len(text) < 4000 else _LARGEST + 1  # Python rejects longer ones
     limit = 1 << (bits - 1)
     if not -limit <= value < limit:
         raise ValueError(f"outside the range of {bits} bit integers")
@@ -128,7 +128,7 @@ def integer_from_text(text: str, bits: int = 64) -> int:
 
 
 def float_from_text(text: str) -> float:
-    """One float. Raises ValueError saying what the text is instead."""
+    """Parses one float. Raises ValueError that says what the text is instead."""
     if not _FLOAT.fullmatch(text):
         raise ValueError("no float")
     if text.lstrip("+-") == "NaN":
