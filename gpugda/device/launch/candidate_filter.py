@@ -1,4 +1,4 @@
-"""Candidates of query nodes on the device; launcher of ``candidate_filter.cl``."""
+"""Computes candidates of query nodes on the device; launcher of ``candidate_filter.cl``."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _EXPLORING_BALANCED = ("explore_candidates", "mark_neighbours")
 
 
 class GraphByPart(Protocol):
-    """Arguments for ``GRAPH_PARAMETERS``, all of which are made when somebody goes through them."""
+    """Arguments for ``GRAPH_PARAMETERS``; iterating over them makes all arrays."""
 
     def __iter__(self) -> Iterator[Any]:
-        """All of them."""
+        """All arguments."""
 
     def of(
         self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
     ) -> list[Any]:
-        """Those that a kernel needs: see `FilterArrays.looking_at`."""
+        """The arguments that a kernel needs, see `FilterArrays.looking_at`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterArrays:
-    """What all steps of one query look into.
+    """Arrays that all steps of one query read.
 
     Args:
         graph: Arguments for ``GRAPH_PARAMETERS``.
@@ -46,7 +46,7 @@ class FilterArrays:
         relationship_masks: ``uint32[masks * relationship_words]`` or None.
         words: Words of a bitmap of nodes.
         relationship_words: Words of a bitmap of relationships.
-        node_count: Number of data nodes.
+        node_count: The number of data nodes.
     """
 
     graph: list[Any] | GraphByPart
@@ -61,9 +61,9 @@ class FilterArrays:
     def looking_at(
         self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
     ) -> FilterArrays:
-        """For a kernel that reads these rows alone, or their ``lengths``.
+        """The arrays for a kernel that reads only rows of these directions, or only ``lengths``.
 
-        With ``numbers`` it also reads which relationships the entries are.
+        With ``numbers`` the kernel also reads the relationship indexes of the entries.
         """
         if isinstance(self.graph, list):
             return self
@@ -73,7 +73,7 @@ class FilterArrays:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows ``first … first+count-1`` of the matrix of candidates."""
+    """Rows ``first … first+count-1`` of the candidate matrix."""
 
     first: int
     count: int
@@ -106,7 +106,7 @@ class CandidateFilter:
     ) -> None:
         """Writes a batch's rows of ``candidates`` from labels, masks, degrees and ``marks``.
 
-        Those of ``kept`` become the same.
+        Writes the same rows to ``kept``, if given.
         """
         self._check(
             batch.count * arrays.words,
@@ -142,11 +142,11 @@ class CandidateFilter:
         """Writes the node indexes of a batch's candidates, and copies its rows to ``kept``.
 
         Args:
-            arrays: Of the query.
-            batch: Which rows.
-            candidates: The matrix.
+            arrays: Arrays of the query.
+            batch: The rows.
+            candidates: The candidate matrix.
             ranks: ``uint64[count*words+1]``, prefix sums of the batch's bits.
-            kept: Another matrix.
+            kept: Another matrix of the same shape.
             nodes: ``uint32``, as long as the total of ``ranks``.
         """
         self._collect(
@@ -172,19 +172,19 @@ class CandidateFilter:
         kept: DeviceArray,
         marks: DeviceArray | None,
     ) -> None:
-        """Takes away in ``kept`` who lacks a neighbour; marks the neighbours of those who stay.
+        """Removes candidates without a neighbour from ``kept``; marks the neighbours of the others.
 
         Args:
-            arrays: Of the query.
-            batch: Which rows.
-            settled: Rows of levels below are read from ``kept``, others from ``candidates``.
-            known: Rows of levels above have no candidates yet: any fitting neighbour will do, and
-                is marked.
+            arrays: Arrays of the query.
+            batch: The rows.
+            settled: Rows of lower levels are read from ``kept``, others from ``candidates``.
+            known: Rows of higher levels have no candidates yet: every neighbour that fits otherwise
+                counts and is marked.
             nodes: The batch's collected candidates.
-            ranks: As for collecting.
-            candidates: The matrix that is read.
-            kept: The matrix in which bits are taken away.
-            marks: The matrix in which neighbours are marked; None where all levels are known.
+            ranks: Prefix sums as in `collect_candidates`.
+            candidates: The matrix to read.
+            kept: The matrix in which bits are cleared.
+            marks: The matrix in which neighbours are marked; None if all levels are known.
         """
         given = _explored(arrays, batch, (nodes, ranks), (settled, known), candidates, kept, marks)
         for kernel in self._explore if marks is not None else self._explore[:1]:
@@ -200,7 +200,7 @@ class CandidateFilter:
         kept: DeviceArray,
         marks: DeviceArray | None,
     ) -> None:
-        """As `explore_candidates`, on a GPU, of candidates that are few and not collected."""
+        """As `explore_candidates`, on a GPU, for few candidates that are not collected."""
         assert self._explore_bits is not None
         given = _explored(arrays, batch, (None, None), (settled, known), candidates, kept, marks)
         self._explore_bits(batch.count * arrays.words * 32, *given)

@@ -25,13 +25,13 @@ _FILE = "candidate_relationships.cl"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The table of one query relationship among all of them.
+    """The table of one query relationship within the array of all tables.
 
     Args:
-        first_row: Place of its first row among the rows of all sections.
-        row_count: Its rows: the candidates of the end by which it is looked up.
-        first_node: Place of the first of these candidates among the collected ones.
-        adjacency: Place of the query relationship, seen from that end, in the words of the query.
+        first_row: Position of its first row among the rows of all sections.
+        row_count: The number of its rows: the candidates of the end by which it is looked up.
+        first_node: Position of the first of these candidates among the collected ones.
+        adjacency: Position of the query relationship, seen from that end, in the query's words.
     """
 
     first_row: int
@@ -41,14 +41,14 @@ class Section:
 
 
 def write_sections(sections: Sequence[Section]) -> NDArray[np.uint64]:
-    """Sections as kernels read them."""
+    """Encodes sections as kernels read them."""
     words = [(each.first_row, each.first_node, each.adjacency) for each in sections]
     words.append((sum(each.row_count for each in sections), 0, 0))
     return np.array(words, dtype=np.uint64).reshape(-1)
 
 
 class CandidateRelationships:
-    """Counts and writes the candidate relationships of all sections at once."""
+    """Counts and writes the candidate relationships of all sections in one launch."""
 
     def __init__(self, context: DeviceContext) -> None:
         shared = f"{GRAPH}bbIbbIbIQ"
@@ -63,14 +63,14 @@ class CandidateRelationships:
         sections: DeviceArray,
         counts: DeviceArray,
     ) -> None:
-        """Writes into ``counts`` (``uint32``, one per row of all sections) the entries of each row.
+        """Writes the number of entries of each row to ``counts``.
 
         Args:
-            arrays: Of the query.
+            arrays: Arrays of the query.
             nodes: The collected candidates of all query nodes.
-            candidates: The matrix of candidates.
+            candidates: The candidate matrix.
             sections: See `write_sections`.
-            counts: The result; its length is the number of rows.
+            counts: The result, ``uint32``, one per row of all sections.
         """
         self._count(
             counts.count,
@@ -91,13 +91,13 @@ class CandidateRelationships:
         """Writes the entries of each row: node at the other end, and relationship index.
 
         Args:
-            arrays: Of the query.
-            nodes: As for counting.
-            candidates: As for counting.
-            sections: As for counting.
+            arrays: As in `count`.
+            nodes: As in `count`.
+            candidates: As in `count`.
+            sections: As in `count`.
             offsets: ``uint64[rows+1]``, prefix sums of the counts.
             end_nodes: ``uint32``, as long as the total.
-            relationships: Likewise.
+            relationships: ``uint32``, as long as the total.
         """
         rows = offsets.count - 1
         self._write(

@@ -1,4 +1,4 @@
-"""Counting cliques of four or five nodes in ranked lists; launcher of ``cliques.cl``."""
+"""Counts cliques of four or five nodes in ranked lists; launcher of ``cliques.cl``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = "cliques.cl"
 
 
 class CliqueKernels(GroupTasks):
-    """Counts them from their lowest nodes."""
+    """Counts each clique from its lowest node."""
 
     groups_per_unit = 8
 
@@ -29,17 +29,17 @@ class CliqueKernels(GroupTasks):
 
     @staticmethod
     def group_words(lists: RankedLists) -> int:
-        """Words of scratch of a work group: a bit for each two neighbours above a node."""
+        """Scratch words of a work group: one bit for each pair of neighbours above a node."""
         return max(1, lists.most_above * -(-lists.most_above // 32))
 
     def count(self, lists: RankedLists, size: int, groups: int, tasks: CycleTasks) -> None:
-        """Takes tasks; adds the cliques that they find, each once, to ``totals``.
+        """Takes tasks from the counter; adds each clique once to ``totals``.
 
         Args:
-            lists: Undirected ones, without parallel entries.
+            lists: Undirected lists without parallel entries.
             size: Nodes of a clique: 4 or 5.
-            groups: Work groups.
-            tasks: What is done; for each group `group_words` of scratch.
+            groups: The number of work groups.
+            tasks: The tasks; for each group `group_words` of scratch.
         """
         whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
         words = self.group_words(lists)

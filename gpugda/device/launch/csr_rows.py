@@ -1,4 +1,4 @@
-"""Rows of both directions from relationships on the device; launcher of ``csr_rows.cl``."""
+"""Builds rows of both directions from relationships on the device; launcher of ``csr_rows.cl``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Relationships(NamedTuple):
     """Relationships in order of arrival, on the device.
 
     Args:
-        starts: ``uint32``.
-        types: ``uint16``; None where there is one type.
-        ends: ``uint32``.
+        starts: ``uint32``, start nodes.
+        types: ``uint16``; None if there is only one type.
+        ends: ``uint32``, end nodes.
     """
 
     starts: DeviceArray
@@ -36,7 +36,7 @@ class Relationships(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """Where rows and runs begin, as a `Csr` has it."""
+    """Row and run offsets, as in a `Csr`."""
 
     row_offsets: DeviceArray
     run_offsets: DeviceArray
@@ -49,9 +49,9 @@ class CsrRows:
 
     Args:
         context: The device.
-        node_count: Nodes that there are.
-        node_bits: Of their indexes.
-        type_bits: Of the type ids; twice the former and these are 64 at most.
+        node_count: The number of nodes.
+        node_bits: Bits of a node index.
+        type_bits: Bits of a type id; 2 * node_bits + type_bits is 64 at most.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class CsrRows:
     def outgoing(
         self, workspace: Workspace, relationships: Relationships, *, with_order: bool
     ) -> tuple[DeviceArray, DeviceArray | None]:
-        """The relationships, which are given up, sorted by (start, type, end, arrival).
+        """Sorts relationships by (start, type, end, arrival); releases them.
 
         Returns:
-            Start, type and end side by side in ``uint64``; and where each arrived, or None.
+            Start, type and end packed into ``uint64``; and the arrival position of each, or None.
         """
         count = relationships.starts.count
         numbers = workspace.allocate(count, np.uint64, "relationships")
@@ -90,7 +90,7 @@ class CsrRows:
         return self._sort.run(workspace, numbers, places, 2 * self._node_bits + self._type_bits)
 
     def facts(self, workspace: Workspace, numbers: DeviceArray, type_count: int) -> RowFacts:
-        """What the sorted numbers tell of loops and parallel relationships."""
+        """Finds loops and parallel relationships in the sorted numbers."""
         loops, parallel = self._seen(workspace, numbers, self._type_bits, type_count)
         has_parallel = any(parallel)
         if type_count > 1 and not has_parallel:
@@ -105,7 +105,7 @@ class CsrRows:
     def _seen(
         self, workspace: Workspace, numbers: DeviceArray, type_bits: int, type_count: int
     ) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-        """Loops per type, and which types have two numbers that are the same."""
+        """Loops per type, and for each type whether two of its numbers are equal."""
         loops, parallel = (workspace.allocate(type_count, np.uint32, "facts") for _ in range(2))
         for each in (loops, parallel):
             workspace.fill(each, 0)
@@ -117,15 +117,15 @@ class CsrRows:
         return tuple(counts), tuple(seen)
 
     def outgoing_directory(self, workspace: Workspace, numbers: DeviceArray) -> Directory:
-        """Of the sorted numbers."""
+        """The directory of the outgoing rows, from the sorted numbers."""
         return self._directory(workspace, numbers, self._node_bits)
 
     def turned(
         self, workspace: Workspace, numbers: DeviceArray
     ) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
-        """End and type of the sorted numbers, in their place; relationship indexes; starts; ends.
+        """End and type of the sorted numbers (overwritten); relationship indexes; starts; ends.
 
-        All in the order of the numbers.
+        All are in the order of the numbers.
         """
         count = numbers.count
         places, starts, ends = (
@@ -143,7 +143,7 @@ class CsrRows:
         places: DeviceArray,
         starts: DeviceArray,
     ) -> tuple[Directory, DeviceArray, DeviceArray]:
-        """What is turned, sorted by (end, type, index): directory, starts and indexes."""
+        """Sorts turned numbers by (end, type, index); returns directory, starts and indexes."""
         count = numbers.count
         sorted_numbers, indexes = self._sort.run(
             workspace, numbers, places, self._node_bits + self._type_bits

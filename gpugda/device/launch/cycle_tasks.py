@@ -1,4 +1,4 @@
-"""What kernels that count cycles have in common: work items that take tasks of a few nodes."""
+"""Base classes of kernels that count cycles: work items take tasks of a few nodes each."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TASKS_PER_ITEM = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CycleTasks:
-    """Nodes that work items, or groups, take from a counter, and what they need for it.
+    """Tasks of a few nodes that work items, or groups, take from a counter, and their memory.
 
     Args:
-        counters: ``uint32``, the first one counts tasks that were taken.
-        scratch: ``uint32``, some words of each that takes tasks, zero before the first launch.
-        nodes: Nodes of the data graph.
-        most_work: Entries at which one may look in one launch.
-        totals: ``uint64``, at least as long as there are such items or groups.
+        counters: ``uint32``, the first one counts the tasks taken.
+        scratch: ``uint32``, a number of words per item or group, zero before the first launch.
+        nodes: The number of nodes of the data graph.
+        most_work: Maximum number of entries that an item or group reads per launch.
+        totals: ``uint64``, one per item or group.
     """
 
     counters: DeviceArray
@@ -41,7 +41,7 @@ class CycleTasks:
     def new(
         cls, workspace: Workspace, words: int, nodes: int, most_work: int, takers: int
     ) -> CycleTasks:
-        """Of which none is taken; ``words`` of scratch, and a total of each that takes some."""
+        """New tasks with ``words`` of scratch and one total per taker."""
         scratch = workspace.allocate(words, np.uint32, "marks of nodes")
         counters = workspace.allocate(1, np.uint32, "counters")
         totals = workspace.allocate(takers, np.uint64, "sums")
@@ -50,26 +50,26 @@ class CycleTasks:
         return cls(counters, scratch, nodes, most_work, totals)
 
     def total(self, workspace: Workspace) -> int:
-        """The sum of the totals, modulo 2**64; the arrays are given up."""
+        """The sum of the totals, modulo 2**64; releases the arrays."""
         found = int(workspace.download(self.totals).sum(dtype=np.uint64))
         workspace.release(self.scratch, self.counters, self.totals)
         return found
 
 
 def share_of_nodes(nodes: int, takers: int, tasks_each: int, most: int) -> int:
-    """Nodes of a task: few, for hubs lie close together in many graphs.
+    """Number of nodes of a task: small, as hubs have close node indexes in many graphs.
 
     Args:
-        nodes: That there are.
-        takers: Items, or groups, that take tasks.
-        tasks_each: That each of them should take, where there are so many nodes.
-        most: Nodes of a task at most.
+        nodes: The number of nodes.
+        takers: The number of items, or groups, that take tasks.
+        tasks_each: The number of tasks that each of them should take if there are enough nodes.
+        most: Maximum nodes of a task.
     """
     return max(1, min(most, nodes // (tasks_each * takers)))
 
 
 class GroupTasks:
-    """What kernels have in common whose work groups take tasks of a few nodes.
+    """Base class of kernels whose work groups take tasks of a few nodes.
 
     Args:
         context: The device.
@@ -85,22 +85,22 @@ class GroupTasks:
 
     @property
     def most_groups(self) -> int:
-        """Work groups that keep the device busy."""
+        """The number of work groups that keeps the device busy."""
         return self._context.info.compute_units * self.groups_per_unit
 
     def task_nodes(self, nodes: int, groups: int) -> int:
-        """Nodes of a task, of so many that so many groups take."""
+        """Nodes of a task, if ``groups`` work groups share ``nodes`` nodes."""
         return share_of_nodes(nodes, groups, self.tasks_per_group, self.most_task_nodes)
 
 
 class CycleKernels:
-    """One kernel, for a CPU.
+    """A single kernel whose work items take tasks, for a CPU.
 
     Args:
         context: The device.
-        file: The kernel's.
-        name: The kernel's.
-        parameters: As of `get_kernel`.
+        file: The kernel's file.
+        name: The kernel's name.
+        parameters: As in `get_kernel`.
     """
 
     def __init__(self, context: DeviceContext, file: str, name: str, parameters: str) -> None:
@@ -109,7 +109,7 @@ class CycleKernels:
 
     @property
     def item_count(self) -> int:
-        """Work items that count."""
+        """The number of work items that count."""
         return self._context.info.compute_units * self._context.profile.task_items_per_unit
 
     def task_nodes(self, nodes: int) -> int:

@@ -1,6 +1,6 @@
-"""Extending partial embeddings node by node; launcher of ``extend.cl``.
+"""Extends partial embeddings node by node; launcher of ``extend.cl``.
 
-More than 300 lines: the words of a step lie beside the launcher that sends them.
+More than 300 lines, as the encoding of a step belongs beside the launcher that sends it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NO_PAIR = (NONE, NONE)
 
 
 class LinkFlags:
-    """Bits of a link's flags, as ``extension.h`` explains them."""
+    """Bits of a link's flags, see ``extension.h``."""
 
     NEEDS_RELATIONSHIP = 1
     DISTINCT = 2
@@ -60,12 +60,12 @@ class Link(NamedTuple):
     """A query relationship between the added node and a node of the row, seen from the latter.
 
     Args:
-        column: Of the node of the row.
-        outgoing: May it start there?
-        incoming: May it end there?
-        types: Type ids, rising; None for any.
-        mask_slot: Its bitmap among the relationship masks, None for all.
-        relationship_column: Where it goes in the new table, None where nobody needs it.
+        column: Column of the node of the row.
+        outgoing: True if the relationship may start there.
+        incoming: True if it may end there.
+        types: Type ids, ascending; None for any type.
+        mask_slot: Its bitmap among the relationship masks, None if there is no mask.
+        relationship_column: Its column in the new table, None if it is not needed.
         flags: See `LinkFlags`.
     """
 
@@ -96,14 +96,14 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class KeyTest:
-    """The keys of two values of a row must be in some order, as ``comparisons.h`` explains.
+    """Comparison of two values of a row by their keys, see ``comparisons.h``.
 
     Args:
         left: As in `Test`.
         right: As in `Test`.
-        outcomes: Bits of those that pass.
-        left_place: Block where the left keys begin, None where indexes are compared.
-        right_place: Likewise.
+        outcomes: Bits of the outcomes that pass.
+        left_place: Block where the left keys begin; None to compare indexes.
+        right_place: Block where the right keys begin; None to compare indexes.
     """
 
     left: int
@@ -117,16 +117,16 @@ class Extension(NamedTuple):
     """One step in terms of columns.
 
     Args:
-        candidate_row: Row of the added node in the matrix of candidates; None where all fit.
-        node_column: Where the added node goes, None where nobody needs it.
-        bound_column: Where a relationship between two nodes of the row is added, the column of
-            the other end; else None.
+        candidate_row: Row of the added node in the candidate matrix; None if every node fits.
+        node_column: Column of the added node, None if it is not needed.
+        bound_column: If a relationship between two nodes of the row is added, the column of its
+            other end; else None.
         kept: Old columns that the new table begins with.
-        tests: What a new row must pass.
-        links: At most `thresholds.MOST_LINKS`; only one with a bound column.
-        early: So many of the tests, the first ones, know no relationship of the step.
+        tests: Tests that a new row must pass.
+        links: At most `thresholds.MOST_LINKS`; exactly one with a bound column.
+        early: Number of leading tests that need no relationship of the step.
         ends: For each test that compares an old relationship with a link's, in this order, the
-            columns of both ends of the old one. Only steps that go row by row need them.
+            columns of both ends of the old one. Only needed by steps that go row by row.
     """
 
     candidate_row: int | None
@@ -140,7 +140,7 @@ class Extension(NamedTuple):
 
 
 def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
-    """Steps as kernels read them, and the place of each."""
+    """Encodes steps as kernels read them; returns the words and the position of each step."""
     words: list[int] = []
     types: dict[tuple[int, ...], int] = {}
     for step in steps:
@@ -177,17 +177,17 @@ def _word(value: int | None) -> int:
 
 
 class StepArrays(NamedTuple):
-    """What a step looks into.
+    """Arrays that a step reads.
 
     Args:
         filter: Arrays of the query.
-        candidates: The matrix of candidates.
-        words: What `extension_words` gave.
-        place: Of the step in it.
-        link_count: Links of the step.
+        candidates: The candidate matrix.
+        words: Words from `extension_words`.
+        place: Position of the step in them.
+        link_count: The number of links of the step.
         hubs: Bitmaps of long lists.
-        keys: By which values are compared.
-        end_count: Columns before the step, its `Extension.ends`.
+        keys: Keys for comparisons of values.
+        end_count: The number of columns before the step, its `Extension.ends`.
     """
 
     filter: FilterArrays
@@ -200,7 +200,7 @@ class StepArrays(NamedTuple):
     end_count: int = 0
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
-        """For ``STEP_PARAMETERS``."""
+        """Arguments for ``STEP_PARAMETERS``."""
         return (
             *self.filter.graph,
             self.words,
@@ -218,13 +218,13 @@ class StepArrays(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """All pairs of a table's rows with the neighbours of their bases.
+    """All pairs of a table's rows with the neighbours of their base links.
 
     Args:
-        sums: ``uint64[row_count+1]``, prefix sums of the rows' lengths.
-        bases: ``uint8[row_count]``, the link whose entries a row is paired with.
-        total: The last sum, or no less.
-        is_exact: Is it the last sum? Only the kernels of `ListKernels` do without.
+        sums: ``uint64[row_count+1]``, prefix sums of the rows' base lengths.
+        bases: ``uint8[row_count]``, the base of each row: the link whose entries it is paired with.
+        total: The number of pairs, or an upper bound.
+        is_exact: True if ``total`` is exact. Only the kernels of `ListKernels` accept a bound.
     """
 
     sums: DeviceArray
@@ -234,12 +234,12 @@ class Pairs:
 
 
 class PairWindow(NamedTuple):
-    """Pairs that one launch looks at.
+    """The pairs that one launch processes.
 
     Args:
-        arrays: Of the step.
+        arrays: Arrays of the step.
         table: The partial embeddings.
-        pairs: Theirs.
+        pairs: Pairs of the table.
         first: The first pair.
         last: The one after the last.
     """
@@ -252,7 +252,7 @@ class PairWindow(NamedTuple):
 
     @property
     def pair_count(self) -> int:
-        """How many pairs."""
+        """The number of pairs."""
         return self.last - self.first
 
 
@@ -268,7 +268,7 @@ class ExtensionKernels:
 
     @property
     def group_count(self) -> int:
-        """Most work groups of a launch, the length of ``totals``."""
+        """Maximum work groups of a launch; the length of ``totals``."""
         return self._context.info.compute_units * 16
 
     def measure(
@@ -278,22 +278,22 @@ class ExtensionKernels:
         self._measure(table.row_count, *arrays.arguments(table), table.row_count, lengths, bases)
 
     def test(self, arrays: StepArrays, table: Table, counts: DeviceArray) -> None:
-        """Writes 1 for each row that passes the tests, 0 for the others: ``uint32`` per row."""
+        """Writes 1 for each row that passes the tests, else 0: ``uint32`` per row."""
         self._test(table.row_count, *arrays.arguments(table), table.row_count, counts)
 
     def extend(self, window: PairWindow, extended: Table, appended: DeviceArray) -> None:
         """Tests the pairs of a window and appends a row for each that passes.
 
         Args:
-            window: Of the step.
-            extended: Where rows are appended.
-            appended: ``uint32[1]``, rows in ``extended``, before and after.
+            window: The pairs.
+            extended: Table to which rows are appended.
+            appended: ``uint32[1]``, the number of rows in ``extended``, updated.
         """
         output = (extended.values, extended.column_stride, appended)
         self._launch(self._extend, window, output)
 
     def count(self, window: PairWindow, totals: DeviceArray) -> None:
-        """Counts the rows of a window's pairs into ``totals``, ``uint64[group_count]``."""
+        """Adds the number of new rows of a window to ``totals``, ``uint64[group_count]``."""
         self._launch(self._count, window, (totals,))
 
     def _launch(self, kernel: Kernel, window: PairWindow, output: tuple[Any, ...]) -> None:
@@ -311,7 +311,7 @@ class ExtensionKernels:
         )
 
     def _split(self, count: int) -> tuple[int, int]:
-        """Work groups for so many pairs, and how many of them a work item takes at once."""
+        """The number of work groups for ``count`` pairs, and of pairs per work item at once."""
         if self._context.is_cpu:
             return min(self.group_count, -(-count // _CPU_PIECE)), 1
         size = self._context.group_size

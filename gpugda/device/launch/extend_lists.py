@@ -1,4 +1,4 @@
-"""Extending along plain sorted lists on a GPU; launcher of ``extend_lists.cl``."""
+"""Extends along plain sorted lists on a GPU; launcher of ``extend_lists.cl``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["ListKernels"]
 
 _FILE = "extend_lists.cl"
 _PIECE = 8192
-"""Pairs that a work group takes at once; as in the kernels."""
+"""Pairs that a work group takes at once; same value as in the kernels."""
 _BYTES_OF_LIST = 8 * 256
-"""Where the other lists of a block of rows lie, per link besides the base."""
+"""Local memory per link besides the base: positions of the other lists of a block of rows."""
 _PARAMETERS = {
     "count_listed": "QbbQQbb",
     "append_listed": "QbbQQbbQb",
@@ -35,7 +35,7 @@ class ListKernels:
     """Counts and appends the pairs of steps with plain lists.
 
     Args:
-        context: A device that is no CPU.
+        context: A device that is not a CPU.
     """
 
     def __init__(self, context: DeviceContext) -> None:
@@ -50,15 +50,15 @@ class ListKernels:
         self._append = get_kernel(context, _FILE, "append_weighed", f"{STEP_PARAMETERS}QQbbQb")
 
     def group_count(self, pairs: int) -> int:
-        """Work groups of a launch, the length of its ``totals``."""
+        """Work groups of a launch; the length of its ``totals``."""
         most = self._context.info.compute_units * self._context.profile.list_groups_per_unit
         return min(-(-pairs // _PIECE), most)
 
     def count(self, workspace: Workspace, window: PairWindow, totals: DeviceArray) -> None:
         """Adds the number of a window's pairs that pass to ``totals``, one ``uint64`` per group.
 
-        Here, and below, the window may end behind the last of all pairs, and the workspace is for
-        an array that lives as long as the launch.
+        In all methods, the window may end after the last pair, and the workspace provides an array
+        that lives as long as the launch.
         """
         self._launch("count_listed", workspace, window, (totals,))
 
@@ -67,13 +67,13 @@ class ListKernels:
     ) -> None:
         """Appends a row for each pair of a window that passes.
 
-        ``appended``: ``uint32[1]``, rows in ``extended``, before and after.
+        ``appended``: ``uint32[1]``, the number of rows in ``extended``, updated.
         """
         output = (extended.values, extended.column_stride, appended)
         self._launch("append_listed", workspace, window, output)
 
     def weigh(self, workspace: Workspace, window: PairWindow, counts: DeviceArray) -> None:
-        """Adds how many of each row's pairs in a window pass to ``counts``, ``uint32[rows]``."""
+        """Adds each row's number of passing pairs in a window to ``counts``, ``uint32[rows]``."""
         self._launch("weigh_listed", workspace, window, (counts,))
 
     def append_weighed(
@@ -85,15 +85,15 @@ class ListKernels:
         extended: Table,
         appended: DeviceArray,
     ) -> None:
-        """Appends those of some rows that have a count, with it in the node's column.
+        """Appends the rows with a count above 0, with the count in the node's column.
 
         Args:
-            arrays: Of the step.
+            arrays: Arrays of the step.
             table: The partial embeddings.
             rows: First row and the one after the last.
-            counts: Of all rows.
-            extended: Where rows are appended; there must be place for all.
-            appended: ``uint32[1]``, rows in ``extended``, before and after.
+            counts: Counts of all rows.
+            extended: Table to which rows are appended; it must have space for all.
+            appended: ``uint32[1]``, the number of rows in ``extended``, updated.
         """
         self._append.launch_groups(
             self.group_count(rows[1] - rows[0]),

@@ -1,4 +1,4 @@
-"""Extending partial embeddings row by row on a CPU; launcher of ``extend_marks.cl``."""
+"""Extends partial embeddings row by row on a CPU; launcher of ``extend_marks.cl``."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ["MarkKernels", "Tasks"]
 _FILE = "extend_marks.cl"
 _MOST_TASK_ROWS = 256
 _MOST_TASK_WORK = 1 << 24
-"""An item ends a task before it looks whether it has done enough."""
+"""An item finishes its task before it checks whether it has done enough work."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tasks:
-    """Rows that work items take from a counter, and what they need for it.
+    """Rows that work items take from a counter, and their memory.
 
     Args:
         rows: First row and the one after the last.
-        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
-        scratch: ``uint32[items * levels * words]``, zero before and after; a level for each link
-            of the step but the last. With one link a level keeps what is known of each node.
-        words: Of each level; with one link as many as there are nodes, or none.
-        most_work: Neighbours at which an item may look in one launch.
-        totals: ``uint64``, at least as long as there are items.
-        row_work: Neighbours at which an item looks for one row, at most.
+        counters: ``uint32[2]``, the numbers of rows appended and of tasks taken.
+        scratch: ``uint32[items * levels * words]``, zero before and after; one level for each link
+            of the step but the last. With one link there is a level of cached counts per node.
+        words: Words of a level; with one link the number of nodes, or 0.
+        most_work: Maximum number of neighbours that an item reads in one launch.
+        totals: ``uint64``, one per item.
+        row_work: Maximum number of neighbours that an item reads for one row.
     """
 
     rows: tuple[int, int]
@@ -47,7 +47,7 @@ class Tasks:
 
 
 class MarkKernels:
-    """Intersects lists by marks."""
+    """Intersects lists by marks (a sparse accumulator)."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -57,11 +57,11 @@ class MarkKernels:
 
     @property
     def item_count(self) -> int:
-        """Work items that intersect."""
+        """The number of work items that intersect."""
         return self._context.info.compute_units * self._context.profile.task_items_per_unit
 
     def task_rows(self, rows: int, row_work: int = 1) -> int:
-        """Rows of a task: few enough that all items have something to do, and soon end it."""
+        """Rows of a task: few enough that all items have work and finish a task soon."""
         return max(
             1, min(_MOST_TASK_ROWS, rows // (16 * self.item_count), _MOST_TASK_WORK // row_work)
         )
@@ -75,9 +75,9 @@ class MarkKernels:
         *,
         weighs: bool = False,
     ) -> None:
-        """Takes tasks; appends rows, or without ``extended`` counts them into ``totals``.
+        """Takes tasks; appends rows, or counts them into ``totals`` if ``extended`` is None.
 
-        ``weighs``: Each row that has new rows is appended once, with their number.
+        ``weighs``: True to append each row that has new rows once, with their number.
         """
         self._intersect.launch_groups(
             self.item_count,

@@ -1,4 +1,4 @@
-"""Counting the rows of a step with one link; launcher of ``extend_rows.cl``."""
+"""Counts the rows of a step with one link; launcher of ``extend_rows.cl``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_EXCLUDED", "RowKernels"]
 
 MOST_EXCLUDED = 16
-"""Tests that kernels take in one step."""
+"""Maximum number of tests that the kernels evaluate in one step."""
 
 _FILE = "extend_rows.cl"
 
@@ -36,12 +36,12 @@ class RowKernels:
         nodes: tuple[DeviceArray, int, int],
         fitting: DeviceArray,
     ) -> None:
-        """Writes per node how many of its neighbours along the step's link are candidates.
+        """Writes for each node how many of its neighbours along the step's link are candidates.
 
         Args:
-            arrays: Of the step.
+            arrays: Arrays of the step.
             table: Any table of the step.
-            nodes: The collected candidates, the first one in question, and how many.
+            nodes: The collected candidates, the first one to process, and the number of them.
             fitting: ``uint32``, one per data node.
         """
         self._fitting(nodes[2], *arrays.arguments(table), *nodes, fitting)
@@ -54,7 +54,7 @@ class RowKernels:
         totals: DeviceArray,
         groups: int,
     ) -> None:
-        """Counts the rows of a step with one link into ``totals``, ``uint64[groups]``."""
+        """Adds the number of rows of a step with one link to ``totals``, ``uint64[groups]``."""
         self._leaves.launch_groups(
             groups, *arrays.arguments(table), table.row_count, fitting, totals
         )

@@ -39,28 +39,28 @@ _SET_OPERATIONS, _SHARED_INPUT, _IS_CLOSING, _APPENDS = 1, 2, 4, 8
 def vertex_words(
     kept: Sequence[int], tests: Sequence[tuple[int, int, bool, int | None, int | None]]
 ) -> list[int]:
-    """What a step keeps and tests, as ``vertex_join.h`` has it."""
+    """Encodes the kept columns and tests of a step for ``vertex_join.h``."""
     return [len(kept), len(tests), *kept, *(word for test in tests for word in test_words(test))]
 
 
 def test_words(test: tuple[int, int, bool, int | None, int | None]) -> list[int]:
-    """One test: left, right, whether they must be equal, and a second pair or none."""
+    """Encodes a test: left, right, whether they must be equal, and a second pair or none."""
     left, right, equal, *second = test
     return [left, right, int(equal), *[_column(each) for each in second]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListArrays:
-    """The lists of one partition, as ``neighbour_lists.h`` has them; all ``uint32`` but ``types``.
+    """The lists of one partition, see ``neighbour_lists.h``; all ``uint32`` except ``types``.
 
     Args:
         groups: Hash groups of 32 words, or row offsets.
-        group_count: Groups that a hash chooses from; 0 for row offsets.
-        neighbours: Per entry.
-        relationships: Per entry; None where nobody asks for them.
-        types: ``uint16`` per entry, None where all types are asked for.
-        allowed: Bitmap of types, None without ``types``.
-        mask: Bitmap of relationships that predicates leave, None for all.
+        group_count: The number of groups that the hash selects from; 0 for row offsets.
+        neighbours: One per entry.
+        relationships: One per entry; None if they are not needed.
+        types: ``uint16`` per entry, None if all types are allowed.
+        allowed: Bitmap of allowed types, None without ``types``.
+        mask: Bitmap of relationships that pass the predicates, None for all.
         longest: Entries of the longest list.
     """
 
@@ -74,7 +74,7 @@ class ListArrays:
     longest: int = 0
 
     def arguments(self) -> tuple[Any, ...]:
-        """For ``LISTS_PARAMETERS``."""
+        """Arguments for ``LISTS_PARAMETERS``."""
         return (
             self.groups,
             self.group_count,
@@ -95,17 +95,17 @@ class Rows:
     count: int
 
     def arguments(self) -> tuple[Any, ...]:
-        """The table, its stride, and which rows."""
+        """Arguments: the table, its stride, and the rows."""
         return self.table.values, self.table.column_stride, self.first, self.count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Entries found per row: ``counts[i]`` of row i, from ``sums[i]`` on in ``entries``.
+    """Entries found per row: ``counts[i]`` for row i, from ``sums[i]`` on in ``entries``.
 
-    ``entries`` is None where they are only counted. Without sums each row has ``stride`` places.
-    Where they ``append``, counts are those of before, neighbours are written instead of entries,
-    and their relationships to ``second`` if that is not None.
+    ``entries`` is None to count only. Without sums each row has ``stride`` positions. With
+    ``appends``, new entries follow the first ``counts[i]`` ones, ``entries`` receives neighbours
+    instead of entries, and ``second`` their relationships unless it is None.
     """
 
     sums: DeviceArray | None
@@ -118,15 +118,15 @@ class Places:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepArrays:
-    """What a step looks into beside the lists.
+    """Arrays that a step reads besides the lists.
 
     Args:
-        bitmap: Matrix of candidates, and the word where those of the added node begin.
-        candidates: The same nodes, rising: array, first place, number.
-        words: Where `vertex_words` of the step lie.
-        closes: Is the node bound already, and only its relationship added?
-        set_operations: In batches, by bitmaps, with a cache for what is written?
-        shares_input: Do warps of a group with the same list read it once?
+        bitmap: Candidate matrix, and the word where the added node's row begins.
+        candidates: The same nodes, ascending: array, first position, number.
+        words: Array and position of the step's `vertex_words`.
+        closes: True if the node is bound already, and only its relationship is added.
+        set_operations: True to work in batches, by bitmaps, with a cache for output.
+        shares_input: True if warps of a group with the same list read it once.
     """
 
     bitmap: tuple[DeviceArray, int]
@@ -138,7 +138,7 @@ class StepArrays:
 
     @property
     def how(self) -> int:
-        """As bits."""
+        """The options as bits."""
         return (
             _SET_OPERATIONS * self.set_operations
             | _SHARED_INPUT * self.shares_input
@@ -148,7 +148,7 @@ class StepArrays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskList:
-    """Rows that whole groups take: ``count`` of them from ``first`` on, ``parts`` groups each."""
+    """Rows for whole groups: ``count`` rows from ``first`` on, ``parts`` groups each."""
 
     rows: DeviceArray
     first: int
@@ -178,16 +178,16 @@ class GsiJoin:
         found: tuple[DeviceArray, DeviceArray],
         long_rows: tuple[int, int, DeviceArray, DeviceArray] | None,
     ) -> None:
-        """Writes where each row's list begins and how long it is.
+        """Writes the position and length of each row's list.
 
         Args:
-            rows: Which.
-            columns: Of the node whose list it is, and of the neighbour if that is bound.
-            lists: Where to look.
-            found: ``uint32[count]`` begins and lengths.
-            long_rows: Lengths above which a row is long, and longest; ``uint32[count]`` for these
-                rows, long from the front and longest from the back; ``uint32[2]`` zeros, to be
-                their numbers.
+            rows: The rows.
+            columns: Column of the node whose list it is, and of the neighbour if that is bound.
+            lists: The lists.
+            found: ``uint32[count]`` positions and lengths.
+            long_rows: Lengths above which a row is long, and very long; ``uint32[count]`` for these
+                rows, long ones from the front and very long ones from the back; ``uint32[2]``
+                zeros, which become their numbers.
         """
         long = (NONE, NONE, None, None) if long_rows is None else long_rows
         columns_words = (columns[0], _column(columns[1]))
@@ -208,13 +208,14 @@ class GsiJoin:
         """Writes the entries that join each row, or counts them.
 
         Args:
-            rows: Which.
-            lists: Of the first linking relationship.
-            found: Begins and lengths, see `bound`.
-            step: The step.
-            places: Where they go; counts are zeros at first.
-            limits: Longer rows are left out; of others so many entries a warp does alone.
-            tasks: Only these rows, by whole groups; then ``limits`` mean nothing.
+            rows: The rows.
+            lists: Lists of the first linking relationship.
+            found: Positions and lengths, see `bound`.
+            step: Arrays of the step.
+            places: Output; its counts are initially 0.
+            limits: Length above which rows are skipped; number of entries of a row that one warp
+                processes alone.
+            tasks: Process only these rows, by whole groups; ``limits`` are then ignored.
         """
         arguments = (
             *rows.arguments(),
@@ -290,7 +291,7 @@ class GsiJoin:
         extended: Table,
         columns: tuple[int | None, int | None],
     ) -> None:
-        """Writes the new rows of a window; ``columns`` say where node and relationship go."""
+        """Writes the new rows of a window; ``columns`` are those of node and relationship."""
         self._link(
             window[1] - window[0],
             *rows.arguments(),

@@ -24,8 +24,9 @@ class SignatureTable:
     Args:
         values: ``uint32[word_count * node_count]``.
         word_count: Words of a signature.
-        node_count: Number of data nodes.
-        column_first: Do the first words of all nodes come first? Else all words of a node.
+        node_count: The number of data nodes.
+        column_first: True for word-major order (the first words of all nodes come first), False for
+            node-major order.
     """
 
     values: DeviceArray
@@ -35,7 +36,7 @@ class SignatureTable:
 
     @property
     def strides(self) -> tuple[int, int]:
-        """From one word of a signature to the next, and from one node to the next."""
+        """Stride between the words of a signature, and between nodes."""
         return (self.node_count, 1) if self.column_first else (1, self.word_count)
 
 
@@ -53,13 +54,13 @@ class SignatureKernels:
         labels: tuple[DeviceArray, DeviceArray],
         table: SignatureTable,
     ) -> None:
-        """Adds relationships, once each.
+        """Adds each relationship to the signatures of its ends.
 
         Args:
             relationships: ``uint32`` starts and ends, ``uint16`` types.
-            count: How many.
+            count: The number of relationships.
             labels: ``uint32[n+1]`` offsets and ``uint16`` label ids of the nodes.
-            table: Zeros at first.
+            table: The signatures, initially 0.
         """
         groups = table.word_count * GROUPS_PER_WORD
         self._add(count, *relationships, count, *labels, table.values, *table.strides, groups)
@@ -67,9 +68,9 @@ class SignatureKernels:
     def check(
         self, table: SignatureTable, asked: DeviceArray, rows: int, words: int, matrix: DeviceArray
     ) -> None:
-        """Takes candidates away from a matrix of ``rows`` bitmaps of so many words.
+        """Removes candidates from a matrix of ``rows`` bitmaps of ``words`` words each.
 
-        ``asked`` holds a signature per row.
+        ``asked``: the required signature of each row.
         """
         self._check(
             rows * table.node_count,

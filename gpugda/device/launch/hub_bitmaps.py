@@ -23,21 +23,23 @@ __all__ = ["HUB_PARAMETERS", "NO_HUBS", "HubBitmaps", "hub_runs", "make_hub_bitm
 HUB_PARAMETERS = "bbbI"
 _FILE = "hub_bitmaps.cl"
 _SHORTEST = 32
-"""Five steps of a search cost more than a look at a bitmap."""
+"""Minimum length of a list with a bitmap: five steps of a search cost more than a bitmap probe."""
 _MOST_BYTES = 1 << 33
-"""Of shorter lists, more bitmaps win little. NVIDIA's driver fills no buffer beyond here: it counts
-words in 31 bits."""
+"""Maximum bytes of all bitmaps. Further bitmaps would be for shorter lists and gain little.
+
+NVIDIA's driver cannot fill larger buffers, as it counts words in 31 bits.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HubBitmaps:
-    """Which runs have a bitmap, and the bitmaps.
+    """Bitmaps, and which run has which bitmap.
 
     Args:
-        slots: For each run of the outgoing, and of the incoming rows, ``uint32``: its bitmap or
+        slots: ``uint32`` for each run of the outgoing, and of the incoming rows: its bitmap or
             ``NONE``.
         bits: ``uint32[bitmaps * words]``.
-        shortest: Runs with fewer entries have none.
+        shortest: Runs with fewer entries have no bitmap.
     """
 
     slots: tuple[DeviceArray | None, DeviceArray | None]
@@ -46,11 +48,11 @@ class HubBitmaps:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """For ``HUB_PARAMETERS``."""
+        """Arguments for ``HUB_PARAMETERS``."""
         return (*self.slots, self.bits, self.shortest)
 
     def arrays(self) -> list[DeviceArray | None]:
-        """What it holds on the device."""
+        """All arrays on the device."""
         return [*self.slots, self.bits]
 
 
@@ -60,19 +62,19 @@ NO_HUBS = HubBitmaps((None, None), None, NONE)
 def hub_runs(
     starts: Sequence[NDArray[np.uint32]], words: int, most_bytes: int
 ) -> list[NDArray[np.uint32]]:
-    """The longest runs of each direction, as many as have place for their bitmaps.
+    """Selects the longest runs of each direction, as many as there is memory for their bitmaps.
 
     Args:
-        starts: Of the runs of both directions.
-        words: Of a bitmap.
-        most_bytes: For the bitmaps and the slots of all runs.
+        starts: Starts of the runs of both directions.
+        words: Words of a bitmap.
+        most_bytes: Maximum bytes of the bitmaps and of the slots of all runs.
     """
     lengths = [np.diff(each) for each in starts]
     most = (most_bytes - 4 * sum(map(len, lengths))) // (4 * words)
     long = np.concatenate([each[each >= _SHORTEST] for each in lengths])
     shortest = _SHORTEST
     if len(long) > most:
-        # One more than the longest that does not fit: of equal length, all have one or none.
+        # One above the longest that does not fit: of equally long runs, all have a bitmap or none.
         shortest = int(np.sort(long)[-most - 1]) + 1 if most >= 0 else NONE
     return [np.flatnonzero(each >= shortest).astype(np.uint32) for each in lengths]
 
@@ -84,14 +86,14 @@ def make_hub_bitmaps(
     words: int,
     most_bytes: int,
 ) -> HubBitmaps:
-    """The bitmaps of the longest runs; none where nothing is long, or nothing fits.
+    """Makes the bitmaps of the longest runs; none if no run is long, or nothing fits.
 
     Args:
-        workspace: Owns them.
-        starts: Of the runs of outgoing and incoming rows.
+        workspace: Owner of the bitmaps.
+        starts: Starts of the runs of outgoing and incoming rows.
         arrays: The same on the device, as in ``csr.h``.
-        words: Of a bitmap.
-        most_bytes: For all that is made.
+        words: Words of a bitmap.
+        most_bytes: Maximum bytes of all arrays made here.
     """
     longest = workspace.context.info.max_allocation_bytes
     runs = hub_runs(starts, words, min(most_bytes, longest, _MOST_BYTES))
@@ -105,7 +107,7 @@ def make_hub_bitmaps(
             made.append(workspace.upload(slots, "long lists"))
         made.append(_bitmaps(workspace, runs, arrays, words))
     except MemoryLimitError:
-        # The device has less than it said; all works without.
+        # The device has less memory than it reported; everything works without bitmaps.
         workspace.release(*made)
         workspace.trim()
         return NO_HUBS
@@ -136,7 +138,7 @@ def _bitmaps(
     except MemoryLimitError:
         workspace.release(bits)
         raise
-    # Not while kernels still read what is freed.
+    # Kernels must not still read arrays that are freed.
     context.finish()
     workspace.trim()
     return bits

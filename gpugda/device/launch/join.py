@@ -1,4 +1,4 @@
-"""Joining on the device; launcher of ``join.cl``."""
+"""Joins candidate relationships on the device; launcher of ``join.cl``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Table:
     """Partial embeddings: column c of row i at ``c * column_stride + i``.
 
     Args:
-        values: ``uint32``; None where there are no columns.
-        row_count: Number of rows.
-        width: Number of columns.
-        capacity: Rows for which there is place; 0 for no more than there are.
+        values: ``uint32``; None if there are no columns.
+        row_count: The number of rows.
+        width: The number of columns.
+        capacity: Number of rows that fit; 0 if it equals ``row_count``.
     """
 
     values: DeviceArray | None
@@ -44,17 +44,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """What a partial row is combined with: the rows of a section.
+    """The section of candidate relationships that partial rows are joined with.
 
     Args:
-        candidates: Matrix of candidates.
+        candidates: The candidate matrix.
         ranks: ``uint64``, prefix sums of its bits.
         first_word: Word in both at which the bound query node's row begins.
-        to_section: What to add to a candidate's rank for its row, modulo 2**64.
+        to_section: Offset from a candidate's rank to its row, modulo 2**64.
         offsets: ``uint64``, first entry of each row of all sections.
         end_nodes: ``uint32``, node at the other end per entry.
         relationships: ``uint32``, relationship index per entry.
-        is_sorted: Are each row's entries sorted by the node at the other end?
+        is_sorted: True if each row's entries are sorted by the node at the other end.
     """
 
     candidates: DeviceArray
@@ -69,16 +69,16 @@ class Combination:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """What every partial row is multiplied with: nodes, or all entries of a section.
+    """The other side of a cartesian product: nodes, or all entries of a section.
 
     Args:
-        size: How many.
+        size: The number of nodes or entries.
         nodes: ``uint32``, the collected candidates.
-        first_node: The first one in question.
+        first_node: Position of the first one to use.
         section: First row of the section and the number of its rows; None for nodes.
-        offsets: As in `Combination`; nobody looks for nodes.
-        end_nodes: Likewise.
-        relationships: Likewise.
+        offsets: As in `Combination`; unused for nodes.
+        end_nodes: As in `Combination`; unused for nodes.
+        relationships: As in `Combination`; unused for nodes.
     """
 
     size: int
@@ -91,7 +91,7 @@ class Product:
 
 
 def step_words(kept: Sequence[int], tests: Sequence[tuple[int, int, bool]]) -> list[int]:
-    """What a step keeps and tests, as ``partial_embeddings.h`` has it."""
+    """Encodes the kept columns and tests of a step for ``partial_embeddings.h``."""
     words = [len(kept), len(tests), *kept]
     for left, right, equal in tests:
         words.extend((left, right, int(equal)))
@@ -121,14 +121,14 @@ class Join:
         words: tuple[DeviceArray, int],
         counts: DeviceArray,
     ) -> None:
-        """Writes into ``counts`` how many new rows come of each row.
+        """Writes the number of new rows of each row to ``counts``.
 
         Args:
             table: The partial embeddings.
-            bound_column: Holds the node whose candidate relationships are combined.
-            other_column: Where the other end is bound too, its column.
+            bound_column: Column of the node whose candidate relationships are joined.
+            other_column: Column of the other end if that is bound too, else None.
             combination: The candidate relationships.
-            words: Where the step's words lie, see `step_words`.
+            words: Array and position of the step's words, see `step_words`.
             counts: ``uint32``, one per row.
         """
         self._count_combinations(
@@ -151,7 +151,7 @@ class Join:
     ) -> None:
         """Writes the new rows of a window.
 
-        ``columns`` says where the added node and the added relationship go.
+        ``columns``: columns of the added node and the added relationship.
         """
         self._write_combinations(
             table.row_count,
@@ -176,11 +176,11 @@ class Join:
 
         Args:
             table: The partial embeddings.
-            product: What they are multiplied with.
-            words: Where the step's words lie.
-            window: First place and the one after the last.
+            product: The other side.
+            words: Array and position of the step's words.
+            window: First position and the one after the last.
             extended: The result, as long as the window.
-            columns: Where go the node (the end by which the section is looked up), the other end,
+            columns: Columns of the node (the end by which the section is looked up), the other end,
                 and the relationship.
         """
         first_row, row_count = product.section or (0, 0)
@@ -207,7 +207,7 @@ class Join:
     def count_valid(
         self, table: Table, words: tuple[DeviceArray, int], counts: DeviceArray
     ) -> None:
-        """Writes into ``counts`` 1 for each row that passes the tests, else 0."""
+        """Writes 1 for each row that passes the tests, else 0, to ``counts``."""
         self._count_valid(
             table.row_count,
             table.values,

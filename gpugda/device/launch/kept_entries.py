@@ -1,4 +1,4 @@
-"""Entries that a join can use, taken out of chunks; launcher of ``kept_entries.cl``."""
+"""Selects the entries of chunks that a join can use; launcher of ``kept_entries.cl``."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ __all__ = [
 
 _FILE = "kept_entries.cl"
 MOST_TESTS = 32
-"""A run's tests are bits of a word."""
+"""Maximum number of tests: a run's tests are bits of a word."""
 
 
 class EntryTest(NamedTuple):
-    """What one link asks of an entry.
+    """Conditions of one link on an entry.
 
     Args:
-        bound_row: Row of the node whose entries are followed in the matrix of candidates; None
-            where it may be any node.
-        row: Of the node at the other end, likewise.
+        bound_row: Row in the candidate matrix of the node whose entries are followed; None if it
+            may be any node.
+        row: The same for the node at the other end.
         types: Type ids; None for any.
     """
 
@@ -47,7 +47,7 @@ class EntryTest(NamedTuple):
 
 
 def entry_words(tests: Sequence[EntryTest]) -> list[int]:
-    """As ``kept_entries.cl`` reads them; `MOST_TESTS` at most."""
+    """Encodes tests for ``kept_entries.cl``; `MOST_TESTS` at most."""
     words, types = [len(tests)], list[int]()
     place = 1 + 4 * len(tests)
     for each in tests:
@@ -64,12 +64,12 @@ class Runs:
 
     Args:
         starts: ``uint32[count+1]``.
-        count: Of the runs.
-        offsets: None where there is one type only.
-        types: Likewise.
-        node_count: Of the data graph.
-        place: Of the first one's start and type.
-        first: Its number in the data graph: there may be some of the runs only.
+        count: The number of runs.
+        offsets: Run offsets of nodes; None if there is only one type.
+        types: Types of runs; None if there is only one type.
+        node_count: The number of nodes of the data graph.
+        place: Position of the first run's start and type.
+        first: Its number in the data graph, as the arrays may hold a part of the runs only.
     """
 
     starts: DeviceArray
@@ -83,16 +83,16 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some entries that are on the device.
+    """Entries that are on the device together.
 
     Args:
-        neighbours: Where they are.
-        numbers: Which relationships they are, at the same places; None where they count up from
-            their own place among all entries.
-        place: Of the first one there.
-        first: Its place among all entries of the direction.
-        count: How many.
-        number: Of the chunk; the first is 0.
+        neighbours: The array of entries.
+        numbers: Their relationship indexes, at the same positions; None if these equal the position
+            among all entries of the direction.
+        place: Position of the first entry in the array.
+        first: Its position among all entries of the direction.
+        count: The number of entries.
+        number: Number of the chunk; the first is 0.
     """
 
     neighbours: DeviceArray
@@ -105,15 +105,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptEntries:
-    """Where the kept entries go.
+    """Output arrays for the kept entries.
 
     Args:
-        kept: ``uint64[chunks+1]``: how many there are before each chunk; 0 first.
-        capacity: No more are written.
+        kept: ``uint64[chunks+1]``: the number kept before each chunk; the first is 0.
+        capacity: Maximum number of entries that are written.
         neighbours: ``uint32[capacity]``.
-        numbers: Likewise; None where nobody asks which relationships they are.
-        starts: ``uint32[runs+1]``; ``uint32[capacity+1]`` of runs where others are left out.
-        runs: Of these; None where all runs stay.
+        numbers: ``uint32[capacity]``, relationship indexes; None if they are not needed.
+        starts: ``uint32[runs+1]``; ``uint32[capacity+1]`` if runs without entries are dropped.
+        runs: Output for the runs; None if all runs stay.
     """
 
     kept: DeviceArray
@@ -126,12 +126,12 @@ class KeptEntries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptRuns:
-    """Where the runs go that keep entries.
+    """Output arrays for the runs that keep entries.
 
     Args:
-        kept: ``uint64[chunks+1]``, as of entries.
-        capacity: No more are written.
-        types: As of the data graph, so many.
+        kept: ``uint64[chunks+1]``, as for entries.
+        capacity: Maximum number of runs that are written.
+        types: Types of runs, dtype as in the data graph, length ``capacity``.
         offsets: ``uint32[n+1]``.
     """
 
@@ -142,7 +142,7 @@ class KeptRuns:
 
 
 class Found(NamedTuple):
-    """What of a chunk is kept: a bit for each, and sums of the bits."""
+    """The kept elements of a chunk: one bit for each, and prefix sums of the bits."""
 
     bits: DeviceArray
     sums: DeviceArray
@@ -168,11 +168,11 @@ class KeptKernels:
         """Writes a bit per entry of a chunk.
 
         Args:
-            runs: Of the direction.
-            chunk: Of its entries.
+            runs: Runs of the direction.
+            chunk: Entries of the direction.
             tests: See `entry_words`.
-            candidates: ``uint32[rows * words]``, the matrix.
-            words: Of a row.
+            candidates: ``uint32[rows * words]``, the candidate matrix.
+            words: Words of a row.
             bits: ``uint32``, a word for 32 entries.
         """
         self._find(
@@ -220,9 +220,9 @@ class KeptKernels:
         found: Found,
         target: KeptEntries,
     ) -> None:
-        """Writes where runs begin among what is kept.
+        """Writes the starts of runs among the kept entries.
 
-        ``window``: the runs, which begin in the chunk, or, of the last one, where it ends.
+        ``window``: the runs that begin in the chunk, or, for the last chunk, at its end.
         """
         self._start(
             window[1] - window[0],

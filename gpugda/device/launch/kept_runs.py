@@ -1,4 +1,4 @@
-"""The runs of entries that are kept of chunks; launcher of ``kept_runs.cl``."""
+"""Selects the runs of kept entries, chunk by chunk; launcher of ``kept_runs.cl``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunKernels:
         self._start = get_kernel(context, _FILE, "start_nodes", "bIIIQbbbIb")
 
     def find(self, runs: Runs, chunk: Chunk, found: Found, bits: DeviceArray) -> None:
-        """Writes a bit per run that begins in a chunk, ``runs``; at least one word."""
+        """Writes a bit per run that begins in a chunk (``runs``); at least one word."""
         self._find(
             max(1, -(-runs.count // 32)),
             runs.starts,
@@ -47,16 +47,16 @@ class RunKernels:
         target: KeptEntries,
         nodes: tuple[int, int],
     ) -> None:
-        """Copies the runs whose bits are set, after the chunk's entries.
+        """Copies the runs whose bits are set; call it after the chunk's entries are written.
 
         Args:
-            runs: Those that begin in the chunk.
-            chunk: Whose entries were written.
-            entries: Which of these are kept.
-            found: Which of the runs are.
-            target: It has runs.
-            nodes: Whose first runs begin in the chunk, or, of the last one, where it ends: the
-                first one and the one after the last.
+            runs: The runs that begin in the chunk.
+            chunk: The chunk whose entries were written.
+            entries: The kept ones of these.
+            found: The kept ones of the runs.
+            target: Output, with arrays for runs.
+            nodes: Nodes whose first runs begin in the chunk, or, for the last chunk, at its end:
+                the first one and the one after the last.
         """
         kept = target.runs
         assert kept is not None

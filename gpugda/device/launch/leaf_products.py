@@ -1,6 +1,6 @@
-"""Counting rows whose leaves are multiplied; launcher of ``leaf_products.cl``.
+"""Counts rows by the products of their leaves; launcher of ``leaf_products.cl``.
 
-More than 300 lines: the words of a product lie beside the launcher that sends them.
+More than 300 lines, as the encoding of a product belongs beside the launcher that sends it.
 """
 
 from __future__ import annotations
@@ -45,17 +45,18 @@ _FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 4, 8, 3
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """A group of like leaves of one anchor.
+    """A group of equal leaves of one anchor.
 
     Args:
-        column: Of the anchor in the core's table.
-        slot: Its place among the ways.
-        count: How many leaves.
-        outgoing: May their relationships start at the anchor?
-        incoming: May they end there?
-        candidate_row: Of the leaves in the matrix of candidates; None where every neighbour fits.
-        adjacency: Place of the anchor's adjacency in the query's words.
-        taken: Columns of start and end of the core's relationships that could be theirs.
+        column: Column of the anchor in the core's table.
+        slot: Position of the group among the arrays of relationship counts (``ways``).
+        count: The number of leaves.
+        outgoing: True if their relationships may start at the anchor.
+        incoming: True if they may end there.
+        candidate_row: Row of the leaves in the candidate matrix; None if every neighbour fits.
+        adjacency: Position of the anchor's adjacency in the query's words.
+        taken: Columns of start and end of the core's relationships that the leaves could also
+            match.
     """
 
     column: int
@@ -70,13 +71,12 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One group, or two.
+    """One group of leaves, or two that may share relationships.
 
     Args:
         groups: The groups.
-        taken: Of the core's relationships those that could be both's.
-        common: The column that holds how many relationships both could have; None where that is
-            looked up.
+        taken: Columns of the core's relationships that both groups could match.
+        common: Column with the number of relationships that both could match; None to look it up.
     """
 
     groups: tuple[Leaves, ...]
@@ -86,14 +86,14 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What both groups of a factor could have, counted into a column.
+    """A column with the number of relationships that both groups of a factor could match.
 
     Args:
         anchor: Column of the first group's anchor.
-        column: Where the number goes.
-        outgoing: May the first group's relationships start at the anchor?
-        incoming: May they end there?
-        factor: Place of the factor in `product_words`.
+        column: The column to write.
+        outgoing: True if the first group's relationships may start at the anchor.
+        incoming: True if they may end there.
+        factor: Position of the factor in `product_words`.
     """
 
     anchor: int
@@ -105,7 +105,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """A query node that is grouped by: its column, its row of the matrix, and its candidates."""
+    """A grouping key (a query node): its column, candidate matrix row and number of candidates."""
 
     column: int
     row: int
@@ -114,30 +114,30 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class BranchSums:
-    """The sums of a branch: the place of the first word among the tables, and the roots."""
+    """The table of a branch's sums: position of its first word, and the root nodes as keys."""
 
     place: int
     keys: tuple[GroupKey, ...]
 
 
 def group_words(keys: Sequence[GroupKey]) -> NDArray[np.uint32]:
-    """The keys as `group_of` reads them; the last one changes fastest in group numbers."""
+    """Encodes keys for `group_of`; the last one changes fastest in group numbers."""
     words = [word for each in keys for word in (each.column, each.row, each.count)]
     return np.array([len(keys), *words], dtype=np.uint32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProductArrays:
-    """What rows are multiplied with.
+    """Arrays for the factors of rows.
 
     Args:
-        filter: Of the query.
-        matrix: Of candidates.
+        filter: Arrays of the query.
+        matrix: The candidate matrix.
         product: ``uint32``, see `product_words`.
-        ways: ``uint32[slots * nodes]``, per slot and node the relationships that fit.
-        ranks: ``uint64[rows * words + 1]``, prefix sums of the bits of the matrix; anything where
-            nothing is grouped and there is no branch.
-        tables: ``uint32``, the sums of branches, `SUM_WORDS` each; anything where there is none.
+        ways: ``uint32[slots * nodes]``, number of fitting relationships per slot and node.
+        ranks: ``uint64[rows * words + 1]``, prefix sums of the matrix's bits; unused without
+            grouping keys and branches.
+        tables: ``uint32``, the sums of branches, `SUM_WORDS` each; unused without branches.
     """
 
     filter: FilterArrays
@@ -149,7 +149,7 @@ class ProductArrays:
 
 
 def shared_of(words: NDArray[np.uint32], factors: Sequence[Factor]) -> list[Shared]:
-    """The columns that factors read; ``words``: of these, as `product_words` made them."""
+    """The columns that factors read; ``words``: their encoding by `product_words`."""
     found = []
     place = 3 + 2 * int(words[1])
     for _ in range(int(words[2])):
@@ -167,12 +167,13 @@ def product_words(
     weights: Sequence[tuple[int, int]] = (),
     branches: Sequence[BranchSums] = (),
 ) -> NDArray[np.uint32]:
-    """What is multiplied as ``leaf_products.cl`` reads it.
+    """Encodes a product for ``leaf_products.cl``.
 
     Args:
-        factors: Of leaves.
-        weights: Column with a number of ways, and how many like query nodes have it.
-        branches: Where their sums are.
+        factors: Factors of leaves.
+        weights: Columns with numbers of matches, each with the number of equal query nodes that
+            share it.
+        branches: Tables of branch sums.
     """
     branch_words = [
         word
@@ -210,7 +211,7 @@ def product_words(
 
 
 class ProductKernels:
-    """Counts the ways of leaves, and multiplies them row by row."""
+    """Counts the relationships of leaves, and multiplies them row by row."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -234,16 +235,16 @@ class ProductKernels:
         by_length: bool,
         adds: bool = False,
     ) -> None:
-        """Writes for some nodes how many of their relationships fit to a leaf.
+        """Writes for the given nodes the number of their relationships that fit a leaf.
 
         Args:
-            arrays: Of the query.
-            matrix: Of candidates.
-            leaves: Which.
-            nodes: The collected candidates of the anchor, the first one, and how many.
-            ways: Where they go, to the slot of the leaf.
-            by_length: Do all entries fit?
-            adds: Are they added to what is there?
+            arrays: Arrays of the query.
+            matrix: The candidate matrix.
+            leaves: The group of leaves.
+            nodes: The collected candidates of the anchor, the first one, and the number of them.
+            ways: Output, at the leaf's slot.
+            by_length: True if all entries fit.
+            adds: True to add to the previous values.
         """
         self._ways(
             nodes[2],
@@ -265,13 +266,13 @@ class ProductKernels:
     def count_common(
         self, arrays: ProductArrays, table: Table, shared: Shared, *, adds: bool
     ) -> None:
-        """Writes for each row how many relationships both groups of a factor could have.
+        """Writes for each row the number of relationships that both groups of a factor could match.
 
         Args:
-            arrays: What rows are multiplied with.
+            arrays: Arrays for the factors of rows.
             table: The rows, with the column.
-            shared: Which.
-            adds: Are they added to what is there?
+            shared: The column to write.
+            adds: True to add to the previous values.
         """
         self._common(
             table.row_count,
@@ -291,9 +292,9 @@ class ProductKernels:
     def multiply(
         self, arrays: ProductArrays, table: Table, modulus: int, totals: DeviceArray
     ) -> None:
-        """Writes sums of the rows' products into ``totals``, ``uint64[group_count]``.
+        """Writes sums of the rows' products to ``totals``, ``uint64[group_count]``.
 
-        Each product is taken modulo ``modulus``, a number below 2**31; with 0 all is modulo 2**64.
+        Products are computed modulo ``modulus``, below 2**31; 0 stands for modulo 2**64.
         """
         self._multiply.launch_groups(
             self.group_count,

@@ -1,4 +1,4 @@
-"""Merging lists of several types and directions; launcher of ``merged_lists.cl``."""
+"""Merges lists of several types and directions; launcher of ``merged_lists.cl``."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _MOST_ENTRIES = 0xFFFFFFFF
 
 
 class ListKind(NamedTuple):
-    """Which relationships of a node are in its list.
+    """The kind of relationships in a node's list.
 
     Args:
-        types: Type ids, rising; None for any.
-        outgoing: Those that start at the node?
-        incoming: Those that end there?
+        types: Type ids, ascending; None for any.
+        outgoing: True to include relationships that start at the node.
+        incoming: True to include those that end there.
     """
 
     types: tuple[int, ...] | None
@@ -40,13 +40,13 @@ class ListKind(NamedTuple):
 
 
 class MergedLists(NamedTuple):
-    """One list per node, sorted by neighbour. Which relationship an entry is, is not known.
+    """One list per node, sorted by neighbour. The relationships of the entries are not known.
 
     Args:
         starts: ``uint32[nodes + 1]``, on the host.
         neighbours: On the device.
         device_starts: ``starts``, on the device.
-        most: So many entries of a list, at most, lead to one node.
+        most: Maximum number of entries of a list that lead to the same node.
     """
 
     starts: NDArray[np.uint32]
@@ -56,7 +56,7 @@ class MergedLists(NamedTuple):
 
     @property
     def csr(self) -> tuple[Any, ...]:
-        """The arrays of one direction, as ``csr.h`` has them: a graph of one type."""
+        """The arrays of one direction, as in ``csr.h``, for a graph of one type."""
         return (self.neighbours, None, None, self.device_starts)
 
     @property
@@ -83,16 +83,16 @@ class MergeKernels:
         *,
         has_loops: bool,
     ) -> MergedLists | None:
-        """The lists of a kind; None where they have more entries than can be numbered.
+        """Makes the lists of a kind; None if they have more entries than 32 bits can number.
 
         Args:
-            workspace: Owns them.
-            sums: Adds up lengths.
+            workspace: Owner of the lists.
+            sums: Prefix sum, for lengths.
             graph: Arguments for ``GRAPH_PARAMETERS``.
-            kind: What is in a list.
-            nodes: Nodes of the data graph.
-            entries: Of all outgoing, and of all incoming rows.
-            has_loops: May relationships of these types lead from a node to itself?
+            kind: The kind of relationships in a list.
+            nodes: The number of nodes of the data graph.
+            entries: The numbers of entries of all outgoing, and of all incoming rows.
+            has_loops: True if relationships of these types may be loops.
 
         Raises:
             MemoryLimitError: They do not fit.

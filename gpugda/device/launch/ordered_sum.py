@@ -1,4 +1,4 @@
-"""The sum of rows that lie on the host, in their order; launcher of ``ordered_sum.cl``."""
+"""Sums rows of the host in their order; launcher of ``ordered_sum.cl``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["OrderedSum"]
 _FILE: Final = "ordered_sum.cl"
 _PARAMETERS: Final = "Qbb"
 _ROWS: Final = 1 << 24
-"""Of a launch: a query is stopped between launches."""
+"""Rows of a launch: a query is stopped between launches."""
 
 
 class OrderedSum:
-    """Adds floats with the rounding of one addition after the other.
+    """Adds floats with exactly the rounding of sequential additions.
 
     Args:
         context: A CPU, whose memory is the host's.
@@ -36,7 +36,7 @@ class OrderedSum:
         self._kernel = get_kernel(context, _FILE, "ordered_sum", _PARAMETERS)
 
     def total(self, values: NDArray[np.float64], begun: float = 0.0) -> float:
-        """The sum, from the one begun on.
+        """The sum of ``begun`` and the values.
 
         Raises:
             DeviceError: A launch failed.

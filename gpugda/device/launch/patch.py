@@ -1,4 +1,4 @@
-"""Arrays on the device made of older ones; launcher of ``patch.cl``."""
+"""Makes arrays on the device from older ones; launcher of ``patch.cl``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["block_shifts", "patch_array", "patch_table"]
 _FILE = "patch.cl"
 _BLOCK_BITS = 5
 _FEW_SHIFTS = 32
-"""Both as in ``patch.h``."""
+"""Both values as in ``patch.h``."""
 _SPARE_PART = 64
-"""An array has place for a part more, so that the next states' arrays fit where it was."""
+"""Arrays get 1/n more space, so that arrays of later states fit in the same memory."""
 _SHARE = 1 << 14
 """Entries that a work group makes."""
 
@@ -29,13 +29,13 @@ _SHARE = 1 << 14
 def patch_array(
     workspace: Workspace, older: DeviceArray, patch: Patch, what: str = "an array"
 ) -> DeviceArray:
-    """An array of ``uint32`` or ``uint16`` made of an older one on the device, which stays.
+    """Makes an array of ``uint32`` or ``uint16`` from an older one on the device, which stays.
 
     Args:
-        workspace: Owns the array.
-        older: The older one.
-        patch: What changed; numbers that move are below the older array's own bounds.
-        what: For errors.
+        workspace: Owner of the array.
+        older: The older array.
+        patch: The changes; numbers that move are below the older array's own bounds.
+        what: Name of the array for errors.
 
     Raises:
         MemoryLimitError: It does not fit.
@@ -64,7 +64,7 @@ def patch_array(
 def block_shifts(
     workspace: Workspace, table: DeviceArray, patch: Patch, shifts: int
 ) -> DeviceArray | None:
-    """How far blocks of numbers move; None where each is compared with all starts."""
+    """Shifts of blocks of numbers; None if each number is compared with all starts instead."""
     context = workspace.context
     few = _FEW_SHIFTS if context.profile.group_size == 1 else 0
     if shifts <= few or patch.shifts is None:
@@ -77,12 +77,12 @@ def block_shifts(
 
 
 def patch_table(patch: Patch) -> NDArray[np.uint32]:
-    """What kernels are told of a patch, as ``patch.cl`` says."""
+    """Encodes a patch for ``patch.cl``."""
     origins, shifts, amounts = patch.origins, patch.shifts, patch.amounts
     parts = [origins.starts, origins.places]
     parts.append(np.zeros(len(origins.starts), dtype=np.int64) if amounts is None else amounts)
     if shifts is not None:
         parts += [shifts.starts, shifts.amounts]
     parts.append(patch.added)
-    # Numbers below 0 by going around.
+    # Negative numbers wrap around.
     return np.concatenate(parts).astype(np.int64).astype(np.uint32)

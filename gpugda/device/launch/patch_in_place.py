@@ -1,4 +1,4 @@
-"""Arrays become the next state's where they are; launcher of ``patch_in_place.cl``."""
+"""Turns arrays into those of the next state in place; launcher of ``patch_in_place.cl``."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = ["patch_in_place"]
 _FILE = "patch_in_place.cl"
 _SHARE = 1 << 13
 _MOST_EDGE = 1 << 10
-"""Both as in ``patch_in_place.cl``."""
+"""Both values as in ``patch_in_place.cl``."""
 
 
 def patch_in_place(workspace: Workspace, array: DeviceArray, patch: Patch) -> bool:
-    """Makes an array of ``uint32`` or ``uint16`` the next one, in its own memory.
+    """Turns an array of ``uint32`` or ``uint16`` into that of the next state, in its own memory.
 
-    Nobody else may read it. False where that cannot be: then it is as it was.
+    Nothing else may read the array. Returns False, with the array unchanged, if this is impossible.
 
     Args:
-        workspace: Of the table of changes.
-        array: The older one, afterwards the next one.
-        patch: What changed; numbers that move are below the older array's own bounds.
+        workspace: Owner of the table of changes.
+        array: The older array, afterwards the next one.
+        patch: The changes; numbers that move are below the older array's own bounds.
 
     Raises:
-        MemoryLimitError: What it takes besides does not fit; the array is as it was.
+        MemoryLimitError: The additional memory does not fit; the array is unchanged.
     """
     count, edge = patch.origins.count, _edge(patch.origins)
     has_place = count * array.dtype.itemsize <= array.nbytes
@@ -46,7 +46,7 @@ def patch_in_place(workspace: Workspace, array: DeviceArray, patch: Patch) -> bo
 
 
 def _edge(origins: Origins) -> int:
-    """How far entries move at most."""
+    """Maximum distance by which entries move."""
     stays = origins.before >= 0
     moves = np.abs(origins.starts[stays] - origins.places[stays])
     return int(moves.max(initial=0))
@@ -58,7 +58,7 @@ def _launch(workspace: Workspace, array: DeviceArray, patch: Patch, edge: int) -
     is_halves = array.dtype == np.uint16
     older_count, stretches = patch.origins.older_count, len(patch.origins.starts)
     shifts = 0 if patch.shifts is None else len(patch.shifts.starts)
-    # All that is allocated, before anything is written.
+    # Allocates everything before anything is written.
     table = workspace.upload(patch_table(patch), "changes")
     blocks = block_shifts(workspace, table, patch, shifts)
     edges = workspace.allocate(2 * edge * groups, array.dtype, "changes") if edge else None

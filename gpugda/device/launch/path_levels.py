@@ -1,4 +1,4 @@
-"""Breadth first from many nodes at once; launcher of ``path_levels.cl``."""
+"""Breadth-first search from many nodes at once; launcher of ``path_levels.cl``."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["EVERY", "SEARCHES_A_WORD", "Longer", "PathKernels", "PathRows", "Ste
 
 SEARCHES_A_WORD = 32
 EVERY = 2**32 - 1
-"""Of the steps that lead to a node."""
+"""No limit on the steps that lead to a node."""
 
 _FILE = "path_levels.cl"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepArrays:
-    """The steps by which a search may come to each node.
+    """The steps by which a search may reach each node.
 
     Args:
-        offsets: ``uint32[n+1]``, of the entries of each node.
+        offsets: ``uint32[n+1]``, offsets of the entries of each node.
         neighbours: ``uint32`` per entry, the node where the step begins.
         relationships: ``uint32`` per entry.
     """
@@ -40,7 +40,7 @@ class StepArrays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathRows:
-    """Paths that are read back: the node where each is now, and its search; all ``uint32``."""
+    """Paths traced back: the node where each is now, and its search; both ``uint32``."""
 
     nodes: DeviceArray
     searches: DeviceArray
@@ -48,12 +48,12 @@ class PathRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Longer:
-    """Paths with one relationship more.
+    """Paths that are one relationship longer.
 
     Args:
-        rows: Where they are.
-        parents: ``int64``, number of the path that each comes of.
-        taken: ``uint32``, the relationship.
+        rows: The paths.
+        parents: ``int64``, number of the path that each extends.
+        taken: ``uint32``, the added relationship.
     """
 
     rows: PathRows
@@ -62,7 +62,7 @@ class Longer:
 
 
 class PathKernels:
-    """A level has ``words`` words a node, `SEARCHES_A_WORD` searches in each."""
+    """Kernels on levels: ``words`` words per node, `SEARCHES_A_WORD` searches in each."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._begin = get_kernel(context, _FILE, "set_sources", "bQIb")
@@ -83,14 +83,14 @@ class PathKernels:
         levels: tuple[DeviceArray, DeviceArray, DeviceArray],
         grown: DeviceArray,
     ) -> None:
-        """The next level, at some nodes.
+        """Computes the next level for a range of nodes.
 
         Args:
-            steps: What is followed.
-            nodes: The first one and the one after the last.
-            words: Per node.
-            levels: The newest level; what was reached until now, added to; the next level.
-            grown: Its first word becomes 1 where anything is reached.
+            steps: The steps to follow.
+            nodes: The first node and the one after the last.
+            words: Words per node.
+            levels: The newest level; all nodes reached so far, updated; the next level.
+            grown: Its first word is set to 1 if any node is reached.
         """
         first, last = nodes
         count = last - first
@@ -98,7 +98,7 @@ class PathKernels:
         self._grow(count * words, *arrays, first, count, words, *levels, grown)
 
     def met(self, level: DeviceArray, words: int, pairs: PathRows, met: DeviceArray) -> None:
-        """Writes for each pair 1 where the level has its search at its node, else 0."""
+        """Writes for each pair 1 if the level contains its search at its node, else 0."""
         count = pairs.nodes.count
         self._met(count, level, words, pairs.nodes, pairs.searches, count, met)
 
@@ -111,7 +111,7 @@ class PathKernels:
         counts: DeviceArray,
         most: int,
     ) -> None:
-        """Writes how many steps lead to each path's node from the level before; at most so many."""
+        """Writes the number of steps to each path's node from the level before, up to ``most``."""
         count = rows.nodes.count
         self._count(
             count,
@@ -136,16 +136,16 @@ class PathKernels:
         sums: DeviceArray,
         longer: Longer,
     ) -> None:
-        """Writes these paths with one relationship more.
+        """Writes these paths with one more relationship.
 
         Args:
-            steps: As of `count_back`.
-            before: Likewise.
-            words: Likewise.
-            rows: Likewise.
+            steps: As in `count_back`.
+            before: As in `count_back`.
+            words: As in `count_back`.
+            rows: As in `count_back`.
             window: The first path and the one after the last.
-            sums: Prefix sums of what `count_back` wrote.
-            longer: Its arrays on the device are written, in the order of ``parents``.
+            sums: Prefix sums of the counts of `count_back`.
+            longer: Output; its device arrays are in the order of ``parents``.
         """
         first, last = window
         self._write(

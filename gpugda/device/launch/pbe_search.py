@@ -22,14 +22,14 @@ _GIVEN = "bbbQI"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GivenRows:
-    """What seeds are made of; all ``uint32[count]``.
+    """Rows from which seeds are made; all arrays ``uint32[count]``.
 
     Args:
         starts: Start nodes, or the nodes.
         ends: End nodes; None for single nodes.
         relationships: Indexes; None for single nodes.
-        count: How many.
-        turns: 2 where each stands for two rows, the second with its ends exchanged; else 1.
+        count: The number of rows.
+        turns: 2 if each stands for two rows, the second with its ends exchanged; else 1.
     """
 
     starts: DeviceArray
@@ -40,11 +40,11 @@ class GivenRows:
 
     @property
     def row_count(self) -> int:
-        """As many seeds as come of it at most."""
+        """Maximum number of seeds."""
         return self.count * self.turns
 
     def arguments(self) -> tuple[DeviceArray | int | None, ...]:
-        """As the kernels begin."""
+        """The first arguments of the kernels."""
         return self.starts, self.ends, self.relationships, self.count, self.turns
 
 
@@ -70,9 +70,9 @@ class PbeSearch:
 
         Args:
             given: The rows.
-            bits: Matrix of candidates, and the words where those of the first and of the second
-                node begin.
-            mask: Bitmap of relationships that predicates leave, None for all.
+            bits: Candidate matrix, and the words where the rows of the first and the second node
+                begin.
+            mask: Bitmap of relationships that pass the predicates, None for all.
             flags: ``uint32[given.row_count]``, 1 or 0.
         """
         self._check(given.row_count, *given.arguments(), *bits, mask, flags)
@@ -87,7 +87,7 @@ class PbeSearch:
             sums: Prefix sums of the flags.
             sources: ``uint32`` per column: 0 for the first node, 1 for the second, 2 for the
                 relationship.
-            seeds: Where they go.
+            seeds: Output table.
         """
         self._write(
             given.row_count,
@@ -111,12 +111,13 @@ class PbeSearch:
         neighbours: DeviceArray,
         places: Places,
     ) -> None:
-        """Leaves out entries that make a smaller relationship across partitions.
+        """Removes entries that make a smaller relationship across partitions.
 
         Args:
-            rows: Which.
-            columns: ``uint32``; where in it those of the row's first crossing relationship stand,
-                and behind these the columns of how many nodes that the added one is joined to.
+            rows: The rows.
+            columns: ``uint32``; position in it of the columns of the row's first crossing
+                relationship, followed by those of the nodes that the added one is joined to; number
+                of the latter.
             partition_of: ``uint16`` per data node.
             neighbours: Node at the other end of each entry.
             places: The entries of each row.
@@ -137,7 +138,7 @@ class PbeSearch:
             self._drop(rows.count, *arguments)
 
     def remap(self, table: Table, order: tuple[DeviceArray, int], remapped: Table) -> None:
-        """Copies columns; ``order``: array, and where in it the old column of each one stands."""
+        """Copies columns; ``order``: array, and position in it of the new columns' old ones."""
         self._remap(
             table.row_count,
             table.values,

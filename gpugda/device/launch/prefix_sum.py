@@ -36,14 +36,14 @@ class PrefixSum:
         *,
         of_bits: bool = False,
     ) -> DeviceArray:
-        """``uint64[count+1]``: sums of ``values[first:first+i]``, the total last.
+        """Returns ``uint64[count+1]``: sums of ``values[first:first+i]``, the total last.
 
         Args:
-            workspace: Where the result is allocated.
+            workspace: Owner of the result.
             values: ``uint32``.
             first: First element.
-            count: Number of elements.
-            of_bits: Sum the bits set in each element, not the elements.
+            count: The number of elements.
+            of_bits: True to sum the number of bits set in each element instead of the elements.
 
         Raises:
             MemoryLimitError: The sums do not fit.

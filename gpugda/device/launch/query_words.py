@@ -1,4 +1,4 @@
-"""A query graph as the words that kernels read; the partner of ``query_graph.h``."""
+"""Encodes a query graph as words for the kernels; counterpart of ``query_graph.h``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["LABEL_STACK", "NONE", "Adjacency", "Degree", "QueryRow", "QueryWords
 
 NONE = 0xFFFFFFFF
 LABEL_STACK = 16
-"""Label programs that need a deeper stack must come as a node mask."""
+"""Maximum stack depth of a label program; deeper ones must become a node mask."""
 
 _NODE_WORDS = 8
 _OUTGOING, _INCOMING, _LOOP = 1, 2, 4
 
 
 class Degree(NamedTuple):
-    """At least so many relationships of these types (None for any) in these directions."""
+    """At least ``at_least`` relationships of these types (None for any) in these directions."""
 
     outgoing: bool
     incoming: bool
@@ -37,10 +37,10 @@ class Adjacency(NamedTuple):
     Args:
         relationship: Its position; for the caller.
         other_row: Row of the other end.
-        outgoing: May it start here?
-        incoming: May it end here?
-        is_loop: Is the other end this one?
-        mask_slot: Its bitmap among the relationship masks, None for all.
+        outgoing: True if it may start here.
+        incoming: True if it may end here.
+        is_loop: True if both ends are the same query node.
+        mask_slot: Its bitmap among the relationship masks, None if there is no mask.
         types: Type ids, None for any.
     """
 
@@ -54,13 +54,14 @@ class Adjacency(NamedTuple):
 
 
 class QueryRow(NamedTuple):
-    """A query node, at its row of the matrix of candidates.
+    """A query node, at its row of the candidate matrix.
 
     Args:
-        level: 0 where a component starts, else one more than where it is reached from.
+        level: Breadth-first level: 0 where a component starts, else one more than that of its
+            predecessor.
         labels: Postfix program of (operation, slot of the label's bitmap).
-        mask_slot: Its bitmap among the node masks, None for all.
-        degrees: What it needs.
+        mask_slot: Its bitmap among the node masks, None if there is no mask.
+        degrees: Required degrees.
         adjacencies: Its query relationships, a loop once.
     """
 
@@ -73,16 +74,16 @@ class QueryRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryWords:
-    """The words, and where the adjacency of (row, relationship) lies in them."""
+    """The words, and the position in them of the adjacency of each (row, relationship)."""
 
     words: NDArray[np.uint32]
     adjacencies: Mapping[tuple[int, int], int]
 
 
 def write_query(rows: Sequence[QueryRow]) -> QueryWords:
-    """The words of a query graph."""
+    """Encodes a query graph."""
     words = [0] * (_NODE_WORDS * len(rows))
-    # Of each list of types that is asked for, its place and its length.
+    # Position and length of each list of types that is used.
     types: dict[tuple[int, ...] | None, tuple[int, int]] = {None: (0, NONE)}
     places: dict[tuple[int, int], int] = {}
     for asked in _type_lists(rows):

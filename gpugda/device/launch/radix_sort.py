@@ -1,4 +1,4 @@
-"""Stable sorting of numbers on the device; launcher of ``radix_sort.cl``."""
+"""Stable radix sort on the device; launcher of ``radix_sort.cl``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DIGIT_BITS: Final = 8
 _DIGITS: Final = 1 << _DIGIT_BITS
 _SMALLEST_BLOCK: Final = 1 << 13
 _MOST_BLOCKS: Final = 1 << 15
-"""Of a GPU: each has a count per digit, of which prefix sums are made."""
+"""Maximum blocks on a GPU: each has a count per digit, over which prefix sums are computed."""
 
 
 class RadixSort:
-    """Sorts numbers of 64 bits, with one of 32 bits beside each if there are such.
+    """Sorts 64-bit keys, each with an optional 32-bit payload.
 
     Args:
         context: The device.
@@ -43,13 +43,13 @@ class RadixSort:
         beside: DeviceArray | None,
         bits: int,
     ) -> tuple[DeviceArray, DeviceArray | None]:
-        """The numbers and what is beside them, sorted by their lowest bits; they are given up.
+        """Sorts the numbers and their payload by the lowest bits; consumes the arguments.
 
         Args:
-            workspace: Owns them.
-            numbers: ``uint64``.
-            beside: ``uint32``, as many.
-            bits: Those above are 0 in all.
+            workspace: Owner of the arrays.
+            numbers: ``uint64`` keys.
+            beside: ``uint32`` payload of the same length, or None.
+            bits: Number of low bits to sort by; higher bits are 0 in all numbers.
 
         Raises:
             MemoryLimitError: A second array of each does not fit.

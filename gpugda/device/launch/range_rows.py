@@ -1,4 +1,4 @@
-"""Rows of both directions, made on the processor itself; launcher of ``range_rows.cl``."""
+"""Builds rows of both directions on the host's processor; launcher of ``range_rows.cl``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["RangeRows"]
 
 _FILE: Final = "range_rows.cl"
 _RANGE: Final = 1 << 15
-"""Entries of a range, about: sorted in the cache of a core."""
+"""Approximate entries of a range, so that it is sorted in the cache of a core."""
 _MOST_RANGES: Final = 1 << 10
 _BLOCKS_PER_UNIT: Final = 4
 _ITEMS_PER_UNIT: Final = 2
 _WORD_BITS: Final = 64
 _ASIDE_BYTES: Final = 1 << 26
-"""To sort in, and 8 bytes an entry where that is more."""
+"""Memory for sorting, or 8 bytes per entry if that is more."""
 
 
 class RangeRows:
@@ -38,7 +38,7 @@ class RangeRows:
     Args:
         context: A CPU.
         given: The relationships, in contiguous arrays.
-        with_order: Shall the order of arrival be known?
+        with_order: True to return the order of arrival.
     """
 
     def __init__(self, context: DeviceContext, given: Unsorted, *, with_order: bool) -> None:
@@ -53,10 +53,10 @@ class RangeRows:
         self.parallel = np.zeros(given.type_count, dtype=np.uint32)
 
     def outgoing(self) -> tuple[Csr, NDArray[np.uint32] | None]:
-        """Rows by start, and where each relationship arrived, if asked for.
+        """Rows by start, and the arrival position of each relationship, if requested.
 
         Raises:
-            MemoryLimitError: Numbers of 64 bits do not hold them, or a range is too long.
+            MemoryLimitError: 64-bit numbers are too short for them, or a range is too long.
         """
         given, bits = self._given, (self._type_bits, self._node_bits)
         ranges = self._ranges(given.starts)
@@ -99,10 +99,10 @@ class RangeRows:
         return self._finished(rows), order
 
     def incoming(self, outgoing: Csr) -> Csr:
-        """Rows by end of the rows by start. The given arrays are given up, also where it fails.
+        """Rows by end, from the rows by start. Consumes the given arrays, even on failure.
 
         Raises:
-            MemoryLimitError: As above.
+            MemoryLimitError: As in `outgoing`.
         """
         given, bits = self._given, (self._type_bits, self._node_bits)
         ranges = self._ranges(outgoing.neighbours)
@@ -166,7 +166,7 @@ class RangeRows:
     def _places_of(
         self, ranges: _Ranges, *, with_places: bool
     ) -> tuple[NDArray[np.uint32] | None, int, int]:
-        """An array for places, or None; bits of places in the numbers; and in what is sorted."""
+        """Array for positions, or None; bits of positions in the numbers; and in the sort keys."""
         bits = ranges.row_bits + self._type_bits + self._node_bits
         all_places = bits_for(self.count) if with_places else 0
         if bits + all_places <= _WORD_BITS:
@@ -177,7 +177,7 @@ class RangeRows:
         return np.empty(self.count, dtype=np.uint32), 0, in_range
 
     def _items_of(self, ranges: _Ranges) -> int:
-        """Work items that there is memory for to sort in."""
+        """The number of work items that there is memory for."""
         room = max(_ASIDE_BYTES, self._numbers.nbytes)
         items = min(self._items, room // (2 * self._numbers.itemsize * ranges.most))
         if not items:
@@ -185,7 +185,7 @@ class RangeRows:
         return items
 
     def _shared(self, ranges: _Ranges) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """The counter of ranges that were taken, and where items sort."""
+        """The counter of ranges taken, and the memory in which items sort."""
         aside = np.empty(2 * ranges.most * self._items_of(ranges), dtype=np.uint64)
         return np.zeros(1, dtype=np.uint32), aside
 
@@ -216,7 +216,7 @@ class RangeRows:
 
 
 def _spared(array: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """An array that may be written: this one, whose memory is there already, or another one."""
+    """A writable array: this one, to reuse its memory, or a new one."""
     return array if array.flags.writeable else np.empty_like(array)
 
 
@@ -225,9 +225,9 @@ class _Ranges(NamedTuple):
 
     Args:
         borders: ``uint32``: first node of each, and the number of nodes.
-        offsets: ``uint32``: entries before each, and their number.
-        blocks: How entries are scattered, as kernels take it.
-        row_bits: Of the rows of a range.
+        offsets: ``uint32``: entries before each, and the number of entries.
+        blocks: Arguments of the kernels that scatter entries.
+        row_bits: Bits of a row's position within its range.
     """
 
     borders: NDArray[np.uint32]
@@ -237,17 +237,17 @@ class _Ranges(NamedTuple):
 
     @property
     def most(self) -> int:
-        """Entries of the longest one."""
+        """Entries of the longest range."""
         return int(np.diff(self.offsets).max())
 
     @property
     def named(self) -> tuple[int, NDArray[np.uint32], NDArray[np.uint32]]:
-        """Their number, entries and nodes, as kernels take them."""
+        """Arguments of the kernels: number of ranges, their entries and nodes."""
         return len(self.offsets) - 1, self.offsets, self.borders
 
 
 class _Rows:
-    """Arrays of the rows to be."""
+    """Output arrays of the rows."""
 
     def __init__(
         self,
@@ -264,5 +264,5 @@ class _Rows:
 
     @property
     def counted(self) -> tuple[NDArray[np.uint32], ...]:
-        """As kernels take them."""
+        """Arguments of the kernels."""
         return self.row_offsets, self.run_offsets, self.run_counts

@@ -1,4 +1,4 @@
-"""Lists of one type between nodes that are numbered by rank; launcher of ``ranked_lists.cl``."""
+"""Lists of one type between nodes numbered by rank; launcher of ``ranked_lists.cl``."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class RankedRows(NamedTuple):
     """The lists of one direction.
 
     Args:
-        neighbours: ``uint32``, rising in each list.
-        starts: ``uint32[nodes + 1]``: where the list of each rank begins.
+        neighbours: ``uint32``, ascending in each list.
+        starts: ``uint32[nodes + 1]``: start of the list of each rank.
         middles: ``uint32[nodes]``: where in it the neighbours below the node begin.
     """
 
@@ -41,15 +41,15 @@ class RankedRows(NamedTuple):
 
 
 class RankedLists(NamedTuple):
-    """Of both directions, without loops.
+    """Lists of both directions, without loops.
 
     Args:
         outgoing: From starts to ends.
-        incoming: From ends to starts; the same rows where relationships have no direction.
-        nodes: Nodes that there are.
-        size: Entries of either.
-        most_above: So many neighbours above it a node has at most, in one list.
-        loops: ``uint32[nodes]``: the loops of each rank; None where there are none.
+        incoming: From ends to starts; the same object if relationships are undirected.
+        nodes: The number of nodes.
+        size: The number of entries of a direction.
+        most_above: Maximum number of neighbours above a node in one list.
+        loops: ``uint32[nodes]``: the number of loops of each rank; None if there are none.
     """
 
     outgoing: RankedRows
@@ -61,17 +61,17 @@ class RankedLists(NamedTuple):
 
     @property
     def is_undirected(self) -> bool:
-        """Is each relationship in the lists of both its ends?"""
+        """True if each relationship is in the lists of both its ends."""
         return self.outgoing is self.incoming
 
     @property
     def arguments(self) -> tuple[DeviceArray, ...]:
-        """For ``RANKED_PARAMETERS``."""
+        """Arguments for ``RANKED_PARAMETERS``."""
         return (*self.outgoing, *self.incoming)
 
     @property
     def arrays(self) -> tuple[DeviceArray, ...]:
-        """Each once."""
+        """All arrays, each once."""
         rows = self.outgoing if self.is_undirected else self.arguments
         return (*rows, *([] if self.loops is None else [self.loops]))
 
@@ -106,20 +106,20 @@ class RankedKernels:
         *,
         undirected: bool = False,
     ) -> RankedLists:
-        """The lists of a type; None stands for any.
+        """Makes the lists of a type; None stands for any.
 
         Args:
-            workspace: Owns them.
+            workspace: Owner of the lists.
             graph: Arguments for ``GRAPH_PARAMETERS``.
-            type_id: Of the relationships.
-            nodes: Nodes of the data graph.
-            entries: Relationships of the data graph, of any type.
-            undirected: Shall one list of each node hold all its relationships?
+            type_id: Type of the relationships.
+            nodes: The number of nodes of the data graph.
+            entries: The number of relationships of the data graph, of any type.
+            undirected: True to put all relationships of a node in one list.
 
         Raises:
             MemoryLimitError: They do not fit.
         """
-        # One number more than there are nodes: that of the ends of a loop.
+        # One more number than nodes, for the ends of loops.
         kind, bits = NONE if type_id is None else type_id, bits_for(nodes + 1)
         before, ranks = self.ranks(workspace, graph, kind, nodes, 2 * entries)
         count = int(workspace.download(before, nodes, 1)[0])
@@ -153,14 +153,14 @@ class RankedKernels:
     def ranks(
         self, workspace: Workspace, graph: Sequence[Any], kind: int, nodes: int, most: int
     ) -> tuple[DeviceArray, DeviceArray]:
-        """Outgoing entries of the nodes before each, and the nodes' ranks.
+        """The number of outgoing entries of the nodes before each node, and the nodes' ranks.
 
         Args:
-            workspace: Owns them: ``uint64[nodes + 1]`` and ``uint32[nodes]``.
-            graph: Arguments for ``GRAPH_PARAMETERS``, of which no entry is looked at.
+            workspace: Owner of the results: ``uint64[nodes + 1]`` and ``uint32[nodes]``.
+            graph: Arguments for ``GRAPH_PARAMETERS``; entries are not read.
             kind: A type, or NONE for any.
-            nodes: Nodes of the data graph.
-            most: Relationships of a node, at most.
+            nodes: The number of nodes of the data graph.
+            most: Maximum number of relationships of a node.
 
         Raises:
             MemoryLimitError: They do not fit.
@@ -186,7 +186,7 @@ class RankedKernels:
         bits: int,
         most_above: DeviceArray,
     ) -> RankedRows:
-        """Of sorted numbers, which are turned then."""
+        """Rows from sorted numbers; exchanges the two ranks in each number."""
         starts = workspace.allocate(nodes + 1, np.uint32, "lists by rank")
         middles = workspace.allocate(nodes, np.uint32, "lists by rank")
         neighbours = workspace.allocate(max(1, count), np.uint32, "lists by rank")
@@ -195,5 +195,5 @@ class RankedKernels:
         return RankedRows(neighbours, starts, middles)
 
     def unpack(self, numbers: DeviceArray, count: int, bits: int, neighbours: DeviceArray) -> None:
-        """Writes the lowest bits of so many numbers to ``neighbours``; numbers are turned then."""
+        """Writes the low ``bits`` of each number to ``neighbours``; exchanges its two ranks."""
         self._unpack(count, numbers, count, bits, neighbours)

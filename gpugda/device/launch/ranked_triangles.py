@@ -1,4 +1,4 @@
-"""Counting triangles in ranked lists; launcher of ``ranked_triangles.cl``."""
+"""Counts triangles in ranked lists; launcher of ``ranked_triangles.cl``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FILE = "ranked_triangles.cl"
 
 
 class LoopWeights(NamedTuple):
-    """In how many ways a loop is one relationship of a triangle, and two others are the rest.
+    """Numbers of embeddings with one relationship on a loop and two between the node and another.
 
     Args:
-        out_out: Per ordered pair of relationships that leave the node with the loop for another.
-        in_in: Per ordered pair that comes from there.
-        out_in: Per one that leaves and one that comes.
+        out_out: Per ordered pair of relationships that leave the node with the loop.
+        in_in: Per ordered pair that enters it.
+        out_in: Per relationship that leaves it and one that enters it.
     """
 
     out_out: int
@@ -34,7 +34,7 @@ class LoopWeights(NamedTuple):
 
 
 class RankedTriangleKernels(GroupTasks):
-    """Counts them from their lowest nodes."""
+    """Counts each triangle from its lowest node."""
 
     groups_per_unit = 16
 
@@ -53,14 +53,15 @@ class RankedTriangleKernels(GroupTasks):
         *,
         looks_up: bool,
     ) -> None:
-        """Takes tasks; adds what they count to ``totals``.
+        """Takes tasks; adds their counts to ``totals``.
 
         Args:
-            lists: Of the type of all relationships.
+            lists: Lists of the type of all relationships.
             weights: Embeddings per kind of triangle, see the kernel.
-            tasks: What is done, without scratch; `most_groups` take them.
-            loops: Of each rank: a triangle counts as often as its nodes have loops. None: once.
-            looks_up: May nodes have parallel relationships?
+            tasks: The tasks, without scratch; `most_groups` groups take them.
+            loops: Loops of each rank: a triangle counts as many times as its nodes have loops. None
+                to count each once.
+            looks_up: True if nodes may have parallel relationships.
         """
         groups = self.most_groups
         whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
@@ -79,13 +80,13 @@ class RankedTriangleKernels(GroupTasks):
         loops: DeviceArray,
         totals: DeviceArray,
     ) -> None:
-        """Adds the embeddings that put relationships of the triangle on loops.
+        """Adds the embeddings that map relationships of the triangle to loops.
 
         Args:
-            lists: Of the type of all relationships.
-            weights: Of the other two relationships.
-            loops: Of each rank.
-            totals: ``uint64``, one for each work group.
+            lists: Lists of the type of all relationships.
+            weights: Weights for the other two relationships.
+            loops: Loops of each rank.
+            totals: ``uint64``, one per work group.
         """
         whom = (lists.nodes, *weights, loops)
         self._add_loops.launch_groups(totals.count, *lists.arguments, *whom, totals)

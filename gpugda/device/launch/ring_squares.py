@@ -1,4 +1,4 @@
-"""Counting cycles of four nodes in ranked lists; launcher of ``ring_squares.cl``."""
+"""Counts cycles of four nodes in ranked lists; launcher of ``ring_squares.cl``."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _MARKS, _ADDS, _PAIRS = 0, 1, 3
 
 
 class Ways(NamedTuple):
-    """Ways over two links of one direction from the first nodes.
+    """Paths over two links of one direction from the first nodes.
 
     Args:
         rows: The lists.
-        sums: ``uint64``: the ways before each entry.
-        of_nodes: How many each node has, on the host.
+        sums: ``uint64``: the number of paths before each entry.
+        of_nodes: The number of paths of each node, on the host.
     """
 
     rows: RankedRows
@@ -43,7 +43,7 @@ class Ways(NamedTuple):
 
 
 class RingSquareKernels(GroupTasks):
-    """Counts, and corrects, embeddings. Nodes of the highest ranks take longest."""
+    """Counts embeddings and corrects the counts. Nodes of the highest ranks take longest."""
 
     groups_per_unit = 8
 
@@ -59,11 +59,11 @@ class RingSquareKernels(GroupTasks):
 
     @property
     def walking_groups(self) -> int:
-        """Work groups that walk together: as many totals there are."""
+        """The number of work groups that walk together; the length of ``totals``."""
         return self._context.info.compute_units * _WALKING_GROUPS_PER_UNIT
 
     def ways(self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int) -> Ways:
-        """The ways from the first nodes, which have so many entries.
+        """The paths from the first ``nodes`` nodes, which have ``entries`` entries.
 
         Raises:
             MemoryLimitError: The sums do not fit.
@@ -85,14 +85,14 @@ class RingSquareKernels(GroupTasks):
         marks: DeviceArray,
         totals: DeviceArray,
     ) -> None:
-        """Adds to ``totals`` the cycles whose highest nodes are these.
+        """Adds the cycles whose highest nodes are in ``nodes`` to ``totals``.
 
         Args:
-            lists: Of the type of all relationships.
-            ways: Outgoing and incoming ones; once where they are the same.
-            nodes: Among the first ones.
-            marks: ``uint32``, for each of them one per node; zero before and after.
-            totals: ``uint64``, one for each work group.
+            lists: Lists of the type of all relationships.
+            ways: Outgoing and incoming paths; only one item if they are the same.
+            nodes: A range of the first nodes.
+            marks: ``uint32``, one per pair of such a node and any node; zero before and after.
+            totals: ``uint64``, one per work group.
         """
         groups = totals.count
         walks = (
@@ -106,13 +106,13 @@ class RingSquareKernels(GroupTasks):
         self._clear(used, marks, used)
 
     def count(self, lists: RankedLists, first: int, groups: int, tasks: CycleTasks) -> None:
-        """Takes tasks; adds what they count to ``totals``.
+        """Takes tasks; adds their counts to ``totals``.
 
         Args:
-            lists: Of the type of all relationships.
-            first: The highest node of a task.
-            groups: Work groups.
-            tasks: What is done; for each group as many words of scratch as there are nodes.
+            lists: Lists of the type of all relationships.
+            first: Highest node of the first task.
+            groups: The number of work groups.
+            tasks: The tasks; for each group one word of scratch per node.
         """
         task_nodes = self.task_nodes(lists.nodes, groups)
         whom = (first, lists.nodes, lists.is_undirected, task_nodes, tasks.most_work)
@@ -120,6 +120,6 @@ class RingSquareKernels(GroupTasks):
         self._count.launch_groups(groups, *lists.arguments, *whom, *arrays)
 
     def correct(self, lists: RankedLists, totals: DeviceArray) -> None:
-        """Adds what these counts are wrong by, modulo 2**64, but for triangles with a loop."""
+        """Adds the error of these counts, modulo 2**64, except for triangles with a loop."""
         whom = (lists.nodes, lists.is_undirected, lists.loops)
         self._correct.launch_groups(totals.count, *lists.arguments, *whom, totals)

@@ -1,4 +1,4 @@
-"""Counts of what is in rows, by the processor itself; launcher of ``row_counts.cl``."""
+"""Counts entries of rows on the host's processor; launcher of ``row_counts.cl``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["RowCounts"]
 _FILE: Final = "row_counts.cl"
 _ITEMS_PER_UNIT: Final = 2
 _MOST_COUNTS: Final = 1 << 16
-"""Of a table: it stays in the cache of a core."""
+"""Maximum size of a table, so that it stays in the cache of a core."""
 _WORD_BITS: Final = 32
 _MARK_BYTES: Final = 1 << 26
-"""For a bit per node and work item, or 4 bytes a relationship where that is more."""
+"""Memory for a bit per node and work item, or 4 bytes per relationship if that is more."""
 
 
 class RowCounts:
@@ -95,7 +95,7 @@ class RowCounts:
         return counts
 
     def has_parallel(self, csr: Csr) -> bool:
-        """Does a row of several types have two entries with the same neighbour?
+        """True if a row of several types has two entries with the same neighbour.
 
         Raises:
             DeviceError: A launch failed.

@@ -1,4 +1,4 @@
-"""Rows of a join by the nodes that they are grouped by; launcher of ``row_groups.cl``."""
+"""Aggregates rows of a join by grouped nodes; launcher of ``row_groups.cl``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CORE = f"{GRAPH}bbIbbbbIbQ"
 
 
 def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """``uint64`` per group from three words each; `MOST_WEIGHT` for all that is more."""
+    """``uint64`` per group from three words each; saturates at `MOST_WEIGHT`."""
     low, middle, high = words.reshape(-1, SUM_WORDS).T
     sums = low.astype(np.uint64) | middle.astype(np.uint64) << np.uint64(32)
     sums[(high > 0) | (middle >> np.uint32(31) > 0)] = MOST_WEIGHT
@@ -62,12 +62,12 @@ class GroupKernels:
         """Adds each row's product to its group's sum, three words of ``sums`` (`whole_sums`).
 
         Args:
-            arrays: What rows are multiplied with.
+            arrays: Arrays for the factors of rows.
             table: The rows.
             rows: The first one and the one after the last.
             keys: From `group_words`.
             sums: ``uint32``.
-            first_word: Of the first group in it.
+            first_word: Position of the first group in it.
         """
         self._sum.launch_groups(
             self._launched, *_core(arrays, table), *_counted(rows), keys, sums, first_word
@@ -93,7 +93,7 @@ class GroupKernels:
         self._weigh.launch_groups(self._launched, *_core(arrays, table), *_counted(rows), weights)
 
     def largest(self, sums: DeviceArray, first_word: int, count: int, most: DeviceArray) -> None:
-        """Raises the two words of ``most`` to the high and the low word of any of these sums."""
+        """Raises the two words of ``most`` to the maximum high and low word of these sums."""
         self._largest(count, sums, first_word, count, most)
 
     def weigh_sums(
@@ -103,11 +103,11 @@ class GroupKernels:
         factors: tuple[DeviceArray, int, int],
         totals: DeviceArray,
     ) -> None:
-        """Writes sums times what belongs to their nodes, added up: 128 bits per work group.
+        """Multiplies each sum with the factors of its node; adds these up, 128 bits per work group.
 
         Args:
-            sums: Three words each, and the first word.
-            nodes: The nodes of the groups, the place of the first, and how many.
+            sums: Sums of three words each, and the first word.
+            nodes: The nodes of the groups, the position of the first, and the number of them.
             factors: ``uint32[slots * nodes]`` per node of the data graph, slots, nodes.
             totals: ``uint64[total_words]``, low and high words.
         """

@@ -1,4 +1,4 @@
-"""Running means of rows that lie on the host; launcher of ``running_means.cl``."""
+"""Running means of rows of the host; launcher of ``running_means.cl``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["RunningMeans"]
 _FILE: Final = "running_means.cl"
 _PARAMETERS: Final = "QIbbb"
 _SCRATCH: Final = 1024
-"""Rows that the kernel takes in lanes together."""
+"""Rows that the kernel processes in lanes together."""
 _ROWS: Final = 1 << 24
-"""Of a launch: a query is stopped between launches."""
+"""Rows of a launch: a query is stopped between launches."""
 
 
 class RunningMeans:
-    """Moves the means of groups by the values of their rows, in the order of rows.
+    """Updates the means of groups by the values of their rows, in the order of rows.
 
     Args:
         context: A CPU, whose memory is the host's.
@@ -49,13 +49,13 @@ class RunningMeans:
         infinite: bool = False,
         squares: bool = True,
     ) -> NDArray[np.float64]:
-        """Per group three numbers: its count, its mean and its squared differences.
+        """Three numbers per group: its count, its mean and its sum of squared differences.
 
         Args:
-            rows: Some at a time: of each an ``int64`` or ``float64``, and its group.
-            groups: How many there are.
-            infinite: Shall an infinite mean stay as it is? There are no squares then.
-            squares: Are squares asked for? Else they may be anything.
+            rows: Batches of rows: an ``int64`` or ``float64`` value per row, and its group.
+            groups: The number of groups.
+            infinite: True if an infinite mean stays as it is. Squares are not computed then.
+            squares: True if squares are needed; otherwise their values are arbitrary.
 
         Raises:
             DeviceError: A launch failed.
@@ -82,5 +82,5 @@ class RunningMeans:
         return states
 
     def _head(self, values: NDArray[Any]) -> tuple[int, int]:
-        """What every kernel begins with: how many rows, and whether they are integers."""
+        """First arguments of every kernel: the number of rows, and whether they are integers."""
         return len(values), int(values.dtype == np.int64)

@@ -1,4 +1,4 @@
-"""Parts of a data graph on the device, and rows by their parts; launcher of ``segments.cl``."""
+"""Parts of a data graph on the device, and rows sorted by parts; launcher of ``segments.cl``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FILE = "segments.cl"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowKeys:
-    """By which segments rows are told apart.
+    """The keys by which rows are partitioned: the segments of one or two nodes.
 
     Args:
-        columns: ``uint32``: how many, and the columns whose nodes are looked up.
+        columns: ``uint32``: the number of columns, and the columns of the nodes.
         bounds: ``uint32[segments+1]``, the first node of each segment.
-        segments: How many there are.
-        key_count: Numbers of keys: of one or two segments.
+        segments: The number of segments.
+        key_count: The number of distinct keys.
     """
 
     columns: DeviceArray
@@ -35,7 +35,7 @@ class RowKeys:
 
 
 class SegmentKernels:
-    """Says where entries lie, and sorts rows by segments."""
+    """Writes positions of entries, and sorts rows by segments."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -53,13 +53,13 @@ class SegmentKernels:
         shifted: DeviceArray,
         window: tuple[int, int] | None = None,
     ) -> None:
-        """Writes where the entries of each run are on the device.
+        """Writes the position on the device of each run's entries.
 
         Args:
             starts: ``uint32[runs+1]``, the first entry of each run in the data graph.
             ranges: ``uint32[5 * range_count]``, see ``segments.cl``.
             range_count: At least one.
-            shifted: ``uint32[runs+1]``.
+            shifted: ``uint32[runs+1]``, the output.
             window: The first run, and the one after the last; None for all.
         """
         first, end = (0, starts.count) if window is None else window
@@ -68,35 +68,36 @@ class SegmentKernels:
     def shift_runs(
         self, starts: DeviceArray, runs: tuple[int, int], first_entry: int, entries: tuple[int, int]
     ) -> None:
-        """Writes where the entries of each run of a part are on the device.
+        """Rewrites the positions of the entries of a part's runs.
 
         Args:
-            starts: ``uint32``: of runs behind the part's first one, their first entries in the data
-                graph; afterwards those on the device, also of the first run and behind the last.
-            runs: Where the first one is in ``starts``, and how many there are.
-            first_entry: Of the part in the data graph.
-            entries: The part's first one on the device, and the one after the last.
+            starts: ``uint32``: the first entry in the data graph of each run but the part's first;
+                afterwards the positions on the device, also of the first run and of the end of the
+                last.
+            runs: Position of the first run in ``starts``, and the number of runs.
+            first_entry: First entry of the part in the data graph.
+            entries: Position of the part's first entry on the device, and that after its last.
         """
         self._shift_runs(runs[1] + 1, starts, *runs, first_entry, *entries)
 
     def number_entries(self, first: int, count: int, place: int, numbers: DeviceArray) -> None:
-        """Writes ``first``, ``first + 1`` … from a place on."""
+        """Writes ``first``, ``first + 1`` … from position ``place`` on."""
         self._number(count, first, count, place, numbers)
 
     def count_rows(self, table: Table, keys: RowKeys, counts: DeviceArray) -> None:
-        """Adds to ``counts``, ``uint32[key_count]``, the rows of each key."""
+        """Adds the number of rows of each key to ``counts``, ``uint32[key_count]``."""
         self._count.launch_groups(self._groups(table), *_arguments(table, keys), counts)
 
     def place_rows(
         self, table: Table, keys: RowKeys, following: DeviceArray, placed: DeviceArray
     ) -> None:
-        """Copies rows key by key.
+        """Copies rows so that rows of the same key are adjacent.
 
         Args:
             table: The rows.
-            keys: By which.
-            following: ``uint32[key_count]``, where the first row of each key goes; afterwards the
-                place after its last.
+            keys: The keys to sort by.
+            following: ``uint32[key_count]``, position of the first row of each key; afterwards that
+                after its last.
             placed: ``uint32``, column after column, each as long as the table has rows.
         """
         arguments = _arguments(table, keys)

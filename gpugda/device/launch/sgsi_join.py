@@ -22,11 +22,11 @@ _ROWS = "bQQQ"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLists:
-    """Of each row: whether its list was met, where it begins in a segment, and how long it is.
+    """For each row, the state and position of its list in a segment.
 
     Args:
-        flags: ``int32``; see ``sgsi_join.cl``.
-        begins: ``uint32``.
+        flags: ``int32``: whether the list was found, see ``sgsi_join.cl``.
+        begins: ``uint32``, position in the segment.
         lengths: ``uint32``.
     """
 
@@ -37,13 +37,13 @@ class RowLists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LongRows:
-    """Rows that groups take: those above two lengths are listed, from the front and the back.
+    """Rows for whole groups: rows above two lengths are listed, from the front and the back.
 
     Args:
         group_from: Longer rows are listed from the front.
         launch_from: Longer rows are listed from the back instead.
         rows: ``uint32`` per row.
-        numbers: ``uint32[2]``, zeros at first.
+        numbers: ``uint32[2]``, the numbers of both, initially 0.
     """
 
     group_from: int
@@ -54,14 +54,15 @@ class LongRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filled:
-    """The places of some rows, and how far they are filled.
+    """The output positions of rows, and how far they are filled.
 
     Args:
-        sums: ``uint64[count + 1]``, where the places of each row begin.
-        count: How many rows.
-        total: How many places.
-        counts: ``uint32``, how many places of each row are filled.
-        levels: ``uint16``, what each place has passed; None where only the first link counts.
+        sums: ``uint64[count + 1]``, where the positions of each row begin.
+        count: The number of rows.
+        total: The number of positions.
+        counts: ``uint32``, the number of filled positions of each row.
+        levels: ``uint16``, number of links and tests that each position has passed; None if only
+            the first link counts.
     """
 
     sums: DeviceArray
@@ -72,7 +73,7 @@ class Filled:
 
 
 class SgsiJoin:
-    """Bounds rows, marks places, and writes what is left."""
+    """Bounds rows, marks positions, and writes those that pass."""
 
     def __init__(self, context: DeviceContext) -> None:
         bound = f"{_ROWS}II{_LISTS}bbbbbIIIbb"
@@ -96,13 +97,14 @@ class SgsiJoin:
         """Adds the lengths of the rows' lists in a segment.
 
         Args:
-            rows: Which.
-            columns: Of the node whose list it is, and of the neighbour if that is bound; without
-                one neighbours are not looked at.
+            rows: The rows.
+            columns: Column of the node whose list it is, and of the neighbour if that is bound; if
+                not, neighbours are not read.
             lists: The segment.
             flags: ``int32`` per row.
             totals: ``uint32`` per row.
-            hits: ``uint32`` per segment, and which of them becomes 1 if a row has entries there.
+            hits: ``uint32`` per segment, and the element that is set to 1 if a row has entries
+                there.
         """
         words = (columns[0], NONE if columns[1] is None else columns[1])
         unused = (NONE, NONE, None, None)
@@ -117,7 +119,7 @@ class SgsiJoin:
         found: RowLists,
         long: LongRows | None,
     ) -> None:
-        """Writes where each row's list lies in a segment, and lists the long ones."""
+        """Writes the position of each row's list in a segment, and lists the long rows."""
         words = (columns[0], NONE if columns[1] is None else columns[1])
         limits: tuple[int, int, DeviceArray | None, DeviceArray | None]
         limits = (NONE, NONE, None, None)
@@ -127,13 +129,13 @@ class SgsiJoin:
         self._bound(rows.count, *rows.arguments(), *words, *lists.arguments(), *arrays, *limits)
 
     def count_lengths(self, lengths: DeviceArray, count: int, intervals: DeviceArray) -> None:
-        """Adds to ``uint32`` numbers of rows per 32 entries of length; the first is left out."""
+        """Adds to a ``uint32`` histogram of lengths, 32 entries per bin; leaves bin 0 out."""
         self._lengths(count, lengths, count, intervals, intervals.count)
 
     def mark_members(
         self, found: RowLists, lists: ListArrays, filled: Filled, nodes: DeviceArray, level: int
     ) -> None:
-        """Lifts places of a level whose node is in the row's list in this segment."""
+        """Raises positions of a level whose node is in the row's list in this segment."""
         self._members(
             filled.total,
             found.begins,
@@ -157,15 +159,15 @@ class SgsiJoin:
         *,
         equal: bool,
     ) -> None:
-        """Lifts places of a level whose value equals that of a column, or does not.
+        """Raises positions of a level whose value equals that of a column, or differs.
 
-        ``column`` says where in the array the value of the first row stands.
+        ``column``: array, and position in it of the value of the first row.
         """
         places = (filled.count, filled.sums, filled.total, filled.counts)
         self._passing(filled.total, *column, *places, values, int(equal), filled.levels, level)
 
     def mark_left(self, filled: Filled, level: int, left: DeviceArray) -> None:
-        """Writes a bitmap of the places that are filled and have this level."""
+        """Writes a bitmap of the positions that are filled and have this level."""
         places = (filled.sums, filled.count, filled.total, filled.counts)
         self._left(-(-filled.total // 32), *places, filled.levels, level, left)
 
@@ -178,15 +180,15 @@ class SgsiJoin:
         written: DeviceArray,
         origins: DeviceArray | None,
     ) -> None:
-        """Writes the values of places that are left, and the row of each one.
+        """Writes the values of the remaining positions, and the row of each.
 
         Args:
-            filled: The places.
-            left: Their bitmap, and prefix sums of its bits.
-            values: ``uint32`` per place.
-            first_row: What the first row is called.
-            written: ``uint32`` per place that is left.
-            origins: Likewise, for rows; None where nobody needs them.
+            filled: The positions.
+            left: Bitmap of the remaining ones, and prefix sums of its bits.
+            values: ``uint32`` per position.
+            first_row: Number of the first row.
+            written: ``uint32`` per remaining position.
+            origins: The same for rows; None if they are not needed.
         """
         places = (filled.sums, filled.count, filled.total)
         target = (values, first_row, written, origins)

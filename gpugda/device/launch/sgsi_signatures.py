@@ -19,13 +19,13 @@ _FILE = "sgsi_signatures.cl"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignatureSegment:
-    """Some words of the signatures of some data nodes.
+    """A range of words of the signatures of a range of data nodes.
 
     Args:
         values: ``uint32[word_count * node_count]``, column-first.
-        node_count: How many nodes.
+        node_count: The number of nodes.
         first_word: The first of the words.
-        word_count: How many words.
+        word_count: The number of words.
     """
 
     values: DeviceArray
@@ -50,15 +50,15 @@ class SegmentSignatures:
         *,
         adds_any: bool,
     ) -> None:
-        """Adds what nodes see along entries, once each.
+        """Adds each entry to the signature of its owner.
 
         Args:
-            entries: ``uint32`` owners from the segment's first node on, ``uint16`` types,
+            entries: ``uint32`` owners counted from the segment's first node, ``uint16`` types,
                 ``uint32`` labels of the neighbours.
-            count: How many.
-            direction: 1 where relationships start at the owner, 2 where they end there.
-            segment: With all words; zeros at first.
-            adds_any: Also that there is a neighbour, whatever its label?
+            count: The number of entries.
+            direction: 1 if relationships start at the owner, 2 if they end there.
+            segment: The segment with all words, initially 0.
+            adds_any: True to add also a neighbour of any label.
         """
         groups = segment.word_count * GROUPS_PER_WORD
         target = (segment.values, segment.node_count, groups)
@@ -71,9 +71,9 @@ class SegmentSignatures:
         rows: int,
         matrix: DeviceArray,
     ) -> None:
-        """Takes candidates of the segment's nodes away from a matrix of a bitmap per row.
+        """Removes candidates among the segment's nodes from a matrix with a bitmap per row.
 
-        ``asked`` holds a signature per row, and how many words one has.
+        ``asked``: the required signature of each row, and the number of words of each.
         """
         nodes = segment.node_count
         self._check(

@@ -1,6 +1,6 @@
-"""Counting cycles of four query nodes most of which belong to one; launcher of ``single_walks.cl``.
+"""Counts cycles of four query nodes with three functional links; launcher of ``single_walks.cl``.
 
-A kernel for a CPU.
+Functional: each node has at most one neighbour along the link. The kernel is for a CPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FILE = "single_walks.cl"
 
 
 class SingleWalkKernels:
-    """Counts, node after node in the place of 0."""
+    """Counts the cycles of each node at position 0."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -30,7 +30,7 @@ class SingleWalkKernels:
 
     @property
     def item_count(self) -> int:
-        """Work items that count."""
+        """The number of work items that count."""
         return self._context.info.compute_units * self._context.profile.task_items_per_unit
 
     def count(
@@ -43,17 +43,18 @@ class SingleWalkKernels:
         nodes: tuple[int, int],
         totals: DeviceArray,
     ) -> None:
-        """Adds what some nodes in the place of 0 are part of.
+        """Adds the number of cycles that contain these nodes at position 0.
 
         Args:
-            arrays: Of the query.
-            candidates: The matrix.
+            arrays: Arrays of the query.
+            candidates: The candidate matrix.
             words: From `cycle_words`.
-            along: ``uint32`` per node of the data graph: the only node that comes with it in the
-                places of 1, 2 and 3, `NONE` where there is none.
-            pairs: ``uint32``, how many relationships join two nodes, see ``single_walks.cl``.
+            along: ``uint32`` per node of the data graph: its only companion at positions 1, 2 and
+                3, `NONE` if there is none.
+            pairs: ``uint32``, number of relationships between pairs of nodes, see
+                ``single_walks.cl``.
             nodes: The first one and the one after the last.
-            totals: ``uint64``, at least as long as there are items.
+            totals: ``uint64``, one per item.
         """
         first, last = nodes
         self._count.launch_groups(

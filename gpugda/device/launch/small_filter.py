@@ -21,12 +21,12 @@ _ALL_ROUNDS = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallOutcome:
-    """What one launch found.
+    """Result of one launch.
 
     Args:
-        counts: Candidates per row. With a 0 among them the others mean nothing.
+        counts: Candidates per row. If one is 0, the others are undefined.
         matrix: ``uint32[rows * words]``, one bit per candidate.
-        nodes: Node indexes of all candidates, row after row, rising; None where they are too many.
+        nodes: Node indexes of all candidates, row after row, ascending; None if there are too many.
     """
 
     counts: list[int]
@@ -53,16 +53,16 @@ class SmallFilter:
         most_looks: int,
         most_nodes: int,
     ) -> SmallOutcome | None:
-        """The candidates; None where it is more work than was thought.
+        """Computes the candidates; returns None if it takes more work than expected.
 
         Args:
-            workspace: Where they are allocated.
-            arrays: Of the query.
-            rows: Query nodes.
-            explores: Shall neighbourhoods be looked at?
-            rounds: How often they are refined then; None until nothing changes.
-            most_looks: It is given up after so many entries.
-            most_nodes: So many candidates are listed at most.
+            workspace: Owner of the result.
+            arrays: Arrays of the query.
+            rows: The number of query nodes.
+            explores: True to explore neighbours.
+            rounds: Number of refinements then; None to repeat until nothing changes.
+            most_looks: Maximum number of entries read before giving up.
+            most_nodes: Maximum number of candidates that are listed.
         """
         size = rows * arrays.words
         matrix = workspace.allocate(size, np.uint32, "candidates")

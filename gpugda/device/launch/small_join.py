@@ -1,4 +1,4 @@
-"""All steps of a join of few rows without waiting; launcher of ``small_join.cl``."""
+"""All steps of a join of few rows without host synchronisation; launcher of ``small_join.cl``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["JoinStep", "SmallJoin", "SmallJoined", "join_step_words"]
 
 _FILE = "small_join.cl"
 _LEFT_AT, _ROWS_AT = 4, 5
-"""Of the outcome."""
+"""Positions in the outcome."""
 _FEW_PAIRS = 1 << 11
-"""Of a step: one group of a GPU looks at them while the host would launch another kernel."""
+"""Pairs of a step that one group of a GPU tests in the time of another kernel launch."""
 
 
 class JoinStep(NamedTuple):
@@ -31,9 +31,9 @@ class JoinStep(NamedTuple):
 
     Args:
         kind: One of the constants of `SmallJoin`.
-        place: Of its `Extension` in the words.
-        most_rows: So many rows come of a pair at most; where it multiplies, of a row.
-        width: Columns of its rows.
+        place: Position of its `Extension` in the words.
+        most_rows: Maximum number of new rows per pair; for a product, per row.
+        width: The number of columns of its rows.
     """
 
     kind: int
@@ -43,17 +43,17 @@ class JoinStep(NamedTuple):
 
 
 def join_step_words(steps: Sequence[JoinStep]) -> list[int]:
-    """As ``small_join.cl`` reads them."""
+    """Encodes steps for ``small_join.cl``."""
     return [word for each in steps for word in each]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallJoined:
-    """How far it came.
+    """Result of a join, which may be incomplete.
 
     Args:
-        rows: Of each complete step.
-        total: Where the last step only counts, and is complete: how many rows it has.
+        rows: The number of rows of each complete step.
+        total: If the last step only counts and is complete, the number of its rows.
         values: ``uint32``, the rows of the last complete step, column by column; to be released.
         capacity: Elements from one column to the next.
     """
@@ -68,11 +68,11 @@ _PARAMETERS = f"{GRAPH}bIIIbIbIbQIbbb"
 
 
 class SmallJoin:
-    """Makes the rows of all steps, unless they are too many.
+    """Makes the rows of all steps, unless there are too many.
 
     On a CPU one work item makes them in one launch. On a GPU one group makes those of the first
-    steps, while they are few, and is waited for; then there is a launch per step, and one blocking
-    read after the last.
+    steps, while they are few, and the host waits for it; the remaining steps have one launch each
+    and one blocking read after the last.
     """
 
     MULTIPLIES, EXTENDS, WEIGHS, PRUNES = range(4)
@@ -104,16 +104,16 @@ class SmallJoin:
         capacity: int,
         few_pairs: int = _FEW_PAIRS,
     ) -> SmallJoined:
-        """The rows of as many steps as can be completed.
+        """Makes the rows of as many steps as can be completed.
 
         Args:
-            workspace: Where they are allocated.
-            arrays: What steps look into; its place is where `join_step_words` are.
-            steps: The same.
-            only_counts: The rows of the last step are not made.
-            most_looks: It ends before it looks at more entries, give or take those of a group.
-            capacity: Rows for which there is place.
-            few_pairs: A step that looks at more is left to all groups of a GPU.
+            workspace: Owner of the result.
+            arrays: Arrays that steps read; ``place`` is the position of `join_step_words`.
+            steps: The steps.
+            only_counts: True to count the rows of the last step without making them.
+            most_looks: Maximum number of entries read, give or take those of a group.
+            capacity: Number of rows that fit.
+            few_pairs: Steps that test more pairs are left to all groups of a GPU.
         """
         size = capacity * max(1, *(each.width for each in steps))
         tables = [workspace.allocate(size, np.uint32, "partial embeddings") for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Squares by one of their nodes; launcher of ``square_sums.cl``."""
+"""Counts squares per node at one of their positions; launcher of ``square_sums.cl``."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _SQUARE = f"{GRAPH}bbIbI"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SquareArrays:
-    """A square, and where its sums go.
+    """A square, and the output for its sums.
 
     Args:
-        filter: Of the query.
-        matrix: Of candidates.
-        words: From `cycle_words`, without those that only halves need.
-        nodes: ``uint32``, data nodes in the place of 0.
-        first: Place of the first one there.
-        listed: How many.
+        filter: Arrays of the query.
+        matrix: The candidate matrix.
+        words: From `cycle_words`, without the option to halve.
+        nodes: ``uint32``, data nodes at position 0.
+        first: Index of the first one to process.
+        listed: The number of them.
         sums: ``uint32``, three words for each of them.
-        first_word: Place of the first one's.
+        first_word: Position of the first sum.
     """
 
     filter: FilterArrays
@@ -45,14 +45,14 @@ class SquareArrays:
 
     @property
     def square(self) -> tuple[Any, ...]:
-        """Arguments of every kernel."""
+        """The first arguments of every kernel."""
         arrays = self.filter
         masks = arrays.relationship_masks, arrays.relationship_words
         return *arrays.graph, self.words, *masks, self.matrix, arrays.words, arrays.node_count
 
 
 class SquareSumKernels(GroupTasks):
-    """Adds up squares by the node in the place of 0."""
+    """Adds up squares by the node at position 0."""
 
     groups_per_unit, tasks_per_group, most_task_nodes = 4, 64, 64
 
@@ -64,13 +64,13 @@ class SquareSumKernels(GroupTasks):
 
     @property
     def most_groups(self) -> int:
-        """Work groups that keep the device busy."""
+        """The number of work groups that keeps the device busy."""
         profile = self._context.profile
         each = profile.task_items_per_unit if profile.group_size == 1 else self.groups_per_unit
         return self._context.info.compute_units * each
 
     def group_words(self, nodes: int) -> int:
-        """Words of scratch of a work group."""
+        """Scratch words of a work group."""
         return 2 * nodes + 1 if self._context.profile.group_size == 1 else nodes
 
     def sum(
@@ -81,14 +81,14 @@ class SquareSumKernels(GroupTasks):
         scratch: DeviceArray,
         counters: DeviceArray,
     ) -> None:
-        """Takes tasks, and writes the sums of their nodes, which are to be corrected.
+        """Takes tasks, and writes the sums of their nodes; `correct` must follow.
 
         Args:
-            arrays: What is added up.
-            groups: Work groups.
-            most_work: Entries at which one may look in one launch.
+            arrays: The square and its output.
+            groups: The number of work groups.
+            most_work: Maximum number of entries that a group reads in one launch.
             scratch: ``uint32[groups * group_words(…)]``, zero before the first launch.
-            counters: ``uint32``, the first one counts tasks that were taken.
+            counters: ``uint32``, the first one counts the tasks taken.
         """
         self._sum.launch_groups(
             groups,
@@ -105,7 +105,7 @@ class SquareSumKernels(GroupTasks):
         )
 
     def correct(self, arrays: SquareArrays, odd_ends: DeviceArray) -> None:
-        """Makes the sums those of squares; ``odd_ends``: ``int64[2 * nodes]``, overwritten."""
+        """Corrects the sums to those of squares; overwrites ``odd_ends``, ``int64[2 * nodes]``."""
         nodes = arrays.filter.node_count
         self._measure(nodes, *arrays.square, odd_ends)
         listed = arrays.nodes, arrays.first, arrays.listed

@@ -1,4 +1,4 @@
-"""Counting cycles of four query nodes; launcher of ``squares.cl``."""
+"""Counts cycles of four query nodes; launcher of ``squares.cl``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FLAGS_AT", "MOST_TYPES", "UPWARDS", "CycleType", "SquareKernels", "cycle_words"]
 
 MOST_TYPES = 8
-"""Relationship types of all four links together, ``MOST_LISTS`` in both directions."""
+"""Relationship types of all four links together; ``MOST_LISTS`` counts both directions."""
 
 _FILE = "squares.cl"
 FLAGS_AT = 8
@@ -32,12 +32,12 @@ _SYMMETRIC, _HAS_LOOPS, _MEET_AT_ODD, _HALVED = 1, 2, 4, 8
 
 @dataclass(frozen=True, slots=True)
 class CycleType:
-    """A relationship type, and for each link a bit if such a relationship fits.
+    """A relationship type, with one bit per link that it fits.
 
     Args:
         type_id: The type.
-        starting: Where it starts at the even one of the link's two places.
-        ending: Where it ends there.
+        starting: Links that fit if the relationship starts at the link's even position.
+        ending: Links that fit if it ends there.
     """
 
     type_id: int
@@ -54,15 +54,15 @@ def cycle_words(
     has_loops: bool,
     halves: bool = True,
 ) -> list[int]:
-    """A cycle as kernels read it.
+    """Encodes a cycle for the kernels.
 
     Args:
-        rows: Of the four places in the matrix of candidates; None where every node fits.
-        slots: Of the four links among the relationship masks.
+        rows: Candidate matrix rows of the four positions; None if every node fits.
+        slots: Relationship mask slots of the four links.
         types: At most `MOST_TYPES`.
         differ: Pairs of links, the lower one first, that must be different relationships.
-        has_loops: Has the data graph loops of these types?
-        halves: May half of the squares stand for all, where they can be turned around?
+        has_loops: True if the data graph has loops of these types.
+        halves: True to count only half of the squares if they are symmetric, and double the result.
     """
     same = _Alike(rows, slots, types)
     over_both = same.places(1, 3) and same.links((0, 3), (1, 2))
@@ -86,7 +86,7 @@ def cycle_words(
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """Which places, and which links, are asked the same. What is masked is like nothing."""
+    """Tells which positions, and which links, have equal conditions; masked ones never have."""
 
     rows: Sequence[int | None]
     slots: Sequence[int | None]
@@ -107,9 +107,9 @@ class _Alike:
 def _meet_at_odd(
     types: Sequence[CycleType], differ: Sequence[tuple[int, int]], has_loops: bool
 ) -> bool:
-    """Could two links that lead to even places from one odd node take one relationship?"""
+    """True if two links from one odd node to even positions could take the same relationship."""
     together = [links for each in types for links in (each.starting, each.ending)]
-    if has_loops:  # which fit in both directions
+    if has_loops:  # loops fit in both directions
         together += [each.starting | each.ending for each in types]
     return any(
         pair in differ and links >> pair[0] & links >> pair[1] & 1
@@ -119,9 +119,10 @@ def _meet_at_odd(
 
 
 def _partitions(differ: Sequence[tuple[int, int]]) -> dict[tuple[int, ...], int]:
-    """Coefficients by the blocks of links that take the same relationship.
+    """Coefficients of inclusion-exclusion by the blocks of links that take the same relationship.
 
-    The product of (1 - [two links are the same]) over all pairs that must differ, multiplied out.
+    They are the product of (1 - [two links are the same]) over all pairs that must differ,
+    expanded.
     """
     found: dict[tuple[int, ...], int] = {(1, 2, 4, 8): 1}
     for one, other in differ:
@@ -149,13 +150,13 @@ class SquareKernels(CycleKernels):
         super().__init__(context, _FILE, "count_squares", f"{GRAPH}bbIbIIIQbbb")
 
     def item_words(self, nodes: int, *, has_loops: bool) -> int:
-        """Words of scratch that an item needs."""
+        """Scratch words of an item."""
         return (4 if has_loops else 2) * nodes + 1
 
     def count(
         self, arrays: FilterArrays, candidates: DeviceArray, words: DeviceArray, tasks: CycleTasks
     ) -> None:
-        """Takes tasks; adds what they count to ``totals``."""
+        """Takes tasks; adds their counts to ``totals``."""
         self._count.launch_groups(
             self.item_count,
             *arrays.graph,

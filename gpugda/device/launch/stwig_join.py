@@ -22,8 +22,8 @@ class HashTables:
     """All hash tables, in two arrays.
 
     Args:
-        words: ``uint32``, what the kernel joins; see ``stwig_join.cl``.
-        level_count: Number of tables.
+        words: ``uint32``, the encoded join; see ``stwig_join.cl``.
+        level_count: The number of tables.
         pool: ``uint32``, records and the links of their chains.
         heads: ``uint32``, the first record of each chain.
     """
@@ -36,13 +36,13 @@ class HashTables:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemStates:
-    """What work items keep from one launch to the next.
+    """State of work items, kept from one launch to the next.
 
     Args:
-        count: Number of work items, a multiple of the group's size.
+        count: The number of work items, a multiple of the group's size.
         state: ``uint32[(levels + 1) * count]``, zeros before the first launch.
         values: ``uint32[slots * count]``.
-        progress: ``uint32[3]``: next probe record, rows put out, items that have more to do.
+        progress: ``uint32[3]``: next probe record, rows written, items with work left.
     """
 
     count: int
@@ -96,15 +96,15 @@ class StwigJoin:
         counts: DeviceArray | None,
         most_steps: int,
     ) -> None:
-        """Goes on with a piece of the probe relation.
+        """Continues the join with a piece of the probe side.
 
         Args:
             probe: The piece.
-            tables: What its records are joined with.
+            tables: Tables of the build sides.
             items: The work items' states.
-            output: Where rows go, and how many have place.
-            counts: ``uint64`` per item, added to; then no rows are put out.
-            most_steps: Of each work item, so that the launch ends soon.
+            output: Output array, and the number of rows that fit.
+            counts: ``uint64`` per item, added to; no rows are written then.
+            most_steps: Maximum steps of each work item, so that the launch ends soon.
         """
         self._join.launch_groups(
             items.count // self._group_size,

@@ -1,4 +1,4 @@
-"""Undirected triangles by their nodes; launcher of ``triangle_sums.cl``."""
+"""Counts undirected triangles per node; launcher of ``triangle_sums.cl``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _MOST_TASK_MEMBERS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """The nodes that triangles are of.
+    """The nodes whose triangles are counted.
 
     Args:
-        filter: Of the query.
+        filter: Arrays of the query.
         words: From `triangle_words`.
         bits: ``uint32``, a bit per node of the data graph.
-        ranks: ``uint64``, how many members come before those of a word.
+        ranks: ``uint64``, the number of members before those of each word.
     """
 
     filter: FilterArrays
@@ -39,18 +39,18 @@ class Members:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """Of kernels that read the data graph."""
+        """Arguments of kernels that read the data graph."""
         return *self.filter.graph, self.words, self.bits, self.ranks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Higher:
-    """Per member its neighbours that have more relationships.
+    """For each member, its neighbours of higher degree.
 
     Args:
-        members: How many there are.
-        starts: ``uint64``, where each list begins.
-        counts: ``uint32``, how long it is.
+        members: The number of members.
+        starts: ``uint64``, start of each list.
+        counts: ``uint32``, length of each list.
         entries: ``uint32``, numbers of members.
     """
 
@@ -61,7 +61,7 @@ class Higher:
 
     @property
     def arrays(self) -> tuple[DeviceArray, ...]:
-        """As kernels take them."""
+        """Arguments of the kernels."""
         return self.starts, self.counts, self.entries
 
 
@@ -78,11 +78,11 @@ class TriangleSumKernels:
 
     @property
     def most_items(self) -> int:
-        """Work items that keep the device busy: their scratch is long, and tasks are few nodes."""
+        """Number of work items that keeps the device busy; few, as their scratch is long."""
         return int(self._context.info.compute_units)
 
     def item_words(self, members: int) -> int:
-        """Words of scratch that an item needs: an even number, as sums have two."""
+        """Scratch words of an item: an even number, as sums have two."""
         return 3 * members + members % 2
 
     def task_members(self, members: int, items: int) -> int:
@@ -92,24 +92,24 @@ class TriangleSumKernels:
     def unite(
         self, matrix: DeviceArray, words: int, rows: tuple[int, int, int], bits: DeviceArray
     ) -> None:
-        """Writes the candidates of any of three rows of the matrix: ``uint32[words]``."""
+        """Writes the union of three rows of the candidate matrix: ``uint32[words]``."""
         self._unite(words, matrix, words, *rows, bits)
 
     def measure(self, members: Members, nodes: DeviceArray, lengths: DeviceArray) -> None:
-        """Writes the node of each member, and its relationships: ``uint32`` both."""
+        """Writes the node of each member, and its degree; both ``uint32``."""
         words = members.filter.words
         self._measure(words, *members.arguments, words, nodes, lengths)
 
     def list_higher(
         self, members: Members, nodes: DeviceArray, lengths: DeviceArray, higher: Higher
     ) -> None:
-        """Writes the lists and how long they are.
+        """Writes the lists and their lengths.
 
         Args:
             members: The nodes.
-            nodes: As written by `measure`.
-            lengths: Likewise.
-            higher: Its starts are the prefix sums of the lengths.
+            nodes: Output of `measure`.
+            lengths: Output of `measure`.
+            higher: The lists; its starts are the prefix sums of the lengths.
         """
         count = higher.members
         self._list(count, *members.arguments, count, nodes, lengths, *higher.arrays)
@@ -126,10 +126,10 @@ class TriangleSumKernels:
 
         Args:
             higher: The lists.
-            items: Work items.
-            most_work: Entries at which one may look in one launch.
+            items: The number of work items.
+            most_work: Maximum number of entries that an item reads in one launch.
             scratch: ``uint32[items * item_words(…)]``, zero before the first launch.
-            counters: ``uint32``, the first one counts tasks that were taken.
+            counters: ``uint32``, the first one counts the tasks taken.
         """
         count = higher.members
         self._sum.launch_groups(
@@ -151,14 +151,14 @@ class TriangleSumKernels:
         scratch: tuple[DeviceArray, int],
         place: tuple[DeviceArray, int],
     ) -> None:
-        """Writes twice the triangles of some nodes.
+        """Writes twice the number of triangles of the listed nodes.
 
         Args:
             members: The nodes.
             higher: Their lists.
-            listed: ``uint32`` nodes, the place of the first one, and how many.
-            scratch: As left by `sum`, and of how many items.
-            place: ``uint32``, three words per listed node; place of the first one's.
+            listed: ``uint32`` nodes, the position of the first one, and the number of them.
+            scratch: Scratch as left by `sum`, and the number of items.
+            place: ``uint32``, three words per listed node; position of the first.
         """
         (kept, items), words = scratch, self.item_words(higher.members)
         bits = members.bits, members.ranks

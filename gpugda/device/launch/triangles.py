@@ -1,4 +1,4 @@
-"""Counting triangles, undirected or upwards; launcher of ``triangles.cl``."""
+"""Counts triangles, undirected or acyclic directed ones; launcher of ``triangles.cl``."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PARALLEL", "TriangleKernels", "triangle_words"]
 
 MOST_PARALLEL = 255
-"""Relationships between two nodes: a mark is a byte."""
+"""Maximum number of relationships between two nodes: a mark is a byte."""
 
 _FILE = "triangles.cl"
 _ALL_LINKS = 0b1111
 
 
 def triangle_words(types: Iterable[int], *, has_loops: bool, upwards: bool = False) -> list[int]:
-    """A triangle as kernels read it: at most ``MOST_TYPES`` types.
+    """Encodes a triangle for the kernels; at most ``MOST_TYPES`` types.
 
-    ``upwards``: It is ``(a)-->(b)-->(c)<--(a)``, in a graph without directed cycles.
+    ``upwards``: True for ``(a)-->(b)-->(c)<--(a)`` in a graph without directed cycles.
     """
     found = [CycleType(each, _ALL_LINKS, 0 if upwards else _ALL_LINKS) for each in types]
     words = cycle_words([None] * 4, [None] * 4, found, [], has_loops=has_loops)
@@ -43,7 +43,7 @@ class TriangleKernels(CycleKernels):
         super().__init__(context, _FILE, "count_triangles", f"{GRAPH}bIIQbbb")
 
     def item_words(self, nodes: int, *, has_loops: bool) -> int:
-        """Words of scratch that an item needs."""
+        """Scratch words of an item."""
         return -(-nodes // 4)
 
     def count(
@@ -53,7 +53,7 @@ class TriangleKernels(CycleKernels):
         words: DeviceArray,
         tasks: CycleTasks,
     ) -> None:
-        """Takes tasks; adds what they count to ``totals``."""
+        """Takes tasks; adds their counts to ``totals``."""
         self._count.launch_groups(
             self.item_count,
             *arrays.graph,

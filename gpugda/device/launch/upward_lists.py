@@ -1,4 +1,4 @@
-"""Lists of upper neighbours, made of chunks of a data graph; launcher of ``upward_lists.cl``."""
+"""Lists of upper neighbours, built from chunks of a data graph; launcher of ``upward_lists.cl``."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FILE = "upward_lists.cl"
 
 
 class EntryChunk(NamedTuple):
-    """Some entries of one direction that are on the device.
+    """Entries of one direction that are on the device together.
 
     Args:
-        neighbours: ``uint32``, where they are.
-        place: Of the first one there.
-        first: Its place among all entries.
-        size: How many.
+        neighbours: ``uint32``, the array of entries.
+        place: Position of the first one in the array.
+        first: Its position among all entries.
+        size: The number of entries.
     """
 
     neighbours: DeviceArray
@@ -36,13 +36,13 @@ class EntryChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UpwardSource:
-    """What lists are made of.
+    """Input of the lists.
 
     Args:
-        directory: For ``GRAPH_PARAMETERS``, entries are not looked at.
-        type_id: Of the relationships.
-        node_count: Of the data graph.
-        run_count: Runs of its outgoing direction.
+        directory: Arguments for ``GRAPH_PARAMETERS``; entries are not read.
+        type_id: Type of the relationships.
+        node_count: The number of nodes of the data graph.
+        run_count: The number of runs of its outgoing direction.
         ranks: ``uint32[node_count]``.
     """
 
@@ -54,12 +54,12 @@ class UpwardSource:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """In the order of ``CHUNK_PARAMETERS``."""
+        """Arguments in the order of ``CHUNK_PARAMETERS``."""
         return (*self.directory, self.type_id, self.node_count, self.run_count, self.ranks)
 
 
 class UpwardKernels:
-    """Measures lists, and packs what is sorted into them."""
+    """Measures lists, and packs entries into sort keys."""
 
     def __init__(self, context: DeviceContext) -> None:
         chunk = f"{GRAPH}IIIbbQII"
@@ -67,7 +67,7 @@ class UpwardKernels:
         self._pack = get_kernel(context, _FILE, "pack_upwards", f"{chunk}IIIbb")
 
     def count(self, source: UpwardSource, chunk: EntryChunk, counts: DeviceArray) -> None:
-        """Adds to ``counts``, ``uint32[2 * node_count]``, how long each list becomes."""
+        """Adds the length of each list to ``counts``, ``uint32[2 * node_count]``."""
         self._count(chunk.size, *source.arguments, *chunk, counts)
 
     def pack(
@@ -79,15 +79,15 @@ class UpwardKernels:
         written: DeviceArray,
         numbers: DeviceArray,
     ) -> None:
-        """Appends the entries of some lists, in no order.
+        """Appends the entries of a range of lists, in no order.
 
         Args:
-            source: Of the lists.
-            chunk: That is looked at.
-            lists: The first one, and how many.
-            bits: Of a neighbour.
-            written: ``uint32``, how many entries were appended.
-            numbers: ``uint64``, with room for all: the list, seen from the first one, then the
+            source: Input of the lists.
+            chunk: The entries to read.
+            lists: The first list, and the number of lists.
+            bits: Bits of a neighbour.
+            written: ``uint32``, the number of entries appended so far.
+            numbers: ``uint64``, with room for all: the list, counted from the first one, above the
                 neighbour.
         """
         self._pack(chunk.size, *source.arguments, *chunk, *lists, bits, written, numbers)

@@ -1,4 +1,4 @@
-"""Counting undirected squares in the oriented graph; launcher of ``upward_squares.cl``."""
+"""Counts undirected squares in the oriented graph; launcher of ``upward_squares.cl``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_TASK_NODES = 8
 
 
 class UpwardSquareKernels:
-    """Counts pairs of ways from the highest node of a square to the one opposite."""
+    """Counts pairs of paths from the highest node of a square to the opposite one."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -33,7 +33,7 @@ class UpwardSquareKernels:
 
     @property
     def most_groups(self) -> int:
-        """Work groups that keep the device busy."""
+        """The number of work groups that keeps the device busy."""
         return self._context.info.compute_units * _GROUPS_PER_UNIT
 
     def task_nodes(self, nodes: int, groups: int) -> int:
@@ -41,11 +41,11 @@ class UpwardSquareKernels:
         return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def count_relationships(self, graph: Sequence[Any], nodes: int, degrees: DeviceArray) -> None:
-        """Writes how many relationships each node has.
+        """Writes the degree of each node.
 
         Args:
             graph: Arguments for ``GRAPH_PARAMETERS``.
-            nodes: Nodes of the data graph.
+            nodes: The number of nodes of the data graph.
             degrees: ``uint32[nodes]``.
         """
         self._degrees(nodes, *graph, nodes, degrees)
@@ -58,14 +58,14 @@ class UpwardSquareKernels:
         groups: int,
         tasks: CycleTasks,
     ) -> None:
-        """Takes tasks; adds what they count to ``totals``.
+        """Takes tasks; adds their counts to ``totals``.
 
         Args:
             graph: Arguments for ``GRAPH_PARAMETERS``.
             type_id: The type of all relationships; None for any.
-            degrees: As counted above.
-            groups: Work groups; there are as many times the nodes of words in ``scratch``.
-            tasks: What is done, and the scratch.
+            degrees: Output of `count_relationships`.
+            groups: The number of work groups; each has one word of ``scratch`` per node.
+            tasks: The tasks, and the scratch.
         """
         self._count.launch_groups(
             groups,

@@ -1,4 +1,4 @@
-"""Counting triangles in lists of upper neighbours; launcher of ``upward_triangles.cl``."""
+"""Counts triangles in lists of upper neighbours; launcher of ``upward_triangles.cl``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MOST_TASK_NODES = 16
 
 
 class NodeLists(NamedTuple):
-    """The lists of some nodes, which are on the device.
+    """The lists of a range of nodes, which are on the device.
 
     Args:
         low: The first node.
         high: The one after the last.
-        place: Where the entries of the first one begin.
+        place: Position of the first node's entries.
     """
 
     low: int
@@ -35,7 +35,7 @@ class NodeLists(NamedTuple):
 
 
 class UpwardTriangleKernels:
-    """Counts them from their lowest nodes."""
+    """Counts each triangle from its lowest node."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -43,11 +43,11 @@ class UpwardTriangleKernels:
 
     @property
     def groups(self) -> int:
-        """Work groups that keep the device busy: as many sums there are."""
+        """The number of work groups that keeps the device busy; the length of ``totals``."""
         return self._context.info.compute_units * _GROUPS_PER_UNIT
 
     def task_nodes(self, nodes: int) -> int:
-        """Nodes of a task, where so many are lowest nodes."""
+        """Nodes of a task, for ``nodes`` lowest nodes."""
         return share_of_nodes(nodes, self.groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def count(
@@ -61,16 +61,16 @@ class UpwardTriangleKernels:
         *,
         looks_up: bool,
     ) -> None:
-        """Takes tasks; adds what they count to ``totals``.
+        """Takes tasks; adds their counts to ``totals``.
 
         Args:
-            starts: ``uint32[2 * nodes + 1]``, where each list begins among all.
-            neighbours: ``uint32``, the lists that are there.
-            lowest: Nodes from which triangles are counted.
-            middle: Nodes between the lowest and the highest that they are counted by.
+            starts: ``uint32[2 * nodes + 1]``, start of each list among all.
+            neighbours: ``uint32``, the lists on the device.
+            lowest: The lowest nodes of the triangles to count.
+            middle: The middle nodes of the triangles to count.
             weights: Embeddings per kind of triangle, see ``triangles_above.h``.
-            tasks: What is done, without scratch.
-            looks_up: May nodes have parallel relationships?
+            tasks: The tasks, without scratch.
+            looks_up: True if nodes may have parallel relationships.
         """
         task_nodes = self.task_nodes(lowest.high - lowest.low)
         self._count.launch_groups(

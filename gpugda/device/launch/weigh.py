@@ -1,4 +1,4 @@
-"""Counting the ways of a query node per partial embedding; launcher of ``weigh.cl``."""
+"""Counts the matches of a query node per partial embedding; launcher of ``weigh.cl``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["WeighKernels"]
 
 _FILE = "weigh.cl"
 _TEAMS = 32
-"""Rows that a work group of a GPU takes at once; as in the kernel."""
+"""Rows that a work group of a GPU processes at once; same value as in the kernel."""
 
 
 class WeighKernels:
-    """Appends rows with their number of ways."""
+    """Appends rows with their number of matches."""
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
@@ -35,14 +35,14 @@ class WeighKernels:
         extended: Table,
         appended: DeviceArray,
     ) -> None:
-        """Appends those of some rows that have ways, with their number in the node's column.
+        """Appends the rows that have matches, with their number in the node's column.
 
         Args:
-            arrays: Of the step.
+            arrays: Arrays of the step.
             table: The partial embeddings.
             rows: First row and the one after the last.
-            extended: Where rows are appended; there must be place for all.
-            appended: ``uint32[1]``, rows in ``extended``, before and after.
+            extended: Table to which rows are appended; it must have space for all.
+            appended: ``uint32[1]``, the number of rows in ``extended``, updated.
         """
         arguments = (
             *arrays.arguments(table),
