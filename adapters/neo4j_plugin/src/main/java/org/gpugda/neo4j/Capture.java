@@ -14,7 +14,7 @@ import org.neo4j.graphdb.event.LabelEntry;
 import org.neo4j.graphdb.event.PropertyEntry;
 import org.neo4j.graphdb.event.TransactionData;
 
-/** Takes down what a transaction changes, as far as its bytes are worth keeping, in the order of the sections. */
+/** Captures what a transaction changes, section by section, up to a limit of bytes. */
 final class Capture {
     private static final long VALUE_BYTES = 48;
     private static final int USUAL_NUMBERS = 24;
@@ -33,7 +33,7 @@ final class Capture {
         this.mostBytes = mostBytes;
     }
 
-    /** What it changes; null if that takes more bytes. */
+    /** The transaction's changes; null if they need more bytes. */
     static Changes of(TransactionData data, Names names, KeptKeys keys, long mostBytes) {
         return new Capture(names, keys, mostBytes).take(data);
     }
@@ -41,7 +41,7 @@ final class Capture {
     private Changes take(TransactionData data) {
         for (Node node : data.createdNodes()) add(id(node));
         end(Section.CREATED_NODES);
-        // What is deleted is asked for per entity: a set costs less than isDeleted, which makes objects.
+        // One set of deleted entities is cheaper than calling isDeleted per entity, which allocates objects.
         LongSet goneNodes = addDeleted(data.deletedNodes());
         end(Section.DELETED_NODES);
         takeLabels(data.assignedLabels(), false, goneNodes);
@@ -92,7 +92,7 @@ final class Capture {
         }
     }
 
-    /** Gives the values with those that are kept. */
+    /** Returns the values, with the kept ones appended. */
     private <E extends Entity> List<Object> takeProperties(
             Map<String, Long> kept, Iterable<PropertyEntry<E>> entries, boolean removed, LongSet gone, List<Object> values) {
         List<Object> found = values;
@@ -128,7 +128,7 @@ final class Capture {
         numbers.set(section.ordinal(), numbers.count());
     }
 
-    @SuppressWarnings("deprecation") // the client's ids are numbers, as in all that it reads
+    @SuppressWarnings("deprecation") // the client identifies entities by numeric ids throughout
     private static long id(Entity entity) {
         return entity.getId();
     }

@@ -13,9 +13,9 @@ import org.neo4j.procedure.Mode;
 import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
 
-/** What the plugin is, and what was changed. */
+/** Procedures: facts about the plugin, and the recorded changes. */
 public class ChangeProcedures {
-    /** Rises when a client of the last one could not read the answers. */
+    /** Increases when clients of the last format could not read the answers. */
     static final long FORMAT = 1;
 
     private static final long MOST_WAIT_MILLIS = 10_000;
@@ -26,7 +26,7 @@ public class ChangeProcedures {
     @Context
     public GraphDatabaseService database;
 
-    /** The answer of gpugda.plugin. */
+    /** The row of gpugda.plugin. */
     public static final class About {
         public String version;
         public long format;
@@ -36,7 +36,7 @@ public class ChangeProcedures {
         public long transactions;
     }
 
-    /** The answer of gpugda.follow. */
+    /** The row of gpugda.follow. */
     public static final class Followed {
         public String instance;
         public long since;

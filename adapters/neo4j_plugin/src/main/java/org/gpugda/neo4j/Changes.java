@@ -4,15 +4,15 @@ import java.nio.LongBuffer;
 import java.util.List;
 
 /**
- * What one transaction changed: few objects, as they outlive many collections of the heap's garbage.
+ * Changes of one transaction, in few objects, as they survive many garbage collections.
  *
- * @param numbers where each {@link Section} ends, and then the sections one after the other
- * @param nodeValues the values of nodes' properties that are kept, in the order of their entries; null is: removed
- * @param relationshipValues likewise
- * @param bytes of heap memory, about
+ * @param numbers the end of each {@link Section}, then the sections in order
+ * @param nodeValues kept values of node properties, in the order of their entries; null for a removed property
+ * @param relationshipValues kept values of relationship properties, likewise
+ * @param bytes approximate heap memory
  */
 record Changes(long[] numbers, List<Object> nodeValues, List<Object> relationshipValues, long bytes) {
-    /** What an entry of the ring takes besides its numbers and values. */
+    /** Bytes of a ring entry besides its numbers and values. */
     static final long OVERHEAD = 200;
 
     /** The numbers of a section. */
@@ -21,7 +21,7 @@ record Changes(long[] numbers, List<Object> nodeValues, List<Object> relationshi
         return LongBuffer.wrap(numbers, from, (int) numbers[section.ordinal()] - from);
     }
 
-    /** How many numbers a section has. */
+    /** The count of numbers of a section. */
     int length(Section section) {
         return (int) numbers[section.ordinal()] - from(section);
     }

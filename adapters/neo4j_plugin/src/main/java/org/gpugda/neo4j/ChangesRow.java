@@ -7,19 +7,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The answer of gpugda.changes: sections of eight-byte numbers, of all transactions one after the other. */
+/** The row of gpugda.changes: sections of eight-byte numbers, over all transactions in order. */
 public final class ChangesRow {
-    /** Why it is not known; empty otherwise. */
+    /** Why the changes are unknown; empty if they are known. */
     public String gap = "";
-    /** Whether to ask again is of no use. */
+    /** True if asking again is of no use. */
     public boolean lasting;
-    /** All changes up to this one are there. */
+    /** All changes up to this transaction are included. */
     public long last;
-    /** The newest transaction when this was asked: up to there nothing is missing if {@link #last} is not smaller. */
+    /** The newest transaction at the request: nothing is missing up to it if {@link #last} is not smaller. */
     public long newest;
 
     public byte[] transactions;
-    /** Entries per transaction and section. */
+    /** Number of entries per transaction and section. */
     public byte[] counts;
 
     public byte[] createdNodes;
@@ -31,13 +31,13 @@ public final class ChangesRow {
     public byte[] relationshipProperties;
     public List<Object> nodeValues;
     public List<Object> relationshipValues;
-    /** Whether values are told. */
+    /** True if values are included. */
     public boolean values;
-    /** Keys whose values are among these of all entries. */
+    /** Keys for which the values of all entries are included. */
     public List<String> nodeKeys;
 
     public List<String> relationshipKeys;
-    /** The names that numbers above stand for. */
+    /** Names by their codes in the sections. */
     public Map<String, Object> names;
 
     static ChangesRow gap(String reason) {

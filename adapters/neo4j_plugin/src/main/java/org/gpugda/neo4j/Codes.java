@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Small numbers for the tokens of a page, in the order in which they were met. */
+/** Dense codes for the tokens of a page, in order of first occurrence. */
 final class Codes {
-    /** What the client reads as 16 bits without sign. */
+    /** The client reads codes as unsigned 16-bit numbers. */
     static final int MOST = 1 << 16;
 
     private int[] codeOf = new int[64];

@@ -3,7 +3,7 @@ package org.gpugda.neo4j;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Numbers as the bytes that the client reads as an array: little-endian, of one width. */
+/** Numbers as bytes that the client reads as an array: little-endian, of fixed width. */
 final class Columns {
     private Columns() {}
 

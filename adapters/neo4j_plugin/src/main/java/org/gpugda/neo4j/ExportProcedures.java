@@ -13,7 +13,7 @@ import org.neo4j.procedure.Name;
 import org.neo4j.procedure.Procedure;
 import org.neo4j.procedure.TerminationGuard;
 
-/** Pages of the graph, read with the caller's rights: what the caller may not see is left out. */
+/** Pages of the graph, read with the caller's privileges: invisible entities are left out. */
 public class ExportProcedures {
     private static final long MOST = 1 << 24;
 

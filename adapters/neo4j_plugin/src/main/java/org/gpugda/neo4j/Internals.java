@@ -11,7 +11,7 @@ import org.neo4j.kernel.internal.GraphDatabaseAPI;
 import org.neo4j.storageengine.api.TransactionIdStore;
 import org.neo4j.storageengine.api.txstate.ReadableTransactionState;
 
-/** What only the server's inside tells, and what is said where a version does not tell it. */
+/** Access to the server's internals, with fallbacks for versions that lack them. */
 final class Internals {
     static final long UNKNOWN = -1;
 
@@ -19,7 +19,7 @@ final class Internals {
 
     private Internals() {}
 
-    /** The newest transaction before which all others have ended too; unknown where this version does not tell. */
+    /** The newest transaction up to which all have ended; UNKNOWN if this version does not report it. */
     static long closedTransaction(GraphDatabaseService database) {
         try {
             Object store = ((GraphDatabaseAPI) database).getDependencyResolver().resolveDependency(TransactionIdStore.class);
@@ -29,7 +29,7 @@ final class Internals {
         }
     }
 
-    /** Whether all that is committed to the database is committed here; no where this version does not tell. */
+    /** True if all commits to the database happen on this server; false if this version does not report it. */
     static boolean isAlone(GraphDatabaseService database) {
         try {
             return ((GraphDatabaseAPI) database).mode().name().equalsIgnoreCase("single");
@@ -38,7 +38,7 @@ final class Internals {
         }
     }
 
-    /** The state of a transaction's changes; null where this version does not show it. */
+    /** The state of a transaction's changes; null if this version does not expose it. */
     static ReadableTransactionState state(Transaction transaction) {
         try {
             return ((TxStateHolder) ((InternalTransaction) transaction).kernelTransaction()).txState();
@@ -48,7 +48,7 @@ final class Internals {
     }
 
     private static MethodHandle closed() {
-        // The first is 5.26's name.
+        // The first name is that of 5.26.
         for (String name : new String[] {"getLastClosedTransactionId", "getHighestGapFreeClosedTransactionId"})
             try {
                 return MethodHandles.publicLookup()

@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The keys whose values are kept, and since which transaction.
+ * The keys whose values are kept, and the transaction from which on.
  *
- * @param nodes values of all later transactions are kept
- * @param relationships likewise
+ * @param nodes by node property key: the values of all later transactions are kept
+ * @param relationships likewise, by relationship property key
  */
 record KeptKeys(Map<String, Long> nodes, Map<String, Long> relationships) {
     static final KeptKeys NONE = new KeptKeys(Map.of(), Map.of());
@@ -18,7 +18,7 @@ record KeptKeys(Map<String, Long> nodes, Map<String, Long> relationships) {
         return new KeptKeys(with(nodes, nodeKeys, since), with(relationships, relationshipKeys, since));
     }
 
-    /** After a transaction that kept only the values of other keys. */
+    /** The keys after a transaction that kept only the values of {@code other}. */
     KeptKeys notKeptBy(KeptKeys other, long transaction) {
         if (other == this) return this;
         if (other.nodes.keySet().containsAll(nodes.keySet())

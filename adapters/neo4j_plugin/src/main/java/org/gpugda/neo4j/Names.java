@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Numbers for the names of labels, types and keys, as they occur in changes. */
+/** Codes for names of labels, types and keys that occur in changes. */
 final class Names {
     private final Map<String, Integer> codes = new ConcurrentHashMap<>();
     private final List<String> names = new ArrayList<>();

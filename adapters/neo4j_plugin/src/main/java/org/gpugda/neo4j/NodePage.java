@@ -21,7 +21,7 @@ import org.neo4j.storageengine.api.StorageReader;
 
 /** The nodes of a range of ids. */
 final class NodePage {
-    /** One row a page; ids are empty where none is missing. */
+    /** One row per page; ids are empty if none is missing. */
     public static final class Row {
         public long count;
         public byte[] ids;
@@ -36,7 +36,7 @@ final class NodePage {
     private final long first;
     private final long last;
     private final Map<List<Integer>, Integer> sets = new HashMap<>();
-    /** What a record says of its node's labels, where it says all. */
+    /** Codes by label field, for records whose field holds all labels. */
     private final MutableLongIntMap codeOfField = LongIntMaps.mutable.empty();
 
     private PackedIds ids;

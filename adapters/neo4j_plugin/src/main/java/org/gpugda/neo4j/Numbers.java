@@ -2,12 +2,12 @@ package org.gpugda.neo4j;
 
 import java.util.Arrays;
 
-/** A list of numbers that grows. */
+/** A growing list of numbers. */
 final class Numbers {
     private long[] numbers;
     private int count;
 
-    /** Begins with zeros. */
+    /** Starts with zeros. */
     Numbers(int zeros, int expected) {
         numbers = new long[zeros + expected];
         count = zeros;

@@ -1,6 +1,6 @@
 package org.gpugda.neo4j;
 
-/** Rising ids of a range, as their distances from its first one; nothing at all where none is missing. */
+/** Increasing ids of a range, as offsets from its first id; empty if no id is missing. */
 final class PackedIds {
     private final long first;
     private final int width;
@@ -12,7 +12,7 @@ final class PackedIds {
         this.width = width;
     }
 
-    /** Gives the id's place. */
+    /** Adds an id; returns its position. */
     int add(long id) {
         long distance = id - first;
         if (numbers == null && distance != count) begin();

@@ -6,8 +6,8 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
- * Numbers as the bytes that the client reads as an array, little-endian: four bytes each while all fit into 32 bits
- * without sign, else eight. Nothing is copied where as many come as were expected.
+ * Numbers as bytes that the client reads as an array, little-endian: four bytes each while all fit into unsigned 32
+ * bits, else eight. Copies nothing if as many numbers come as were expected.
  */
 final class PackedNumbers {
     private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
@@ -23,7 +23,7 @@ final class PackedNumbers {
         this.bytes = new byte[4 * most];
     }
 
-    /** Numbers are put at rising places. */
+    /** Puts a number; places must increase. */
     void put(int place, long number) {
         if (!wide) {
             if ((number & ~UNSIGNED_INT) == 0) {

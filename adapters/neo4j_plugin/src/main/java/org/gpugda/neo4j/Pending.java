@@ -2,13 +2,13 @@ package org.gpugda.neo4j;
 
 import org.neo4j.storageengine.api.txstate.ReadableTransactionState;
 
-/** A transaction that began to commit. */
+/** A transaction that is committing. */
 final class Pending {
-    /** Its own number is larger than this one. */
+    /** The transaction's number is larger than this. */
     final long floor;
 
     final KeptKeys keys;
-    /** Null if nothing is recorded, or if it is too large. */
+    /** Null if nothing is recorded, or if the changes are too large. */
     Changes changes;
 
     boolean recorded;
@@ -27,7 +27,7 @@ final class Pending {
         recorded = true;
     }
 
-    /** Whether nobody, such as a trigger, changed anything after that was captured. */
+    /** True if nothing, such as a trigger, changed the data after the capture. */
     boolean stillHolds() {
         return state != null && state.getDataRevision() == revision;
     }

@@ -9,7 +9,7 @@ import org.neo4j.configuration.Description;
 import org.neo4j.configuration.SettingsDeclaration;
 import org.neo4j.graphdb.config.Setting;
 
-/** What neo4j.conf may say; names outside of its own namespaces would keep the server from starting. */
+/** Settings in neo4j.conf; with names outside the registered namespaces the server would not start. */
 public final class PluginSettings implements SettingsDeclaration {
     @Description("Heap memory for the changes that are kept, of each database that is followed.")
     public static final Setting<Long> CHANGES_BYTES =

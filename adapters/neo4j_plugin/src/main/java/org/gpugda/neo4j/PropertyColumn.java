@@ -10,7 +10,7 @@ import org.neo4j.values.storable.IntegralValue;
 import org.neo4j.values.storable.TextValue;
 import org.neo4j.values.storable.Value;
 
-/** The values of one key: packed while they are of one kind, else one by one. */
+/** The values of one key: packed while they have one kind, else as objects. */
 final class PropertyColumn {
     private static final String NOTHING = "";
     private static final String BOOLEAN = "boolean";
@@ -67,7 +67,7 @@ final class PropertyColumn {
         return row;
     }
 
-    /** UTF-8 one after the other, and where each ends. */
+    /** The concatenated UTF-8 texts, and the end of each. */
     private void addText(PropertyPage.Row row) {
         ByteArrayOutputStream text = new ByteArrayOutputStream(16 * count);
         ByteBuffer ends = Columns.bytes(8 * count);

@@ -15,7 +15,7 @@ import org.neo4j.storageengine.api.PropertySelection;
 
 /** Some properties of some nodes or relationships, a column per key. */
 final class PropertyPage {
-    /** One row per key that anything has, and one without a key that tells how many of the ids were found. */
+    /** One row per key that occurs, and one without a key that has the count of ids found. */
     public static final class Row {
         public String key;
         public String kind;

@@ -13,15 +13,15 @@ import org.neo4j.graphdb.event.TransactionData;
 import org.neo4j.graphdb.event.TransactionEventListener;
 
 /**
- * Records what the transactions of one database change, while somebody follows it.
+ * Records what the transactions of one database change, while a client follows it.
  *
- * <p>Transactions get their numbers after they begin to commit and report after they have ended, in any order, and some
- * numbers are of transactions that change no data and never report. So all that commit are kept in sight from before
- * they have a number: one that began when N had reported has a larger number than N. Everything up to the smallest such
- * N is known; and what did not report until then never will.
+ * <p>Transactions get their numbers after they begin to commit, and report after they have ended, in any order; some
+ * numbers belong to transactions that change no data and never report. So each committing transaction is tracked from
+ * before it has a number: one that began when the newest reported number was N gets a larger number than N. Everything
+ * up to the smallest such N is known; transactions up to it that have not reported never will.
  */
 final class Recorder implements TransactionEventListener<Pending> {
-    /** Names this start of the database: what was recorded in another one is of no use. */
+    /** Identifies this start of the database: recordings of another start are invalid. */
     final String instance = UUID.randomUUID().toString();
 
     private final Names names = new Names();
@@ -40,7 +40,7 @@ final class Recorder implements TransactionEventListener<Pending> {
         this.ring = new Ring(mostBytes);
     }
 
-    // ------------------------------------------------------------------ what the database tells
+    // ------------------------------------------------------------------ events of the database
     @Override
     public Pending beforeCommit(TransactionData data, Transaction transaction, GraphDatabaseService database) {
         Pending one;
@@ -58,7 +58,7 @@ final class Recorder implements TransactionEventListener<Pending> {
         try {
             one.captured(Capture.of(data, names, one.keys, mostBytes), Internals.state(transaction));
         } catch (RuntimeException | LinkageError error) {
-            // The user's transaction comes first: that it is not known is said when somebody asks.
+            // The user's transaction must not fail: the gap is reported when a client asks.
             one.recorded = false;
         }
     }
@@ -105,8 +105,8 @@ final class Recorder implements TransactionEventListener<Pending> {
         ring.startAfter(newest);
     }
 
-    // ------------------------------------------------------------------ what clients ask
-    /** From now on changes are recorded, and the values of these keys; gives the state since which they are known. */
+    // ------------------------------------------------------------------ requests of clients
+    /** Starts recording changes and the values of these keys; returns the state from which on they are known. */
     synchronized long follow(List<String> nodeKeys, List<String> relationshipKeys, long closed) {
         askedAt = System.nanoTime();
         long now = Math.max(newest, closed);
@@ -117,11 +117,11 @@ final class Recorder implements TransactionEventListener<Pending> {
         return now;
     }
 
-    /** What was committed since a state. */
+    /** The changes since a state. */
     synchronized Found changes(long since, long closed, long waitMillis) throws InterruptedException {
         askedAt = System.nanoTime();
         newest = Math.max(newest, closed);
-        // Where the server does not tell what is closed, nobody knows that there is nothing later.
+        // If the server does not report closed transactions, there may always be later ones.
         long asked = closed <= 0 ? Long.MAX_VALUE : newest;
         await(newest, waitMillis);
         long last = Math.max(known(), following ? ring.unbrokenFrom(since) : since);
@@ -132,7 +132,7 @@ final class Recorder implements TransactionEventListener<Pending> {
         return Map.of("bytes", ring.bytes(), "transactions", (long) ring.size(), "following", following ? 1L : 0L);
     }
 
-    /** Waits until no transaction is under way that could have a number up to this one. */
+    /** Waits until no committing transaction can get a number up to this one. */
     private void await(long wanted, long waitMillis) throws InterruptedException {
         List<Pending> before = new ArrayList<>(pending);
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(waitMillis);
@@ -143,14 +143,14 @@ final class Recorder implements TransactionEventListener<Pending> {
         }
     }
 
-    /** The newest transaction up to which all have reported that ever will. */
+    /** The newest transaction up to which all that will ever report have reported. */
     private long known() {
         long found = newest;
         for (Pending one : pending) found = Math.min(found, one.floor);
         return found;
     }
 
-    /** The answer to a client, to be packed when the lock is given back. */
+    /** The data for a client's answer, which is packed after the lock is released. */
     record Found(
             boolean following,
             long start,

@@ -9,9 +9,9 @@ import org.neo4j.kernel.internal.GraphDatabaseAPI;
 import org.neo4j.kernel.lifecycle.Lifecycle;
 import org.neo4j.kernel.lifecycle.LifecycleAdapter;
 
-/** Puts a recorder beside each database when it starts, before anybody can write to it. */
+/** Attaches a recorder to each database at its start, before anything can be written to it. */
 public final class RecorderExtension extends ExtensionFactory<RecorderExtension.Dependencies> {
-    /** What Neo4j hands in. */
+    /** Dependencies that Neo4j injects. */
     public interface Dependencies {
         GraphDatabaseAPI database();
 

@@ -3,7 +3,7 @@ package org.gpugda.neo4j;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The recorders of the databases that run, by name. */
+/** The recorders of the running databases, by name. */
 final class Recorders {
     private static final Map<String, Recorder> BY_NAME = new ConcurrentHashMap<>();
 
@@ -17,7 +17,7 @@ final class Recorders {
         BY_NAME.remove(database, recorder);
     }
 
-    /** Null where the plugin was not there when the database started. */
+    /** Null if the plugin was not installed when the database started. */
     static Recorder of(String database) {
         return BY_NAME.get(database);
     }

@@ -14,7 +14,7 @@ import org.neo4j.storageengine.api.StorageRelationshipScanCursor;
 
 /** The relationships of a range of ids. */
 final class RelationshipPage {
-    /** One row a page; ids are empty where none is missing. */
+    /** One row per page; ids are empty if none is missing. */
     public static final class Row {
         public long count;
         public byte[] ids;

@@ -7,11 +7,11 @@ import org.neo4j.kernel.impl.coreapi.InternalTransaction;
 import org.neo4j.kernel.impl.factory.DbmsInfo;
 import org.neo4j.kernel.internal.GraphDatabaseAPI;
 
-/** What a caller may be told of changes, which are of all nodes and relationships. */
+/** Privileges of a caller to see changes, which cover all nodes and relationships. */
 final class Rights {
     private Rights() {}
 
-    /** May the caller be told which nodes and relationships changed? Where that is not certain: no. */
+    /** True if the caller may know which nodes and relationships changed; false if that is not certain. */
     static boolean seesEverything(GraphDatabaseService database, Transaction transaction) {
         try {
             AccessMode mode = ((InternalTransaction) transaction).kernelTransaction().securityContext().mode();
@@ -21,7 +21,7 @@ final class Rights {
         }
     }
 
-    /** May any caller be told values? Where there are privileges they are read by queries, which know better. */
+    /** True if every caller may see values. Under privileges values are read by queries, which apply them. */
     static boolean readsEverything(GraphDatabaseService database) {
         try {
             return ((GraphDatabaseAPI) database).dbmsInfo() == DbmsInfo.COMMUNITY;

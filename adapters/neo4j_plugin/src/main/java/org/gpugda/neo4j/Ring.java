@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The changes of the newest transactions, as many as fit. Used by one thread at a time. */
+/** The changes of the newest transactions within a memory limit. Not thread-safe. */
 final class Ring {
     private final long mostBytes;
     private final TreeMap<Long, Changes> changes = new TreeMap<>();
@@ -16,7 +16,7 @@ final class Ring {
         this.mostBytes = mostBytes;
     }
 
-    /** All changes of later transactions are here, apart from those under way. */
+    /** All changes of later transactions are recorded, except those still committing. */
     long start() {
         return start;
     }
@@ -29,7 +29,7 @@ final class Ring {
         return changes.size();
     }
 
-    /** Forgets everything; what it knows begins after a transaction. */
+    /** Clears everything; the record starts after the transaction. */
     void startAfter(long transaction) {
         changes.clear();
         bytes = 0;
@@ -37,7 +37,7 @@ final class Ring {
     }
 
     void add(long transaction, Changes found) {
-        if (transaction <= start) return; // one that came later was too large, or is forgotten already
+        if (transaction <= start) return; // a later one was too large, or this one was evicted already
         changes.put(transaction, found);
         bytes += found.bytes();
         while (bytes > mostBytes) {
@@ -47,12 +47,12 @@ final class Ring {
         }
     }
 
-    /** The changes after one transaction, up to another one, by transaction. */
+    /** The changes after {@code since}, up to {@code last}, by transaction. */
     List<Map.Entry<Long, Changes>> between(long since, long last) {
         return since >= last ? List.of() : new ArrayList<>(changes.subMap(since, false, last, true).entrySet());
     }
 
-    /** How far the numbers of transactions go on without one missing. */
+    /** The last transaction of the consecutive numbers after {@code since}. */
     long unbrokenFrom(long since) {
         long last = since;
         for (long each : changes.tailMap(since, false).keySet()) {

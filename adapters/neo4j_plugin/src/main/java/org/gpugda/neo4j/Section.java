@@ -1,20 +1,20 @@
 package org.gpugda.neo4j;
 
-/** What a transaction's changes consist of: numbers of a fixed count per entry. */
+/** The sections of a transaction's changes: a fixed count of numbers per entry. */
 enum Section {
     /** id */
     CREATED_NODES(1),
     /** id */
     DELETED_NODES(1),
-    /** node, name of the label or, where it was removed, -1 - name */
+    /** node, code of the label or, if it was removed, -1 - code */
     LABELS(2),
-    /** id, start, end, name of the type */
+    /** id, start, end, code of the type */
     CREATED_RELATIONSHIPS(4),
-    /** id, start, end, name of the type */
+    /** id, start, end, code of the type */
     DELETED_RELATIONSHIPS(4),
-    /** node, name of the key or, where the value is among the values, -1 - name */
+    /** node, code of the key or, if the value is kept, -1 - code */
     NODE_PROPERTIES(2),
-    /** relationship, likewise */
+    /** relationship, code of the key as above */
     RELATIONSHIP_PROPERTIES(2);
 
     static final Section[] ALL = values();

@@ -10,34 +10,34 @@ import org.neo4j.procedure.TerminationGuard;
 import org.neo4j.storageengine.api.StorageReader;
 
 /**
- * The store below the kernel's cursors. To scan its records takes two thirds of what it takes the kernel to seek each
- * id, and gives the same where nobody's rights are restricted and the transaction itself has changed nothing.
+ * The storage engine below the kernel's cursors. Scanning its records takes two thirds of the time of seeking each id
+ * through the kernel, and is equivalent if privileges are unrestricted and the transaction itself has changed nothing.
  */
 final class Store {
-    /** Records that are scanned between two looks at whether the transaction was ended. */
+    /** Records scanned between two checks for termination. */
     static final int STEP = 1 << 12;
 
     private static final String RECORDS = "org.neo4j.internal.recordstorage.Record";
 
     private Store() {}
 
-    /** Has its records read, where that can be done; else what was read of them has to be forgotten. */
+    /** Scans the records, if possible; on false, results of a partial scan must be discarded. */
     static boolean scanned(KernelTransaction kernel, GraphDatabaseService database, Predicate<StorageReader> scan) {
         try (StorageReader store = reader(kernel, database)) {
             return store != null && scan.test(store);
-        } catch (LinkageError error) { // another version of the server
+        } catch (LinkageError error) { // a server version with another interface
             return false;
         }
     }
 
     /**
-     * Goes through the records of a range of ids.
+     * Iterates over the records of a range of ids.
      *
-     * @param next gives the next so many records to the cursor, or says that there are none
-     * @param read reads what the cursor was given
+     * @param next assigns the next batch of the given size to the cursor; false if there are none
+     * @param read reads the batch that the cursor was assigned
      */
     static void scan(long first, long last, TerminationGuard guard, LongPredicate next, Runnable read) {
-        if (first > 0) next.test(first); // gives out the ids before, none of which is read
+        if (first > 0) next.test(first); // skips the ids before, without reading them
         for (long id = first; id <= last; id += STEP) {
             guard.check();
             if (!next.test(Math.min(STEP, last - id + 1))) return;
@@ -45,7 +45,7 @@ final class Store {
         }
     }
 
-    /** What reads it, to be closed; null where the kernel's cursors have to be asked. */
+    /** A reader of the store, to be closed; null if the kernel's cursors must be used. */
     private static StorageReader reader(KernelTransaction kernel, GraphDatabaseService database) {
         try {
             if (!Rights.readsEverything(database) || ((TxStateHolder) kernel).hasTxStateWithChanges()) return null;
@@ -55,7 +55,7 @@ final class Store {
         }
     }
 
-    /** Whether ids are the places of records, so that a scan has given out the ids up to some place. */
+    /** True if ids are record positions, so that a scan covers consecutive ids. */
     static boolean isOfRecords(Object scan) {
         return scan.getClass().getName().startsWith(RECORDS);
     }

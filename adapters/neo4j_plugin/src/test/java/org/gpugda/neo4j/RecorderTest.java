@@ -26,7 +26,7 @@ import org.neo4j.graphdb.Transaction;
 import org.neo4j.graphdb.event.TransactionData;
 import org.neo4j.graphdb.event.TransactionEventListenerAdapter;
 
-/** The recorder beside a database of Neo4j itself. */
+/** The recorder, attached to a real database. */
 class RecorderTest {
     private static final String NAME = "neo4j";
     private static final long RING = 1 << 20;
@@ -193,7 +193,7 @@ class RecorderTest {
                 }
             }
         };
-        // Told before the recorder is, as if the thread were held up when others see its transaction already.
+        // Registered before the recorder, as if the thread paused after others can see its transaction.
         server.unregisterTransactionEventListener(NAME, recorder);
         server.registerTransactionEventListener(NAME, slow);
         server.registerTransactionEventListener(NAME, recorder);

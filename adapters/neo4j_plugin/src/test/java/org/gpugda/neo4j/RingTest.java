@@ -46,7 +46,7 @@ class RingTest {
         assertEquals(List.of(2L, 3L), numbers(ring, 1, 3));
         ring.add(5, of(10));
         assertEquals(2, ring.start());
-        ring.add(1, of(10)); // forgotten already
+        ring.add(1, of(10)); // evicted already
         assertEquals(List.of(3L, 5L), numbers(ring, 2, 5));
     }
 
