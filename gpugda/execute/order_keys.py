@@ -31,7 +31,7 @@ def order_keys(operand: Operand) -> list[NDArray[Any]]:
 
 
 def order_codes(column: Column) -> NDArray[Any]:
-    """One integer a row that sorts like the value; any integer where the value is null."""
+    """One integer per row that sorts like the value; undefined for null rows."""
     if column.kind is ColumnKind.FLOAT:
         return float_order(column.values)
     if column.kind is ColumnKind.OBJECT:
@@ -39,7 +39,7 @@ def order_codes(column: Column) -> NDArray[Any]:
     if column.kind is ColumnKind.BOOLEAN:
         return column.values.astype(np.int8)
     refuse_unknown_order(column)
-    # Texts too: their dictionary is sorted.
+    # Text codes sort like the texts: their dictionary is sorted.
     return column.values.astype(np.int64, copy=False)
 
 
@@ -53,7 +53,7 @@ def float_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _object_order(column: Column) -> NDArray[np.int64]:
     dictionary = column.dictionary
-    if dictionary is None or len(dictionary) == 0:  # then all rows are null
+    if dictionary is None or len(dictionary) == 0:  # all rows are null
         return np.zeros(len(column), dtype=np.int64)
     moments = moments_of(column)
     if moments is not None:

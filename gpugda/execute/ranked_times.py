@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["RankedTimes"]
 
 _ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 3, 3, 16
-"""Runs of the other forms before rank lists are tried; the last if no oriented graph is built."""
+"""Runs of the other forms before rank lists are tried; the last if an oriented graph exists."""
 _RUNS = 2
 """Trial runs of rank lists: the first one builds the lists and compiles kernels."""
 

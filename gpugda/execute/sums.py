@@ -176,7 +176,7 @@ def _in_order(values: NDArray[np.float64], begun: float) -> float:
         part = values[start : start + _WINDOW]
         sums[0] = total[0]
         sums[1 : len(part) + 1] = part
-        with np.errstate(invalid="ignore", over="ignore"):  # Neo4j ignores overflow, too
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities are no error in Neo4j
             np.add.accumulate(sums[: len(part) + 1], out=sums[: len(part) + 1])
         total[0] = sums[len(part)]
     return float(total[0])

@@ -1,4 +1,4 @@
-"""Nodes and relationships of a data graph, as functions of single values read them."""
+"""Read access of functions to nodes and relationships of a data graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GraphEntities:
         return self._graph.types.names[type_id]
 
     def properties(self, entity: Entity) -> Mapping[str, Any]:
-        """See `EntityAccess`; one column is read where one property is asked for."""
+        """See `EntityAccess`; reads only the columns of requested properties."""
         graph = self._graph
         return _Properties(
             graph.node_properties if entity.is_node else graph.relationship_properties, entity.index
@@ -59,7 +59,7 @@ class GraphEntities:
 
 
 class _Properties(Mapping[str, Any]):
-    """The properties that one entity has."""
+    """The properties of one entity."""
 
     def __init__(self, columns: Mapping[str, Column], index: int) -> None:
         self._columns = columns
@@ -72,7 +72,7 @@ class _Properties(Mapping[str, Any]):
         return found
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The property, the default where there is none."""
+        """The property; the default if there is none."""
         column = self._columns.get(key)
         found = None if column is None else value_at(column, self._index)
         return default if found is None else found

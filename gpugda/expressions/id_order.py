@@ -1,7 +1,7 @@
-"""Nodes and relationships in the order of their ids, which is how Neo4j compares and sorts them.
+"""Orders nodes and relationships by their ids, as Neo4j compares and sorts them.
 
-Indexes of nodes rise with the ids. Those of relationships follow the rows of the data graph, so
-where ids came from a server, what is to be ordered gets ids in place of indexes.
+Node indexes ascend with the ids. Relationship indexes follow the rows of the data graph, so if ids
+came from a server, values to be ordered get ids in place of indexes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["by_ids"]
 
 
 def by_ids(operand: Operand, graph: DataGraph | None) -> Operand:
-    """The operand as it is to be ordered; good for nothing else, as its entities are others.
+    """The operand with ids in place of indexes; use it only for ordering.
 
     Args:
-        operand: Values, also lists and maps with relationships in them.
-        graph: Whose relationships these are; None where there are none.
+        operand: Values, possibly lists and maps that contain relationships.
+        graph: Graph of the relationships; None if there are none.
     """
     if isinstance(operand, Constant) or graph is None or graph.external_ids is None:
         return operand
@@ -40,7 +40,7 @@ def by_ids(operand: Operand, graph: DataGraph | None) -> Operand:
 def _relationships_by_ids(column: Column, graph: DataGraph) -> Column:
     if column.valid is None:
         return Column(column.kind, graph.ids_of(column.values, of_nodes=False))
-    # What stands in a null's place is no index.
+    # The value of a null row is no valid index.
     numbers = np.zeros(len(column), dtype=np.int64)
     numbers[column.valid] = graph.ids_of(column.values[column.valid], of_nodes=False)
     return Column(column.kind, numbers, column.valid)

@@ -1,4 +1,4 @@
-"""Kinds of value as a compiler knows them: integers and floats are two, unlike in equality."""
+"""Kinds of values as the compiler knows them; unlike in equality, integers and floats differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpugda.values import kind_of
 __all__ = ["ANY", "TEMPORAL", "Kinds", "kind_of_value", "kinds"]
 
 Kinds = frozenset[str]
-"""Kinds that may stand somewhere. Null may stand anywhere and is not named."""
+"""A set of allowed kinds. Null is always allowed and not listed."""
 
 _NAMES = (
     "boolean integer float string list map node relationship path point"
@@ -21,10 +21,10 @@ TEMPORAL: Kinds = frozenset(("date", "localtime", "time", "localdatetime", "date
 
 
 def kinds(names: str) -> Kinds:
-    """The kinds named, with ``number``, ``entity``, ``temporal`` and ``any`` for several.
+    """Parses kinds by name; ``number``, ``entity``, ``temporal`` and ``any`` stand for several.
 
     Raises:
-        ValueError: There is no such kind.
+        ValueError: A kind is unknown.
     """
     found: set[str] = set()
     for name in names.split():

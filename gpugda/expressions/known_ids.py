@@ -1,7 +1,7 @@
-"""``id()`` and ``elementId()`` against known values: the indexes that these stand for.
+"""Replaces known values compared with ``id()`` and ``elementId()`` by indexes.
 
-A value that is nothing's id becomes -1, which no index is, or stays what it is where it is not of
-the function's type, so that equality still says what it says of such values.
+A value that is no existing id becomes -1, which is no index. A value of another type than the
+function's result stays as it is, so that equality gives the same answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["index_of_element_id", "index_of_id"]
 
 
 def index_of_element_id(graph: DataGraph, kind: ColumnKind, text: Any) -> Any:
-    """The node (or relationship) that has this element id; -1 if there is none.
+    """The index of the node (or relationship) with this element id; -1 if there is none.
 
     Null stays null, and a list becomes the list of its items' indexes.
     """
@@ -26,12 +26,12 @@ def index_of_element_id(graph: DataGraph, kind: ColumnKind, text: Any) -> Any:
         return [index_of_element_id(graph, kind, item) for item in text]
     if isinstance(text, str):
         return graph.index_of_element_id(text, of_nodes=kind is ColumnKind.NODE)
-    # A number must not be taken for an index.
+    # A number must not be mistaken for an index.
     return -1 if is_number(text) else text
 
 
 def index_of_id(graph: DataGraph, kind: ColumnKind, number: Any) -> Any:
-    """The node (or relationship) that has this id; -1 if there is none.
+    """The index of the node (or relationship) with this id; -1 if there is none.
 
     Null stays null, and a list becomes the list of its items' indexes.
     """

@@ -1,4 +1,4 @@
-"""Label predicates, and the functions that read what a node or relationship is."""
+"""Label predicates, and functions that read ids, labels, types and ends of entities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ENTITY_KINDS", "FUNCTIONS", "label_flags", "nodes_with_labels"]
 def label_flags(
     graph: DataGraph, column: Column, labels: ast.LabelExpression, environment: Environment
 ) -> NDArray[np.bool_]:
-    """Whether each node's labels satisfy the expression, or each relationship's type does."""
+    """Per row, True if the node's labels or the relationship's type satisfy the expression."""
     codes: NDArray[Any]
     if column.kind is ColumnKind.NODE:
         codes, names = graph.label_codes()
@@ -41,7 +41,7 @@ def label_flags(
 
 
 def nodes_with_labels(graph: DataGraph, labels: Sequence[ast.LabelExpression]) -> NDArray[np.bool_]:
-    """Whether each node of the graph satisfies all the expressions."""
+    """Per node of the graph, True if it satisfies all expressions."""
     codes, names = graph.label_codes()
     satisfied = [all(_holds(each, found) for each in labels) for found in names]
     flags: NDArray[np.bool_] = np.array(satisfied, dtype=np.bool_)[codes]
@@ -67,14 +67,14 @@ def _id(graph: DataGraph, column: Column, cache: Cache) -> Column:
     is_node = column.kind is ColumnKind.NODE
     if column.valid is None:
         return Column(ColumnKind.INTEGER, graph.ids_of(column.values, of_nodes=is_node))
-    # What stands in a null's place is no index.
+    # The value of a null row is no valid index.
     numbers = np.zeros(len(column), dtype=np.int64)
     numbers[column.valid] = graph.ids_of(column.values[column.valid], of_nodes=is_node)
     return Column(ColumnKind.INTEGER, numbers, column.valid)
 
 
 def _element_id(graph: DataGraph, column: Column, cache: Cache) -> Column:
-    # What stands in a null's place is no index.
+    # The value of a null row is no valid index.
     indexes = column.values if column.valid is None else column.values[column.valid]
     used, places = np.unique(indexes, return_inverse=True)
     is_node = column.kind is ColumnKind.NODE
@@ -118,7 +118,7 @@ def _start(graph: DataGraph, column: Column, cache: Cache) -> Column:
 
 
 def _entries(array: NDArray[Any], column: Column) -> NDArray[Any]:
-    """The entry of each row; where it is null that of no index, which may be beyond all."""
+    """The entry of each row; for null rows that of index 0, since theirs may be out of range."""
     if column.valid is None:
         found: NDArray[Any] = array[column.values]
         return found
@@ -138,4 +138,4 @@ FUNCTIONS: dict[str, tuple[tuple[ColumnKind, ...], Callable[[Any, Column, Any], 
     "startnode": ((ColumnKind.RELATIONSHIP,), _start),
     "endnode": ((ColumnKind.RELATIONSHIP,), _end),
 }
-"""By lower-case name: what kinds of columns it takes, and the function itself."""
+"""Kinds of columns accepted, and the function, by lower-case name."""

@@ -1,4 +1,4 @@
-"""How long one value may become: longer ones would take a machine's memory before an error came."""
+"""Limits on the length of a value, checked before it exhausts the machine's memory."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _MOST_CHARACTERS: Final = 1 << 30
 
 
 def check_items(count: int) -> None:
-    """Checks that a list of so many elements can be made.
+    """Checks that a list of ``count`` elements may be created.
 
     Raises:
-        MemoryLimitError: It would be longer than any list that is made here.
+        MemoryLimitError: It exceeds the length limit.
     """
     if count > _MOST_ITEMS:
         _refuse("list", "elements", count, _MOST_ITEMS)
 
 
 def check_text(count: int) -> None:
-    """Checks that a text of so many characters can be made.
+    """Checks that a text of ``count`` characters may be created.
 
     Raises:
-        MemoryLimitError: It would be longer than any text that is made here.
+        MemoryLimitError: It exceeds the length limit.
     """
     if count > _MOST_CHARACTERS:
         _refuse("text", "characters", count, _MOST_CHARACTERS)

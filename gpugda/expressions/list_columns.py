@@ -1,4 +1,4 @@
-"""Subscripts, slices and ``IN`` of lists whose elements lie in a column, of all rows at once."""
+"""Vectorised subscripts, slices and ``IN`` for lists whose elements are stored in a column."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = ["element_at", "is_in_lists", "joined_lists", "part_of"]
 
 _LARGEST_PLACE: Final = 2**31 - 1
 _WHOLE: Final = (ColumnKind.INTEGER, ColumnKind.NODE, ColumnKind.RELATIONSHIP)
-"""Kinds whose values are equal where their numbers are."""
+"""Kinds whose values are equal exactly where their numbers are."""
 
 
 def element_at(lists: Operand, index: Operand) -> Column | None:
-    """``lists[index]``; None where it is made value by value."""
+    """``lists[index]``; None if it must go value by value."""
     whole = _whole_numbers(index)
     if whole is None or not isinstance(lists, Column):
         return None
@@ -51,13 +51,13 @@ def element_at(lists: Operand, index: Operand) -> Column | None:
 
 
 def part_of(lists: Operand, start: Operand, end: Operand) -> Column | None:
-    """``lists[start..end]``, a bound that is not written ``...``; None as above."""
+    """``lists[start..end]``, with ``...`` for an omitted bound; None as `element_at`."""
     if not isinstance(lists, Column) or not (_is_bound(start) and _is_bound(end)):
         return None
     per_row = _parts(lists)
     if per_row is None:
         return None
-    # Of each list once, unless there are fewer rows.
+    # Slice each distinct list once, unless there are fewer rows than lists.
     assert lists.dictionary is not None
     once = len(lists.dictionary) <= len(lists)
     offsets, elements = _offsets(lists), per_row[2]
@@ -72,7 +72,7 @@ def part_of(lists: Operand, start: Operand, end: Operand) -> Column | None:
 
 
 def is_in_lists(left: Operand, lists: Column, cache: Cache) -> Truth | None:
-    """``left IN lists``; None where it is made value by value."""
+    """``left IN lists``; None if it must go value by value."""
     parts = _parts(lists)
     if parts is None or parts[2].valid is not None:
         return None
@@ -97,9 +97,9 @@ def is_in_lists(left: Operand, lists: Column, cache: Cache) -> Truth | None:
 def joined_lists(
     operands: Sequence[Operand],
 ) -> tuple[ColumnLists | EntityLists, list[NDArray[np.int32]]] | None:
-    """One dictionary of the lists of several columns, and the codes of each in it.
+    """One dictionary with the lists of several columns, and the new codes of each column.
 
-    None where they are not all lists in columns of one kind.
+    None unless all columns hold lists with elements of one kind.
     """
     columns = [each for each in operands if isinstance(each, Column)]
     parts = [_parts(each) for each in columns]
@@ -130,7 +130,7 @@ def _offsets(lists: Column) -> NDArray[np.int64]:
 
 
 def _parts(lists: Column) -> tuple[NDArray[np.int64], NDArray[np.int64], Column] | None:
-    """Per row where its list begins and how long it is; the elements of all lists."""
+    """Per row, offset and length of its list; and the elements of all lists."""
     dictionary = lists.dictionary
     if isinstance(dictionary, EntityLists):
         kind = ColumnKind.NODE if dictionary.of_nodes else ColumnKind.RELATIONSHIP
@@ -157,9 +157,9 @@ def _of_elements(
     return ColumnLists(offsets, elements)
 
 
-# ------------------------------------------------------------------ places
+# ------------------------------------------------------------------ positions
 def _whole_numbers(index: Operand) -> Any:
-    """The places as ``int64``, one or per row; None where they are anything else."""
+    """The positions as ``int64``, one or per row; None if they are not integers."""
     if isinstance(index, Constant):
         is_whole = isinstance(index.value, int) and not isinstance(index.value, bool)
         return np.int64(index.value) if is_whole else None
@@ -174,7 +174,7 @@ def _is_bound(bound: Operand) -> bool:
 
 
 def _clipped(bound: Operand, counts: NDArray[np.int64], otherwise: Any) -> NDArray[np.int64]:
-    """A bound of a slice as a place from 0 to the length of each list."""
+    """A slice bound as a position from 0 to the length of each list."""
     assert isinstance(bound, Constant)
     if bound.value is ...:
         return np.broadcast_to(np.int64(0) + otherwise, counts.shape)
@@ -185,9 +185,9 @@ def _clipped(bound: Operand, counts: NDArray[np.int64], otherwise: Any) -> NDArr
 
 # ------------------------------------------------------------------ IN
 def _used(lists: Column, elements: Column) -> tuple[NDArray[Any], NDArray[np.int64], Column]:
-    """Per row the number of its list, where each begins, and the elements: of those that rows have.
+    """List number of each row, list offsets, and elements, restricted to the lists of rows.
 
-    Of all, unless there are more lists than rows.
+    Keeps all lists unless there are more lists than rows.
     """
     offsets = _offsets(lists)
     if len(offsets) - 1 <= len(lists):
@@ -202,7 +202,7 @@ def _used(lists: Column, elements: Column) -> tuple[NDArray[Any], NDArray[np.int
 def _of_lists(
     owners: NDArray[Any], codes: NDArray[Any], offsets: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Rows whose list is among some."""
+    """True for rows whose list is one of ``owners``."""
     met = np.zeros(max(len(offsets) - 1, 1), dtype=np.bool_)
     met[owners] = True
     found: NDArray[np.bool_] = met[codes]
@@ -210,7 +210,7 @@ def _of_lists(
 
 
 def _pairs_met(left: Column, lists: Column, elements: Column) -> NDArray[np.bool_]:
-    """Per row whether its list has its value."""
+    """Per row, True if its list contains its value."""
     codes, offsets, elements = _used(lists, elements)
     distinct, numbers = np.unique(elements.values, return_inverse=True)
     if not len(distinct):
@@ -218,7 +218,7 @@ def _pairs_met(left: Column, lists: Column, elements: Column) -> NDArray[np.bool
     places = np.minimum(np.searchsorted(distinct, left.values), len(distinct) - 1)
     same = distinct[places] == left.values
     if len(offsets) == 2:
-        return np.asarray(same, dtype=np.bool_)  # one list, which has all of them
+        return np.asarray(same, dtype=np.bool_)  # a single list contains all distinct values
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     known = owners * len(distinct) + numbers
     asked = codes.astype(np.int64) * len(distinct) + places

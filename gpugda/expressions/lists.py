@@ -1,4 +1,4 @@
-"""Lists of nodes or relationships, and paths, as arrays: made into values when they are read."""
+"""Lists of entities, lists in columns, and paths as arrays; values are created when read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class EntityLists:
     Args:
         offsets: ``int64[lists + 1]``: list i is ``indexes[offsets[i]:offsets[i+1]]``.
         indexes: ``uint32`` node or relationship indexes.
-        of_nodes: Which of both.
+        of_nodes: True for nodes, False for relationships.
     """
 
     offsets: NDArray[np.int64]
@@ -49,26 +49,26 @@ class EntityLists:
         return len(self.offsets) - 1
 
     def value(self, code: int) -> list[Entity]:
-        """One list."""
+        """A single list."""
         first, last = int(self.offsets[code]), int(self.offsets[code + 1])
         return [Entity(self.of_nodes, index) for index in self.indexes[first:last].tolist()]
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Many lists."""
+        """The lists of these codes."""
         return [self.value(code) for code in codes.tolist()]
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """The same."""
+        """As `values`."""
         return self.values(codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnLists:
-    """A dictionary of lists whose elements lie one after the other in a column.
+    """A dictionary of lists whose elements are concatenated in a column.
 
     Args:
-        offsets: ``int64[lists + 1]``: list i holds the elements from ``offsets[i]`` on.
-        elements: Their values; none is null.
+        offsets: ``int64[lists + 1]``: list i is ``elements[offsets[i]:offsets[i+1]]``.
+        elements: The elements, without nulls.
     """
 
     offsets: NDArray[np.int64]
@@ -78,12 +78,12 @@ class ColumnLists:
         return len(self.offsets) - 1
 
     def value(self, code: int) -> list[Any]:
-        """One list."""
+        """A single list."""
         found: list[Any] = self.values(np.array([code], dtype=np.int32))[0]
         return found
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Many lists, each element decoded once."""
+        """The lists of these codes; decodes each distinct element once."""
         first, last = self.offsets[codes], self.offsets[codes + 1]
         lengths = last - first
         inside = places_in_runs(lengths)
@@ -95,19 +95,19 @@ class ColumnLists:
         return [items[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """The same."""
+        """As `values`."""
         return self.values(codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathRows:
-    """A dictionary of paths, one a row.
+    """A dictionary of paths, one per row.
 
     Args:
-        graph: Whose nodes they visit.
-        starts: ``uint32`` per path: its first node.
+        graph: Graph of the nodes and relationships.
+        starts: First node of each path, ``uint32``.
         offsets: ``int64[paths + 1]`` into ``indexes``.
-        indexes: ``uint32`` relationship indexes as walked.
+        indexes: Relationship indexes in walking order, ``uint32``.
     """
 
     graph: DataGraph
@@ -119,7 +119,7 @@ class PathRows:
         return len(self.starts)
 
     def value(self, code: int) -> Path:
-        """One path."""
+        """A single path."""
         first, last = int(self.offsets[code]), int(self.offsets[code + 1])
         sources, targets = self.graph.start_nodes(), self.graph.outgoing.neighbours
         node = int(self.starts[code])
@@ -132,16 +132,16 @@ class PathRows:
         return Path(tuple(nodes), tuple(walked))
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Many paths."""
+        """The paths of these codes."""
         return [self.value(code) for code in codes.tolist()]
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """The same."""
+        """As `values`."""
         return self.values(codes)
 
 
 def nodes_of_paths(paths: PathRows) -> EntityLists:
-    """The nodes of each path, in the order in which it visits them."""
+    """The nodes of each path, in walking order."""
     graph, lengths = paths.graph, np.diff(paths.offsets)
     sources, targets = graph.start_nodes(), graph.outgoing.neighbours
     offsets = paths.offsets + np.arange(len(paths.offsets))
@@ -162,15 +162,15 @@ def nodes_of_paths(paths: PathRows) -> EntityLists:
 def list_column(
     offsets: NDArray[np.int64], indexes: NDArray[np.uint32], *, of_nodes: bool
 ) -> Column:
-    """A column of lists of entities, one a row."""
+    """A column with one list of entities per row."""
     codes = np.arange(len(offsets) - 1, dtype=np.int32)
     return Column(ColumnKind.OBJECT, codes, None, EntityLists(offsets, indexes, of_nodes))
 
 
 def joined_lists(columns: Sequence[Column]) -> Column | None:
-    """Columns of lists of entities, or of paths, one below the other; None where one has others.
+    """Concatenates columns of entity lists or of paths; None if a column holds anything else.
 
-    Lists that no row has are left behind.
+    Drops lists that no row uses.
     """
     there = [each.valid is None or bool(each.valid.any()) for each in columns]
     kinds = {_kind_of(each.dictionary) for each, holds in zip(columns, there, strict=True) if holds}
@@ -198,14 +198,14 @@ def _validity(column: Column) -> NDArray[np.bool_]:
 
 
 def _kind_of(dictionary: Dictionary | None) -> object:
-    """Equal for lists that can lie in one dictionary; None for what are no lists of entities."""
+    """A key equal for lists that can share a dictionary; None for other dictionaries."""
     if isinstance(dictionary, EntityLists):
         return dictionary.of_nodes
     return dictionary.graph if isinstance(dictionary, PathRows) else None
 
 
 def _used_lists(column: Column) -> tuple[EntityLists | PathRows, NDArray[np.int64]]:
-    """The lists that rows have, and each row's place among them."""
+    """The lists used by rows, and each row's position among them."""
     lists = column.dictionary
     assert isinstance(lists, EntityLists | PathRows)
     used, places = used_codes(column.values, len(lists))
@@ -238,10 +238,10 @@ def path_column(
     """A column of paths.
 
     Args:
-        graph: Whose nodes they visit.
-        starts: Their first nodes.
-        steps: Columns of relationships, or of `EntityLists` of them, in the order of the paths.
-        valid: Rows that have a path; None for all.
+        graph: Graph of the nodes and relationships.
+        starts: First node of each path.
+        steps: Columns of relationships or of `EntityLists` of them, in path order.
+        valid: Mask of rows with a path; None for all.
     """
     count = len(starts)
     lengths = [step_lengths(step) for step in steps]
@@ -260,7 +260,7 @@ def path_column(
 
 
 def step_lengths(step: Column) -> NDArray[np.int64]:
-    """How many relationships each row of such a column holds."""
+    """Number of relationships per row of a step column."""
     if step.kind is ColumnKind.RELATIONSHIP:
         return np.ones(len(step), dtype=np.int64)
     if isinstance(step.dictionary, EntityLists):

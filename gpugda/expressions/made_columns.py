@@ -1,4 +1,4 @@
-"""Columns of values that a query made: entities, paths, lists and maps among them."""
+"""Columns of computed values, including entities, paths, lists and maps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["column_of", "object_column"]
 
 
 def column_of(values: Sequence[Any]) -> Column:
-    """The values as a column of the kind that fits all of them."""
+    """The values as a column of the narrowest kind that fits all of them."""
     kinds = {type(value) for value in values}
     if kinds <= {Entity, type(None)} and Entity in kinds:
         is_node = {value.is_node for value in values if value is not None}
@@ -38,8 +38,8 @@ def _entity_column(values: Sequence[Any], is_node: bool) -> Column:
 
 
 def object_column(values: Sequence[Any]) -> Column:
-    """The values as they are, one entry of the dictionary each."""
-    # One entry a row: maps and entities are not hashed by the values they hold.
+    """The values unchanged, with one dictionary entry each."""
+    # One entry per row: maps and entities are not hashed by value.
     codes = np.arange(len(values), dtype=np.int32)
     return Column(ColumnKind.OBJECT, codes, _validity(values), ObjectDictionary(values))
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["is_in"]
 
 _FEW_ITEMS = 8
-"""So few are compared one by one."""
+"""Up to this many items are compared one by one."""
 _WINDOW = 1 << 14
-"""Rows that stay in the processor's cache meanwhile."""
+"""Rows whose intermediate results fit in the processor's cache."""
 
 
 def is_in(left: Operand, right: Operand, row_count: int, cache: Cache) -> Truth:
-    """``left IN right``. What is no list counts as the list of itself."""
+    """``left IN right``. A right side that is no list counts as a list of itself."""
     if isinstance(right, Column):
         if right.kind is ColumnKind.OBJECT:
             together = is_in_lists(left, right, cache)
@@ -76,7 +76,7 @@ def _found(column: Column, items: list[Any]) -> Flags:
             codes = {int(code) for code in column.dictionary.find_all(items)} - {-1}
             return _one_of(column.values, sorted(codes), np.int32)
         known = np.zeros(len(column.dictionary) + 1, dtype=np.bool_)
-        # The code of an unknown text, -1, is the entry at the end, which no row has.
+        # Code -1 of an unknown text selects the extra last entry, which no row uses.
         known[column.dictionary.find_all(items)] = True
         found: NDArray[np.bool_] = known[column.values]
         return found

@@ -1,7 +1,7 @@
-"""Comparison of integers with floats, exactly, on arrays.
+"""Exact comparison of integers with floats, on arrays.
 
-An argument is an ``int64`` or ``float64`` array or, for one of the two, a Python number. NumPy
-would turn the integers into floats and so lose what is beyond 2^53.
+Arguments are ``int64`` or ``float64`` arrays; one of the two may be a Python number. NumPy would
+convert the integers to floats and lose precision above 2^53.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEYOND = 2.0**63
 
 
 def are_nan(numbers: Numbers) -> Flags:
-    """Which are NaN."""
+    """Mask of NaNs."""
     if isinstance(numbers, np.ndarray):
         return np.isnan(numbers) if numbers.dtype.kind == "f" else False
     return isinstance(numbers, float) and math.isnan(numbers)
@@ -90,7 +90,7 @@ def _floats_less(a: Numbers, b: Numbers) -> Flags:
 
 
 def _between_zeros(a: Numbers, b: Numbers) -> Any:
-    """Where the one is -0.0 and the other 0.0; None where that is nowhere."""
+    """Mask of the pairs (-0.0, 0.0); None if there are none."""
     if isinstance(a, float) and not (a == 0 and np.signbit(a)):
         return None
     if isinstance(b, float) and (b != 0 or np.signbit(b)):
@@ -102,7 +102,7 @@ def _between_zeros(a: Numbers, b: Numbers) -> Any:
     return zeros & np.signbit(a) & ~np.signbit(b) if np.any(zeros) else None
 
 
-# ------------------------------------------------------------------ integers against one float
+# ------------------------------------------------------------------ integers and one float
 def _less_than_float(integers: Numbers, limit: float) -> Flags:
     if math.isnan(limit) or abs(limit) >= _BEYOND:
         return limit > 0
@@ -119,10 +119,10 @@ def _float_less_than(limit: float, integers: Numbers) -> Flags:
     return _flags(integers > math.floor(limit))
 
 
-# ------------------------------------------------------------------ floats against one integer
+# ------------------------------------------------------------------ floats and one integer
 def _less_than_integer(floats: Numbers, limit: int) -> Flags:
     near = float(limit)
-    # Where the integer is no float, no float lies between it and the nearest one.
+    # If the integer is no float, no float lies between it and its nearest one.
     if int(near) == limit:
         return _floats_less(floats, near)
     return _flags(floats < near if near > limit else floats <= near)
@@ -135,9 +135,9 @@ def _integer_less_than(limit: int, floats: Numbers) -> Flags:
     return _flags(floats >= near if near > limit else floats > near)
 
 
-# ------------------------------------------------------------------ arrays of both
+# ------------------------------------------------------------------ integer and float arrays
 def _equal_arrays(integers: Any, floats: Any) -> NDArray[np.bool_]:
-    plain: NDArray[np.bool_] = integers == floats  # NumPy makes floats of the integers
+    plain: NDArray[np.bool_] = integers == floats  # NumPy converts the integers to floats
     if _all_exact(integers):
         return plain
     inside, below = _floors(floats)
@@ -147,7 +147,7 @@ def _equal_arrays(integers: Any, floats: Any) -> NDArray[np.bool_]:
 
 def _mixed_less(a: NDArray[Any], b: NDArray[Any]) -> Flags:
     integers, floats = (b, a) if _is_float(a) else (a, b)
-    # NumPy makes floats of the integers as it goes; only -0.0 is less than an integer's 0.
+    # NumPy converts the integers to floats; only -0.0 is less than an integer's 0.
     plain = a < b
     if _is_float(a):
         zeros = floats == 0

@@ -1,4 +1,4 @@
-"""64-bit integers and double floats as Java has them, and how Neo4j prints them."""
+"""Java's 64-bit integers and doubles, and Neo4j's text form of floats."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SMALLEST = -(2**63)
 
 
 def long(exact: int, operation: str) -> int:
-    """The exact result of an operation, if it fits 64 bits.
+    """The exact result of an operation, if it fits in 64 bits.
 
     Raises:
-        CypherArithmeticError: It does not.
+        CypherArithmeticError: The result overflows.
     """
     if not SMALLEST <= exact <= LARGEST:
         raise CypherArithmeticError(f"long overflow: {operation} leaves the range of 64 bits")
@@ -30,7 +30,7 @@ def long(exact: int, operation: str) -> int:
 
 
 def saturated(number: float) -> int:
-    """Java's cast of a float to a long: towards 0, NaN to 0, what is too large to the limit."""
+    """Java's cast of a float to a long: truncates, NaN gives 0, out-of-range values saturate."""
     if math.isnan(number):
         return 0
     if math.isinf(number):
@@ -39,15 +39,15 @@ def saturated(number: float) -> int:
 
 
 def added(numbers: Iterable[float]) -> float:
-    """Their sum, rounded after each addition as Java does.
+    """The sum, rounded after each addition as in Java.
 
-    Python's own `sum` carries what is lost by rounding along, from version 3.12 on.
+    Python's own `sum` compensates rounding errors from version 3.12 on.
     """
     return reduce(add, numbers, 0.0)
 
 
 def float_text(number: float) -> str:
-    """A float as ``toString()`` gives it: ``1.0``, ``1.0E10``, ``NaN``, ``-Infinity``."""
+    """A float as ``toString()`` prints it: ``1.0``, ``1.0E10``, ``NaN``, ``-Infinity``."""
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else ("-Infinity" if number < 0 else "Infinity")
     sign = "-" if math.copysign(1.0, number) < 0 else ""
@@ -60,9 +60,9 @@ def float_text(number: float) -> str:
 
 
 def _shortest(number: float) -> tuple[str, int]:
-    """The fewest digits that tell a positive float apart, and the power of ten of the first.
+    """The fewest digits that identify a positive float, and the decimal exponent of the first.
 
-    Where one digit would do, two that are closer are taken, as Java does: 4.9E-324.
+    If one digit would suffice, two closer ones are used, as in Java: 4.9E-324.
     """
     text = _scientific(repr(number))
     if text.startswith(".", 1) and text[2] == "e" and float(closer := f"{number:.1e}") == number:

@@ -1,4 +1,4 @@
-"""What an expression gives: a column, or one value for all rows; and the rows where it fails."""
+"""Results of expressions: a column or a constant, and the rows that fail."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ __all__ = [
 ]
 
 Flags: TypeAlias = bool | NDArray[np.bool_]
-"""One truth value per row, or one for all of them."""
+"""A boolean per row, or one for all rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
-    """The same value in every row; None for null."""
+    """The same value in each row; None for null."""
 
     value: Any
 
@@ -55,7 +55,7 @@ Operand: TypeAlias = Constant | Column
 class Fault:
     """Rows whose value cannot be computed, and the error that each of them would raise.
 
-    Errors wait, because a row's error may not count: ``false AND error`` is false.
+    Errors are deferred because they may not count: ``false AND error`` is false.
     """
 
     rows: Flags
@@ -64,14 +64,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
-    """An operand, whose values have no meaning in the rows of the faults."""
+    """An operand with faults; its values are undefined in faulty rows."""
 
     operand: Operand
     faults: tuple[Fault, ...] = ()
 
 
 def check_faults(faults: Iterable[Fault], row_count: int) -> None:
-    """Raises the error of the first row that has one, if any."""
+    """Raises the error of the first faulty row, if there is any."""
     first, error = row_count, None
     for fault in faults:
         row = _first_row(fault.rows, row_count)
@@ -82,7 +82,7 @@ def check_faults(faults: Iterable[Fault], row_count: int) -> None:
 
 
 def counting_in(faults: Iterable[Fault], rows: Flags) -> tuple[Fault, ...]:
-    """The faults where only those of some rows count."""
+    """The faults restricted to some rows."""
     return tuple(Fault(both(fault.rows, rows), fault.error) for fault in faults)
 
 
@@ -94,7 +94,7 @@ def _first_row(rows: Flags, row_count: int) -> int:
 
 
 def both(a: Flags, b: Flags) -> Flags:
-    """AND, row by row; NumPy's ``&`` of an array and one bool takes many times as long."""
+    """AND, row by row; NumPy's ``&`` of an array and one bool would be many times slower."""
     if isinstance(a, bool):
         return b if a else False
     if isinstance(b, bool):
@@ -117,19 +117,19 @@ def inverted(flags: Flags) -> Flags:
 
 
 def validity(operand: Operand) -> Flags:
-    """Which rows are not null."""
+    """Mask of non-null rows."""
     if isinstance(operand, Constant):
         return operand.value is not None
     return True if operand.valid is None else operand.valid
 
 
 def take(operand: Operand, rows: NDArray[Any]) -> Operand:
-    """The rows at these positions, or where a mask is True."""
+    """The rows at these positions, or of a mask."""
     return operand if isinstance(operand, Constant) else operand.take(rows)
 
 
 def as_column(operand: Operand, row_count: int) -> Column:
-    """The operand with one value per row."""
+    """The operand as a column of ``row_count`` rows."""
     if isinstance(operand, Column):
         return operand
     value = operand.value
@@ -150,7 +150,7 @@ def as_column(operand: Operand, row_count: int) -> Column:
 
 
 def value_at(operand: Operand, row: int) -> Any:
-    """The value of one row, an ``Entity`` for nodes and relationships."""
+    """The value in one row; an ``Entity`` for nodes and relationships."""
     if isinstance(operand, Constant):
         return operand.value
     if operand.valid is not None and not operand.valid[row]:
@@ -164,7 +164,7 @@ def value_at(operand: Operand, row: int) -> Any:
 
 
 def used_codes(codes: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct codes (all below ``count``), rising, and each row's position among them."""
+    """The distinct codes (all below ``count``), ascending, and each row's position among them."""
     if count > 4 * len(codes) + 1024:
         used, places = np.unique(codes, return_inverse=True)
         return used.astype(np.int64), places.reshape(-1)
@@ -174,7 +174,7 @@ def used_codes(codes: NDArray[Any], count: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def distinct_values(operand: Operand, row_count: int) -> tuple[NDArray[np.int64], list[Any]]:
-    """The distinct values (null is one, None), and each row's position among them."""
+    """The distinct values (null as None), and each row's position among them."""
     if isinstance(operand, Constant):
         return np.zeros(row_count, dtype=np.int64), [operand.value]
     places, values = _distinct_valid(operand)
@@ -186,12 +186,12 @@ def distinct_values(operand: Operand, row_count: int) -> tuple[NDArray[np.int64]
 
 def _distinct_valid(column: Column) -> tuple[NDArray[np.int64], list[Any]]:
     if column.dictionary is not None:
-        if len(column.dictionary) == 0:  # then all rows are null
+        if len(column.dictionary) == 0:  # all rows are null
             return np.zeros(len(column), dtype=np.int64), []
         used, places = used_codes(column.values, len(column.dictionary))
         return places, column.dictionary.values(used.astype(np.int32))
     raw = column.values
-    if column.kind is ColumnKind.FLOAT:  # by their bits, as 0.0 equals -0.0 but is another value
+    if column.kind is ColumnKind.FLOAT:  # by bits, since 0.0 equals -0.0 but is another value
         raw = np.ascontiguousarray(raw).view(np.int64)
     distinct, places = _distinct_numbers(raw)
     values = distinct.view(column.values.dtype).tolist()
@@ -201,11 +201,11 @@ def _distinct_valid(column: Column) -> tuple[NDArray[np.int64], list[Any]]:
 
 
 def _distinct_numbers(raw: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Rising, and the place of each row's among them."""
+    """The distinct numbers, ascending, and each row's position among them."""
     if raw.dtype == np.int64 and len(raw):
         low = int(raw.min())
         count = int(raw.max()) - low + 1
-        if count <= 4 * len(raw):  # places in a table
+        if count <= 4 * len(raw):  # use a table of positions
             used, places = used_codes(raw - low, count)
             return used + low, places
     distinct, places = np.unique(raw, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The values of a query's parameters, as the rules for values expect them."""
+"""A query's parameter values, converted to the value types of expressions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["Parameters"]
 
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
-_LARGEST_DEPTH = 100  # comparing and showing values follows their nesting, within Python's stack
+_LARGEST_DEPTH = 100  # comparing and printing values recurses, bounded by Python's stack
 
 
 class Parameters:
-    """Parameters by name, each converted when first asked for.
+    """Parameters by name, converted at first access.
 
     Args:
         given: Values of any type that a driver accepts.
-        text: The query, for error messages.
+        text: Query text, for error messages.
     """
 
     def __init__(self, given: Mapping[str, Any], text: str) -> None:
@@ -40,7 +40,7 @@ class Parameters:
 
         Raises:
             ParameterMissingError: No value was given.
-            CypherTypeError: The value is none that a query can hold.
+            CypherTypeError: Cypher has no such value.
         """
         if name not in self._converted:
             if name not in self._given:
@@ -55,9 +55,9 @@ class Parameters:
         return self._converted[name]
 
     def check_type(self, typed: TypedParameter) -> None:
-        """Refuses what Neo4j, before it runs a query, does not take where a parameter stands.
+        """Checks the type of a parameter as Neo4j does before it runs a query.
 
-        Null and floats pass everywhere: Neo4j does not look at the type of such parameters.
+        Null and floats always pass: Neo4j does not check the type of such parameters.
 
         Raises:
             ParameterMissingError: No value was given.
@@ -93,7 +93,7 @@ _TYPES = {
     "point": "Point",
 }
 
-# A map may stand for an entity as long as no row asks it for one.
+# A map passes for an entity as long as no row reads the entity.
 _ACCEPTED = {
     ExpectedType.TRUTH: {"boolean", "list"},
     ExpectedType.LIST: {"list"},
@@ -130,7 +130,7 @@ def _items(value: Any) -> Iterator[Any]:
 
 
 def _is_array(value: Any) -> bool:
-    # numpy's arrays, pandas' and Polars' series.
+    # NumPy arrays, pandas and Polars series.
     return hasattr(value, "__array__") and hasattr(value, "__len__")
 
 

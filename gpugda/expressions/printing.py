@@ -1,4 +1,4 @@
-"""Values as ``toString()`` prints them."""
+"""Text form of values, as ``toString()`` prints them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
 }
 
 PRINTED_KINDS = frozenset(_TEXTS)
-"""Kinds of value that have a text: not lists, maps, entities and paths."""
+"""Kinds of values with a text form: not lists, maps, entities and paths."""
 
 
 def text_of(item: Any) -> str | None:
-    """The text of a value; None if its kind has none."""
+    """The text form of a value; None if its kind has none."""
     text = _TEXTS.get(kind_of_value(item))
     return None if text is None else text(item)

@@ -1,4 +1,4 @@
-"""``subject.key`` where the subjects are nodes or relationships."""
+"""``subject.key`` for columns of nodes or relationships."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["property_of_entities"]
 
 
 def property_of_entities(subject: Column, key: str, environment: Environment) -> Operand:
-    """The property, null where there is none."""
+    """The property; null where there is none."""
     graph = environment.graph
     assert graph is not None
     node = subject.kind is ColumnKind.NODE
@@ -32,7 +32,7 @@ def property_of_entities(subject: Column, key: str, environment: Environment) ->
         return column
     if subject.valid is None:
         return column.take(subject.values)
-    # What stands in a null's place is no index.
+    # The value of a null row is no valid index.
     found = column.take(np.where(subject.valid, subject.values, 0))
     valid = subject.valid if found.valid is None else subject.valid & found.valid
     return Column(found.kind, found.values, valid, found.dictionary)

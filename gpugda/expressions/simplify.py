@@ -1,6 +1,6 @@
-"""The few conditions that Neo4j replaces by one of their operands before it runs a query.
+"""Conditions that Neo4j replaces by one of their operands at compile time.
 
-It matters only where a condition is returned as a value: ``n.name AND true`` is then the name.
+This matters only if a condition is returned as a value: ``n.name AND true`` is then the name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEUTRAL = {BinaryOperator.AND: True, BinaryOperator.OR: False, BinaryOperator.X
 
 
 def sole_operand(node: ast.Expression) -> ast.Expression | None:
-    """The operand that says all that the condition says; None where there is no such one."""
+    """The operand to which the condition reduces; None if it does not."""
     if isinstance(node, ast.Unary) and node.operator is UnaryOperator.NOT:
         inner = node.operand
         negated = isinstance(inner, ast.Unary) and inner.operator is UnaryOperator.NOT
@@ -50,7 +50,7 @@ def _is_literal(node: ast.Expression, value: bool) -> bool:
 
 
 def _shape(node: Any) -> Any:
-    # Equal for the same text; unlike the trees themselves, 1, 1.0 and true differ.
+    # Equal for equal text; unlike tree equality it distinguishes 1, 1.0 and true.
     if isinstance(node, ast.Node):
         parts = [_shape(getattr(node, each.name)) for each in fields(node) if each.compare]
         return (type(node).__name__, *parts)

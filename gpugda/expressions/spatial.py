@@ -1,4 +1,4 @@
-"""Points: their coordinate reference systems, how they are made, and their components."""
+"""Points: coordinate reference systems, construction, components and distances."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["CARTESIAN", "WGS", "component", "crs_name", "distance", "make_point", "within_box"]
 
 CARTESIAN = (7203, 9157)
-"""The SRIDs of flat points in two and three dimensions."""
+"""SRIDs of Cartesian points in two and three dimensions."""
 
 WGS = (4326, 4979)
-"""The SRIDs of points on the earth, without and with a height."""
+"""SRIDs of geographic points, without and with a height."""
 
 _NAMES = {7203: "cartesian", 9157: "cartesian-3d", 4326: "wgs-84", 4979: "wgs-84-3d"}
 _SRIDS = {name: srid for srid, name in _NAMES.items()}
@@ -31,11 +31,11 @@ def crs_name(srid: int) -> str:
 
 
 def make_point(fields: Mapping[str, Any]) -> Any:
-    """``point({…})``; None where any field is null.
+    """``point({…})``; None if any field is null.
 
     Raises:
-        CypherArgumentError: Coordinates are missing, mixed, no numbers, not of the system named,
-            or beyond the earth.
+        CypherArgumentError: Coordinates are missing, mixed, not numeric, inconsistent with the
+            named system, or out of range.
     """
     if any(item is None for item in fields.values()):
         return None
@@ -102,7 +102,7 @@ def _number(item: Any) -> float:
 def _on_earth(longitude: float, latitude: float) -> tuple[float, float]:
     if not -90 <= latitude <= 90:
         raise CypherArgumentError(f"there is no point of latitude {latitude} on the earth")
-    # Round the earth: -180 and 180 are both kept.
+    # Wrap around the earth; -180 and 180 are both kept.
     if not -180 <= longitude <= 180:
         longitude = math.fmod(longitude, 360.0)
         if longitude > 180:
@@ -123,7 +123,7 @@ _EARTH_FIELDS = _FLAT_FIELDS | {"longitude": 0, "latitude": 1, "height": 2}
 
 
 def component(point: Any, key: str) -> Any:
-    """``point.x`` and the like, in any case of letters.
+    """``point.x`` and the like; case-insensitive.
 
     Raises:
         CypherArgumentError: Points of this system have no such field.
@@ -142,11 +142,11 @@ def component(point: Any, key: str) -> Any:
 
 # ------------------------------------------------------------------ distances and boxes
 _EARTH_RADIUS = 6378140.0
-"""In metres, as Neo4j has it."""
+"""In metres; Neo4j's value."""
 
 
 def distance(a: Any, b: Any) -> float | None:
-    """``point.distance()``; None between points of two reference systems."""
+    """``point.distance()``; None for points of different reference systems."""
     if a.srid != b.srid:
         return None
     if a.srid in CARTESIAN:
@@ -159,7 +159,7 @@ def distance(a: Any, b: Any) -> float | None:
 
 
 def _great_circle(a: Any, b: Any) -> float:
-    """The angle between two points by the haversine formula, in radians."""
+    """The central angle between two points in radians, by the haversine formula."""
     latitude, other = math.radians(a[1]), math.radians(b[1])
     across = math.sin((math.radians(b[0]) - math.radians(a[0])) / 2)
     up = math.sin((other - latitude) / 2)
@@ -168,9 +168,9 @@ def _great_circle(a: Any, b: Any) -> float:
 
 
 def within_box(point: Any, lower_left: Any, upper_right: Any) -> bool | None:
-    """``point.withinBBox()``; None if the points are of several reference systems.
+    """``point.withinBBox()``; None for points of different reference systems.
 
-    On the earth a box whose left side is east of its right side crosses the 180th meridian.
+    A geographic box whose left side is east of its right side crosses the 180th meridian.
     """
     if not point.srid == lower_left.srid == upper_right.srid:
         return None

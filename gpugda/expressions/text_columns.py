@@ -1,4 +1,4 @@
-"""Text operators on dictionary codes: the texts themselves are touched as rarely as possible."""
+"""Text operators on dictionary codes; the texts themselves are read as rarely as possible."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ __all__ = [
 ]
 
 Cache = dict[Any, Any]
-"""What was computed per dictionary, for the next chunk of rows; holds the dictionaries too."""
+"""Results per dictionary, kept for the next batch of rows; keeps the dictionaries alive."""
 
 
 def texts_equal(column: Column, text: str) -> Flags:
-    """Which rows hold this text (null rows may say anything)."""
+    """Mask of rows that hold this text; undefined for null rows."""
     code = _dictionary(column).find(text)
     return False if code < 0 else column.values == code
 
@@ -50,7 +50,7 @@ def texts_less(column: Column, text: str, *, or_equal: bool, swapped: bool) -> F
     """``column < text``, or ``text < column`` if swapped, by code point.
 
     Raises:
-        UnsupportedQueryError: Neo4j may compare some of these texts in another way.
+        UnsupportedQueryError: Neo4j may order some of these texts differently.
     """
     dictionary = _dictionary(column)
     if may_differ(text) and not (dictionary.stored and isinstance(text, StoredText)):
@@ -66,10 +66,10 @@ def texts_less(column: Column, text: str, *, or_equal: bool, swapped: bool) -> F
 
 
 def refuse_unknown_order(*columns: Column) -> None:
-    """Of texts that are sorted, or compared to each other.
+    """Checks that texts may be sorted or compared with each other by code point.
 
     Raises:
-        UnsupportedQueryError: Neo4j may do that in another way than by code point.
+        UnsupportedQueryError: Neo4j may order some of these texts differently.
     """
     dictionaries = [each.dictionary for each in columns]
     texts = [each for each in dictionaries if isinstance(each, StringDictionary)]
@@ -80,9 +80,9 @@ def refuse_unknown_order(*columns: Column) -> None:
 def common_codes(
     left: Column, right: Column, cache: Cache
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Codes of both columns into one sorted dictionary."""
+    """Codes of both columns in one sorted dictionary."""
     a, b = _dictionary(left), _dictionary(right)
-    if a is b or len(a) == 0 or len(b) == 0:  # without a dictionary all rows are null
+    if a is b or len(a) == 0 or len(b) == 0:  # without entries all rows are null
         return left.values, right.values
     if len(a) + len(b) > 4 * (len(left) + len(right)) + 1024:
         left, right = _narrowed(left), _narrowed(right)
@@ -96,7 +96,7 @@ def common_codes(
 
 
 def _narrowed(column: Column) -> Column:
-    # A large dictionary behind few rows: only what they use.
+    # A dictionary much larger than the column: keep only the used entries.
     import pyarrow as pa
 
     used, places = used_codes(column.values, len(_dictionary(column)))
@@ -116,7 +116,7 @@ _TESTS: dict[BinaryOperator, Callable[[str, str], bool]] = {
 def texts_match(
     operator: BinaryOperator, left: Operand, right: Operand, row_count: int, cache: Cache
 ) -> Truth:
-    """STARTS WITH, ENDS WITH and CONTAINS: null where one side is no text."""
+    """STARTS WITH, ENDS WITH and CONTAINS; null if a side is no text."""
     test = _TESTS[operator]
 
     def both_texts(a: Any, b: Any) -> bool | None:

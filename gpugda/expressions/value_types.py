@@ -1,4 +1,4 @@
-"""``valueType()``: the closest type of a value, as Neo4j writes types."""
+"""``valueType()``: the most specific type of a value, in Neo4j's notation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["value_type"]
 
 @value(frozen=True, slots=True)
 class _Type:
-    """A type: its place in Neo4j's order of types, and for lists the types of the elements."""
+    """A type: its rank in Neo4j's order of types, and for lists the types of the elements."""
 
     place: int
     elements: tuple[_Type, ...] = ()
@@ -49,7 +49,7 @@ _NOTHING, _NULL, _LIST = (_KINDS.index(kind) for kind in ("nothing", "null", "li
 
 
 def value_type(item: Any) -> str:
-    """Such as ``LIST<INTEGER | STRING NOT NULL> NOT NULL``."""
+    """The type of a value, such as ``LIST<INTEGER | STRING NOT NULL> NOT NULL``."""
     return _text(_type_of(item))
 
 
@@ -73,7 +73,7 @@ def _elements(items: list[Any]) -> tuple[_Type, ...]:
 
 
 def _is_below(narrow: _Type, wide: _Type) -> bool:
-    """Whether all values of a type are of another, different one."""
+    """True if all values of one type also have the other, different type."""
     return narrow != wide and _covers(wide, narrow)
 
 

@@ -1,4 +1,4 @@
-"""All functions and aggregates by name; modules are loaded until one has the name looked for."""
+"""Looks up functions and aggregates by name; imports modules until one has the name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _aggregates() -> dict[str, Aggregate]:
 
 
 def find_function(name: str, version: int = 5) -> Function | None:
-    """The function of a name, in any case of letters, that a version of Cypher has."""
+    """The function with this name (case-insensitive) in a version of Cypher; None if unknown."""
     lower = name.lower()
     for module in _APOC_MODULES if lower.startswith(_APOC) else _MODULES:
         found = _functions(module).get(lower)
@@ -40,7 +40,7 @@ def find_function(name: str, version: int = 5) -> Function | None:
 
 
 def find_aggregate(name: str) -> Aggregate | None:
-    """The aggregate of a name, in any case of letters."""
+    """The aggregate with this name (case-insensitive); None if unknown."""
     return _aggregates().get(name.lower())
 
 

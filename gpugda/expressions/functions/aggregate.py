@@ -1,4 +1,4 @@
-"""Aggregates: each as a start, a step per value and a finish."""
+"""Aggregates, each defined by a start, a step per value and a finish."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def _summed(total: Any, item: Any) -> Any:
         raise type_error("sum()", "numbers alone or durations alone", item)
     if kind == "integer" and isinstance(total, int) and SMALLEST <= total + item <= LARGEST:
         return total + item
-    # An integer that leaves the 64 bits goes on as a float.
+    # An integer sum that exceeds 64 bits continues as a float.
     return float(total) + float(item)
 
 
 @dataclass(slots=True)
 class _Mean:
-    """A running mean: of numbers in one part, of durations in four."""
+    """A running mean, with one part for numbers and four for durations."""
 
     count: int = 0
     parts: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ def _averaged(mean: _Mean, item: Any) -> _Mean:
 
 
 def _moved(mean: float, item: float, count: int) -> float:
-    """The mean with one more item; an infinite one stays, unless it meets its opposite."""
+    """Updates the mean with an item; an infinite mean remains unless it meets its opposite."""
     if math.isinf(mean) and math.isfinite(item):
         return mean
     moved = mean + (item - mean) / count
@@ -96,7 +96,7 @@ def _mean_of(mean: _Mean) -> Any:
 # ------------------------------------------------------------------ standard deviation
 @dataclass(slots=True)
 class _Spread:
-    """A running mean and the sum of squared differences from it, by Welford's method."""
+    """Running mean and sum of squared deviations, by Welford's method."""
 
     count: int = 0
     mean: float = 0.0
@@ -121,7 +121,7 @@ def _deviation(name: str, less: int) -> Aggregate:
 # ------------------------------------------------------------------ percentiles
 @dataclass(slots=True)
 class _Percentile:
-    """Numbers, and which share of them; that is looked at when there is one."""
+    """Numbers and the requested percentile, which is checked once there is a number."""
 
     name: str
     percentile: Any

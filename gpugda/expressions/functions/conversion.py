@@ -1,4 +1,4 @@
-"""Conversion between types: each plainly, ``…OrNull`` and for lists."""
+"""Type conversions, each plain, as ``…OrNull`` and for lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HEX_FLOAT = re.compile(
 )
 _NO_NUMBERS = {"NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "-Infinity": "-inf"}
 _TRIMMED = "".join(map(chr, range(33)))
-"""What Java's String.trim takes away."""
+"""Characters that Java's String.trim removes."""
 
 
 def _integer_of_text(text: str) -> int | None:
@@ -43,10 +43,10 @@ def _integer_of_text(text: str) -> int | None:
 
 
 def _cut(text: str) -> int:
-    """The integer part of a decimal number; a larger one than fits stays too large."""
+    """The integer part of a decimal number; values out of range stay out of range."""
     try:
         number = decimal.Decimal(text)
-    except decimal.InvalidOperation:  # the power of ten has too many digits
+    except decimal.InvalidOperation:  # the exponent has too many digits
         return 0 if "e-" in text.lower() else LARGEST + 1
     if number.is_zero() or number.adjusted() < 0:
         return 0

@@ -1,4 +1,4 @@
-"""Functions of lists."""
+"""List functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _last(items: Any) -> Any:
 
 
 def _tail(items: Any) -> list[Any]:
-    # What is no list has no tail: Neo4j takes it for the list of itself here.
+    # Neo4j treats a value that is no list as a one-element list here, so its tail is empty.
     return list(items)[1:] if kind_of_value(items) == "list" else []
 
 
@@ -45,9 +45,9 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
     return list(found)
 
 
-# ------------------------------------------------------------------ coll.* of Cypher 25
+# ------------------------------------------------------------------ coll.* in Cypher 25
 def unique(items: list[Any]) -> Iterator[Any]:
-    """Each value once, at its first place; null is one value."""
+    """Yields each distinct value at its first position; nulls are equal."""
     seen = set()
     for item in items:
         key = group_key(item)
@@ -97,7 +97,7 @@ def _remove(items: Any, index: Any) -> list[Any]:
 
 
 def _extreme(items: Any, name: str, *, largest: bool) -> Any:
-    # Null is the largest value here, unlike in the aggregates.
+    # Null is the largest value here, unlike in aggregates.
     found = list_of(name, items)
     return (max if largest else min)(found, key=order_key) if found else None
 

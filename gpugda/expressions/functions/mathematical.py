@@ -18,7 +18,7 @@ __all__ = ["FUNCTIONS"]
 
 def _abs(number: Any) -> Any:
     checks.number("abs()", number)
-    # As in Java, the smallest integer has no positive twin and stays.
+    # As in Java, the smallest integer has no positive counterpart and stays unchanged.
     return number if number == SMALLEST and isinstance(number, int) else abs(number)
 
 
@@ -33,7 +33,7 @@ def _is_nan(number: Any) -> bool:
 
 def _whole(towards: Callable[[float], int]) -> Callable[[float], float]:
     def rounded(number: float) -> float:
-        # Floats have no fraction from 2^52 on. A result of 0 keeps the sign.
+        # Floats have no fraction from 2^52 on. A zero result keeps the sign.
         if not abs(number) < 2.0**52:
             return number
         return math.copysign(float(towards(number)), number)
@@ -60,7 +60,7 @@ def _haversin(number: float) -> float:
 
 
 def _float_function(name: str, evaluate: Callable[..., float], count: int = 1) -> Function:
-    """A function of floats as Java has it: NaN outside its domain, infinity where it overflows."""
+    """A float function with Java's results: NaN outside its domain, infinity on overflow."""
 
     def evaluated(*given: Any) -> float:
         numbers = [float(checks.number(f"{name}()", number)) for number in given]

@@ -1,4 +1,4 @@
-"""What a function and an aggregate are: what a compiler checks, and how they are evaluated."""
+"""Definitions of functions and aggregates: signatures for the compiler, and evaluation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ CYPHER_25 = frozenset((25,))
 
 @value(frozen=True, slots=True)
 class Signature:
-    """What may be written between the brackets, and what comes out.
+    """Argument and result types of a function.
 
     Attributes:
-        minimum: The fewest arguments.
-        maximum: The most arguments; None if there is no limit.
-        arguments: Kinds by place; the last stands for all further places.
-        result: Kinds of the result.
+        minimum: Fewest arguments.
+        maximum: Most arguments; None if there is no limit.
+        arguments: Allowed kinds by position; the last entry applies to all further positions.
+        result: Possible kinds of the result.
     """
 
     minimum: int
@@ -45,11 +45,11 @@ class Signature:
     result: Kinds
 
     def refusal(self, given: Sequence[Kinds | None]) -> str | None:
-        """Why arguments of these kinds do not compile; None if they do.
+        """The reason why arguments of these kinds do not compile; None if they do.
 
         Args:
-            given: Kinds that each argument may have, as far as a compiler knows; None where it
-                knows nothing. Null alone is the empty set.
+            given: Possible kinds of each argument, as far as the compiler knows; None if unknown.
+                Null alone is the empty set.
         """
         if len(given) < self.minimum or (self.maximum is not None and len(given) > self.maximum):
             return f"it takes {self._count()}, not {len(given)}"
@@ -69,17 +69,17 @@ class Signature:
 
 
 def _widened(allowed: Kinds) -> Kinds:
-    """Neo4j makes a float of an integer where a float is wanted."""
+    """The allowed kinds; includes integers where floats are allowed, since Neo4j converts them."""
     return allowed | {"integer"} if "float" in allowed else allowed
 
 
 def signature(text: str, optional: int = 0, *, repeat: bool = False) -> Signature:
-    """A signature of a text such as ``string, integer -> string``.
+    """Parses a signature such as ``string, integer -> string``.
 
     Args:
-        text: Kinds by place, as `kinds` reads them, then the result's.
-        optional: How many of the last arguments may be left out.
-        repeat: The last argument may stand any number of times.
+        text: Kinds by position, as `kinds` parses them, then the result's.
+        optional: Number of trailing arguments that may be omitted.
+        repeat: True if the last argument may occur any number of times.
     """
     before, _, result = text.partition("->")
     places = tuple(kinds(part) for part in before.split(",") if part.strip())
@@ -92,15 +92,15 @@ class Function:
     """A function of single values.
 
     Attributes:
-        name: As Neo4j writes it, with its namespaces: ``duration.inDays``.
-        evaluate: The arguments' values to the result, a `Context` before them if ``contextual``.
-            It raises a `QueryError` with Neo4j's code, without a place in the text.
-        null_in_null_out: Any null argument makes null, and ``evaluate`` never sees one.
-        deterministic: Equal arguments give equal results, in every row of a query.
-        contextual: It reads the clock, entities or chance.
-        exact: The last digit of a float is Neo4j's, too. Java lets many functions differ in it,
-            and they do between its versions and processors.
-        cypher_versions: Those that have it.
+        name: Neo4j's spelling, with namespaces: ``duration.inDays``.
+        evaluate: Computes the result from the arguments, preceded by a `Context` if ``contextual``
+            is set. It raises a `QueryError` with Neo4j's code, without a position in the text.
+        null_in_null_out: True if any null argument gives null; ``evaluate`` then never sees one.
+        deterministic: True if equal arguments give equal results in all rows of a query.
+        contextual: True if it reads the clock, entities or random numbers.
+        exact: True if even the last digit of a float result equals Neo4j's. Java allows many
+            functions to differ in it, and they do between its versions and processors.
+        cypher_versions: Versions of Cypher that have the function.
     """
 
     name: str
@@ -113,10 +113,10 @@ class Function:
     cypher_versions: frozenset[int] = BOTH_VERSIONS
 
     def __call__(self, context: Context, arguments: Sequence[Any]) -> Any:
-        """The value for these arguments.
+        """The result for these arguments.
 
         Raises:
-            QueryError: As Neo4j at run time, or at compile time where their number is wrong.
+            QueryError: As in Neo4j at run time, or at compile time for a wrong argument count.
         """
         if len(arguments) < self.signature.minimum or (
             self.signature.maximum is not None and len(arguments) > self.signature.maximum
@@ -132,13 +132,13 @@ class Function:
 
 @value(frozen=True, slots=True)
 class Aggregate:
-    """A function of all values of a group.
+    """An aggregate over the values of a group.
 
     Attributes:
-        name: As Neo4j writes it.
-        start: A new state; it is given the further arguments (the percentile), which are constant.
-        step: The state after a value that is not null. It may change the state in place.
-        finish: The state's result.
+        name: Neo4j's spelling.
+        start: Creates a state from the further arguments (the percentile), which are constant.
+        step: Returns the state after a non-null value. It may modify the state in place.
+        finish: Returns the result of the state.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Aggregate:
     cypher_versions: frozenset[int] = BOTH_VERSIONS
 
     def fold(self, items: Iterable[Any], *further: Any, distinct: bool = False) -> Any:
-        """The result over all values of a group; nulls are left out, as for all aggregates."""
+        """The result over all values of a group; ignores nulls, as all aggregates do."""
         state, seen = self.start(*further), set()
         for item in items:
             if item is None:
@@ -164,5 +164,5 @@ class Aggregate:
 
 
 def known_kinds(item: Any) -> Kinds:
-    """What a compiler knows of a literal: its kind, nothing of null."""
+    """What the compiler knows about a literal: its kind; nothing for null."""
     return frozenset() if item is None else frozenset((kind_of_value(item),))

@@ -30,20 +30,20 @@ _MODES = {
 _WIDE = decimal.Context(prec=1200)
 
 _MOST_PLACES: Final = 22
-"""Powers of ten up to this one are floats."""
+"""Powers of ten up to this exponent are exact as floats."""
 _LARGEST_SCALED: Final = 2.0**40
 _NEAR_TIE: Final = 1e-3
-"""Far more than what a float below `_LARGEST_SCALED` is off after a multiplication."""
+"""Far above the rounding error of a product below `_LARGEST_SCALED`."""
 _MOST_ALONE: Final = 1 << 10
 _BLOCK: Final = 1 << 13
-"""Numbers that stay in the processor's cache."""
+"""Numbers that fit in the processor's cache."""
 
 
 def round_number(given: Any, precision: Any = 0, mode: Any = None) -> float:
     """``round(number)``, ``round(number, precision)``, ``round(number, precision, mode)``.
 
-    Without a mode ties go up, and without a precision the result is a 64-bit integer in between,
-    which bounds it. A tie is one of the shortest decimal digits that print the float: 1.35 is.
+    Without a mode, ties round up; without a precision, the result passes through a 64-bit integer,
+    which bounds it. Ties are decided on the shortest decimal digits of the float: 1.35 is one.
     """
     number = float(checks.number("round()", given))
     places = saturated(checks.number("round()", precision))
@@ -58,10 +58,10 @@ def round_number(given: Any, precision: Any = 0, mode: Any = None) -> float:
 
 
 def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | None:
-    """As `round_number` without a mode, of an array.
+    """As `round_number` without a mode, for an array.
 
-    ``places``: not negative. None where too many numbers are so near a tie, or so large, that
-    only their digits tell.
+    ``places`` must not be negative. Returns None if too many numbers are so close to a tie, or so
+    large, that their decimal digits must decide.
     """
     if places > _MOST_PLACES:
         return None
@@ -74,7 +74,7 @@ def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | N
     scaled = np.abs(values) * power
     below = np.floor(scaled)
     rest = scaled - below
-    # What is no tie rounds to a quotient of two integers, and division is exact to the last bit.
+    # Away from ties the result is a quotient of two integers, and division rounds correctly.
     found = np.copysign((below + (rest > 0.5)) / power, values) + 0.0  # no negative zero
     doubtful = ~(scaled < _LARGEST_SCALED) | (np.abs(rest - 0.5) < _NEAR_TIE)
     alone = np.flatnonzero(doubtful)
@@ -85,16 +85,16 @@ def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | N
 
 
 def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest whole numbers, ties up, within 64 bits; what is not finite stays."""
+    """The nearest integers as floats, ties up, clipped to 64 bits; non-finite values stay."""
     found, rest = np.empty_like(values), np.empty(min(len(values), _BLOCK))
     for start in range(0, len(values), _BLOCK):
         block = values[start : start + _BLOCK]
         nearest, above = found[start : start + _BLOCK], rest[: len(block)]
         np.floor(block, out=nearest)
         np.subtract(block, nearest, out=above)
-        above += above  # from 1 on where it is half or more, exactly
+        above += above  # at least 1 where the fraction is half or more, exactly
         np.floor(above, out=above)
-        np.minimum(above, 1.0, out=above)  # just below a whole number the rest is rounded to 1
+        np.minimum(above, 1.0, out=above)  # just below an integer the fraction rounds to 1
         nearest += above
         nearest += 0.0  # no negative zero
         np.abs(nearest, out=above)
@@ -122,7 +122,7 @@ def _rounded(number: float, places: int, rule: str) -> float:
     exact = decimal.Decimal(repr(number))
     exponent = exact.as_tuple().exponent
     if not isinstance(exponent, int) or -exponent <= places:
-        return number + 0.0  # digits have no negative zero
+        return number + 0.0  # removes a negative zero
     step = decimal.Decimal(1).scaleb(-places, _WIDE)
     if not rule:
         raise CypherExecutionError(f"round() of {number} to {places} places would change it")

@@ -28,10 +28,10 @@ def _null_if(first: Any, second: Any) -> Any:
 
 # ------------------------------------------------------------------ entities
 def entity_access(context: Context) -> EntityAccess:
-    """What reads entities.
+    """The access to entities.
 
     Raises:
-        CypherTypeError: Nothing does, so no value here can be an entity of the graph.
+        CypherTypeError: The context has none, so no value can be an entity of the graph.
     """
     if context.entities is None:
         raise CypherTypeError("there is no graph whose nodes and relationships could be read")

@@ -1,4 +1,4 @@
-"""Constructors of temporal values, truncation, clocks and durations."""
+"""Temporal functions: constructors, truncation, clocks and durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of strings. Their units are code points, as in Neo4j, not UTF-16 units."""
+"""String functions. Lengths and positions count code points, as in Neo4j, not UTF-16 units."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
     "\u200a\u2028\u2029\u205f\u3000"
 )
-"""What Java's Character.isWhitespace takes for one: no-break spaces are none."""
+"""Java's Character.isWhitespace; no-break spaces are not included."""
 
 _SIGMA = "\u03a3"
 _LETTERS = (
@@ -34,12 +34,12 @@ _PLAIN_SIGMA = re.compile(
     rf"(?:\A|(?<=[ \t\n\r{_LETTERS}])){_SIGMA}"
     rf"(?=\Z|[ \t\n\r{_LETTERS},;!?()/]|[.'](?:\Z|[ \t\n\r{_LETTERS}]))"
 )
-"""Between letters, blanks and such punctuation all agree whether a sigma ends a word."""
+"""A sigma between letters, blanks and this punctuation has an undisputed lower-case form."""
 _NEW_LETTERS = re.compile(
     "[\u019b\u0264\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7dc"
     "\U00010570-\U000105bc\U00010d50-\U00010d85]"
 )
-"""Whose other case came with Unicode 14 to 16: each version of Java, and of Python, knows some."""
+"""Letters whose case mapping came with Unicode 14 to 16; versions of Java and Python differ."""
 
 
 def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string") -> Function:
@@ -54,7 +54,7 @@ def raised(text: str) -> str:
     """``toUpper(text)``.
 
     Raises:
-        UnsupportedQueryError: It has letters whose cases not every version of Java knows.
+        UnsupportedQueryError: A letter's case mapping is unknown to some versions of Java.
     """
     _check_letters("toUpper()", text)
     return text.upper()
@@ -64,9 +64,9 @@ def lowered(text: str) -> str:
     """``toLower(text)``.
 
     Raises:
-        UnsupportedQueryError: As `raised`. Or whether a sigma is one at the end of a word hangs on
-            Java's rules for words, which are others than Unicode's for letters: they differ for a
-            sigma before a hyphen, and behind a digit.
+        UnsupportedQueryError: As `raised`. Also if the form of a sigma depends on whether it ends a
+            word: Java's word rules differ from Unicode's for a sigma before a hyphen and after a
+            digit.
     """
     _check_letters("toLower()", text)
     if _SIGMA in text and text.count(_SIGMA) > len(_PLAIN_SIGMA.findall(text)):
@@ -97,15 +97,15 @@ _STRIPS: dict[str, Callable[[str, str], str]] = {
 
 
 def trimmed(side: str, characters: Any, text: Any) -> str | None:
-    """``trim(side characters FROM text)``: at most one character, which is taken away repeatedly.
+    """``trim(side characters FROM text)``: removes a single character repeatedly.
 
     Args:
         side: ``BOTH``, ``LEADING`` or ``TRAILING``.
-        characters: ``...`` where none is written, for blanks.
-        text: What to trim.
+        characters: The character to remove; ``...`` for blanks if none is written.
+        text: The text to trim.
 
     Raises:
-        CypherArgumentError: Several characters, or none in the string.
+        CypherArgumentError: ``characters`` is not exactly one character.
     """
     if characters is None or text is None:
         return None
@@ -137,7 +137,7 @@ def _right(text: Any, length: Any) -> str:
 
 
 def _place(function: str, given: Any, *, is_open: bool) -> int:
-    """See `position`. ``is_open``: What that refuses is taken by Neo4j 5.26, and not later on."""
+    """As `position`. ``is_open``: True if Neo4j 5.26 accepts positions that later ones refuse."""
     if is_open and not 0 <= whole(function, given) <= LARGEST_POSITION:
         message = f"{function} of such a length is not answered here: versions of Neo4j differ"
         raise UnsupportedQueryError(message, construct=function)
@@ -169,7 +169,7 @@ def _split(text: Any, delimiters: Any) -> list[str] | None:
 
 
 def _is_beyond_units(text: str) -> bool:
-    """Has it characters beyond U+FFFF? Neo4j cuts them in two halves, which are no characters."""
+    """True for characters beyond U+FFFF, which Neo4j splits into surrogate halves."""
     return not text.isascii() and max(text) > "\uffff"
 
 

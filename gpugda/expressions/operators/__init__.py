@@ -1,1 +1,1 @@
-"""Cypher's operators on single values, one module for each kind of operator."""
+"""Cypher's operators on single values, one module per kind of operator."""

@@ -1,4 +1,4 @@
-"""Parts of values: ``subject.key``, ``subject[index]``, ``subject[start..end]``."""
+"""Access to parts of values: ``subject.key``, ``subject[index]``, ``subject[start..end]``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LARGEST_INDEX = 2**31 - 1
 
 
 def property_of(subject: Any, key: str, context: Context) -> Any:
-    """``subject.key``; null where a map or an entity has no such key.
+    """``subject.key``; null if a map or an entity has no such key.
 
     Raises:
-        CypherTypeError: The subject has no properties, or a temporal value not this one.
+        CypherTypeError: The subject has no properties, or a temporal value lacks this one.
         CypherArgumentError: A point has no such coordinate.
     """
     if subject is None:
@@ -58,13 +58,13 @@ def subscript(subject: Any, index: Any, context: Context) -> Any:
 
 
 def slice_of(subject: Any, start: Any = ..., end: Any = ...) -> Any:
-    """``subject[start..end]``; a bound that is not written is ``...``.
+    """``subject[start..end]``; an omitted bound is ``...``.
 
-    What is no list counts as the list of itself.
+    A value that is no list counts as a list of itself.
 
     Raises:
         CypherTypeError: A bound is no number.
-        CypherExecutionError: A bound does not fit 32 bits.
+        CypherExecutionError: A bound exceeds 32 bits.
     """
     if subject is None or start is None or end is None:
         return None

@@ -1,4 +1,4 @@
-"""``+``, ``-``, ``*``, ``/``, ``%``, ``^`` and the signs."""
+"""``+``, ``-``, ``*``, ``/``, ``%``, ``^`` and signs."""
 
 from __future__ import annotations
 
@@ -103,11 +103,11 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """``left / right``: of two integers the quotient towards 0.
+    """``left / right``; integer division truncates.
 
     Raises:
-        CypherArithmeticError: By the integer 0, whatever is divided, even null or a float. (Two
-            literals Neo4j divides when it compiles, and then ``1.0 / 0`` is infinite.)
+        CypherArithmeticError: The divisor is the integer 0, even if the dividend is null or a
+            float. (Neo4j folds two literals at compile time, and then ``1.0 / 0`` is infinite.)
     """
     if kind_of_value(right) == "integer" and right == 0:
         raise CypherArithmeticError("/ by zero")
@@ -129,7 +129,7 @@ def _quotient(left: int, right: int) -> int:
 
 
 def _wrapped(exact: int) -> int:
-    # Java's only quotient that leaves the 64 bits comes back as itself.
+    # The only quotient that overflows wraps around to itself, as in Java.
     return SMALLEST if exact == -SMALLEST else exact
 
 
@@ -142,7 +142,7 @@ def _float_quotient(left: float, right: float) -> float:
 
 
 def modulo(left: Any, right: Any) -> Any:
-    """``left % right``: the sign is that of the left side."""
+    """``left % right``, with the sign of the left side."""
     if left is None or right is None:
         return None
     kinds = kind_of_value(left), kind_of_value(right)
@@ -182,7 +182,7 @@ def _java_power(base: float, exponent: float) -> float:
 
 
 def minus(operand: Any) -> Any:
-    """``-operand``. Of the float 0.0 it is 0.0: Neo4j subtracts from 0."""
+    """``-operand``. For the float 0.0 it is 0.0: Neo4j subtracts from 0."""
     return subtract(0, operand)
 
 

@@ -22,17 +22,17 @@ _MAPS = frozenset(("map", "node", "relationship"))
 def projected(
     subject: Any, parts: Iterable[tuple[str | None, Any]], context: Context
 ) -> dict[str, Any] | None:
-    """The map of a projection; null of null.
+    """The map of a projection; null for null.
 
     Args:
         subject: A map, a node or a relationship.
-        parts: In the order written a key and its value; ``(key, ...)`` for ``.key``, ``(None,
-            ...)`` for ``.*``. What stands later wins.
+        parts: Keys and values in written order; ``(key, ...)`` for ``.key``, ``(None, ...)`` for
+            ``.*``. Later entries win.
         context: Reads entities.
 
     Raises:
         CypherTypeError: The subject has no properties.
-        CypherExecutionError: It has properties, but more than those is asked for, and it is no map.
+        CypherExecutionError: It is no map or entity, and more than its properties is selected.
     """
     if subject is None:
         return None

@@ -1,4 +1,4 @@
-"""``STARTS WITH``, ``ENDS WITH``, ``CONTAINS`` and ``IS NORMALIZED``: null unless for strings."""
+"""``STARTS WITH``, ``ENDS WITH``, ``CONTAINS`` and ``IS NORMALIZED``; null for non-strings."""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ _STORED: Final = TEMPORAL | {"boolean", "duration", "float", "integer", "point",
 
 
 def is_of_type(item: Any, wanted: ast.CypherType) -> bool:
-    """Is the value of the type? Null is of all types but those that are NOT NULL, and NOTHING.
+    """True if the value has the type. Null has every type except NOT NULL ones and NOTHING.
 
     Raises:
-        UnsupportedQueryError: The type is none of values that can be here, such as a vector.
+        UnsupportedQueryError: No supported value can have this type, such as a vector.
     """
     if isinstance(wanted, ast.UnionType):
         return any(is_of_type(item, each) for each in wanted.alternatives)
@@ -53,7 +53,7 @@ def _is_list_of(item: Any, wanted: ast.ListType) -> bool:
     if kind_of_value(item) != "list":
         return False
     element = wanted.element
-    # Neo4j takes null, too, for an element that is ANY NOT NULL.
+    # Neo4j accepts null even for elements of type ANY NOT NULL.
     if isinstance(element, ast.SimpleType) and element.name == "ANY":
         return True
     return all(is_of_type(each, element) for each in item)
@@ -79,5 +79,5 @@ def _is_stored(item: Any) -> bool:
     kind = kind_of_value(item)
     if kind != "list":
         return kind in _STORED
-    # Integers and floats may stand in one list.
+    # Integers and floats may be mixed in one list.
     return len(set(map(kind_of, item))) <= 1 and _STORED.issuperset(map(kind_of_value, item))

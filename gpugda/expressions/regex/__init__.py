@@ -1,1 +1,1 @@
-"""Java's regular expressions, as ``=~`` has them, by the library ``regex``."""
+"""Java's regular expressions, as ``=~`` uses them, on top of the library ``regex``."""

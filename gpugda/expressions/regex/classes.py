@@ -1,4 +1,4 @@
-"""Sets of characters as ranges of code points, and Java's names for some."""
+"""Character sets as ranges of code points, and Java's named sets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = [
 ]
 
 Ranges = tuple[tuple[int, int], ...]
-"""First and last code points, ascending, apart from each other."""
+"""First and last code points, ascending, disjoint and not adjacent."""
 
 _LAST = 0x10FFFF
 
 
 def union(*sets: Ranges) -> Ranges:
-    """All characters of all sets."""
+    """Union of character sets."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(each for ranges in sets for each in ranges):
         if found and first <= found[-1][1] + 1:
@@ -33,7 +33,7 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All other characters."""
+    """Complement of a character set."""
     found, place = [], 0
     for first, last in ranges:
         if place < first:
@@ -43,7 +43,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def either_case(ranges: Ranges) -> Ranges:
-    """With the letters A to Z also in their other case: Java folds no others by itself."""
+    """The set with both cases of the letters A to Z; by default Java folds no others."""
     found = []
     for upper in range(ord("A"), ord("Z") + 1):
         pair = (upper, upper + 32)
@@ -53,7 +53,7 @@ def either_case(ranges: Ranges) -> Ranges:
 
 
 def in_brackets(ranges: Ranges) -> str:
-    """The set for the library ``regex``."""
+    """The set as a pattern for the library ``regex``."""
     if not ranges:
         return "(?!)"
     return "[" + "".join(f"{_escaped(a)}-{_escaped(b)}" for a, b in ranges) + "]"

@@ -1,4 +1,4 @@
-"""``text =~ pattern``: the whole string must match."""
+"""``text =~ pattern``: matches the whole string."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gpugda.values import describe
 __all__ = ["matches"]
 
 _SECONDS: Final = 2.0
-"""How long one string may take. Java has no limit, and runs out of stack instead."""
+"""Time limit per string. Java has none and overflows its stack instead."""
 
 _LONGEST: Final = 10_000
 
 
 def matches(text: Any, pattern: Any) -> bool | None:
-    """``text =~ pattern``: null where the left side is no string.
+    """``text =~ pattern``; null if the left side is no string.
 
     Raises:
         CypherTypeError: The pattern is no string.
-        UnsupportedQueryError: The pattern has a part that may mean something else to Java, is no
-            regular expression, or takes too long.
+        UnsupportedQueryError: A construct may have another meaning in Java, the pattern is no
+            regular expression, or matching takes too long.
     """
     if pattern is None or text is None:
         return None

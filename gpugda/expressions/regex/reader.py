@@ -1,10 +1,10 @@
-"""Reads a Java regular expression and writes one that means the same to the library ``regex``.
+"""Translates a Java regular expression to an equivalent one for the library ``regex``.
 
-Whatever could mean something else there, or depends on the version of Java or of Unicode, is
-refused by an `UnsupportedQueryError`, so that Neo4j answers the query itself. So is what is no
-regular expression: Neo4j then reports what is wrong with it.
+Constructs that might differ there, or that depend on the version of Java or Unicode, raise an
+`UnsupportedQueryError`, so that Neo4j answers the query itself. So do invalid expressions: Neo4j
+then reports what is wrong.
 
-More than 300 lines: one grammar, a method for each of its constructs.
+More than 300 lines: a single grammar with one method per construct.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Translation", "translated"]
 
 @value(frozen=True, slots=True)
 class Translation:
-    """A pattern, and whether it is known to mean the same for strings of ASCII only."""
+    """A translated pattern; ``ascii_only`` is True if it is equivalent for ASCII strings only."""
 
     pattern: str
     ascii_only: bool
@@ -38,7 +38,7 @@ class Translation:
 
 @value(frozen=True, slots=True)
 class _Flags:
-    """What ``(?ism)`` have switched on here."""
+    """State of the flags ``(?ism)``."""
 
     ignore_case: bool = False
     dot_all: bool = False
@@ -64,10 +64,10 @@ _LARGEST_DEPTH = 50
 
 
 def translated(pattern: str) -> Translation:
-    """The same pattern for the library ``regex``.
+    """Translates a pattern for the library ``regex``.
 
     Raises:
-        UnsupportedQueryError: There is none for sure.
+        UnsupportedQueryError: No certainly equivalent pattern exists.
     """
     reader = _Reader(pattern)
     text = reader.alternatives(_Flags())
@@ -77,7 +77,7 @@ def translated(pattern: str) -> Translation:
 
 
 class _Reader:
-    """Reads from left to right; each method begins at ``place`` and leaves it behind its part."""
+    """A recursive-descent parser; each method moves ``place`` past its construct."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -104,7 +104,7 @@ class _Reader:
 
     # -------------------------------------------------------------- sequences
     def alternatives(self, flags: _Flags) -> str:
-        """Reads to the end or to a closing bracket."""
+        """Parses alternatives up to the end or a closing parenthesis."""
         parts: list[str] = []
         while self._ahead() not in ("", ")"):
             if self._ahead() == "|":
@@ -119,7 +119,7 @@ class _Reader:
         return "".join(parts)
 
     def _switched(self, flags: _Flags) -> _Flags | None:
-        """Flags after ``(?i)``, which hold to the end of the group."""
+        """The flags after ``(?i)``, valid to the end of the group; None without such a switch."""
         start = self.place
         found = self._match(_FLAGS)
         if found is None or found["end"] == ":":
@@ -142,7 +142,7 @@ class _Reader:
 
     # -------------------------------------------------------------- atoms
     def _atom(self, flags: _Flags) -> tuple[str, bool]:
-        """An atom's text, and whether it may be repeated."""
+        """An atom's translation, and True if it may be repeated."""
         character = self._ahead()
         if character == "(":
             return self._group(flags)
@@ -210,7 +210,7 @@ class _Reader:
             return self._quoted(flags)
         if letter in _ENDS:
             self.place += 2
-            # What a word is beyond ASCII differs between versions of Java.
+            # Word boundaries beyond ASCII differ between versions of Java.
             self.ascii_only |= letter in "bB"
             return _ENDS[letter], letter == "R"
         if letter.isdigit() and letter != "0":
@@ -234,7 +234,7 @@ class _Reader:
         return f"\\g<{number}>"
 
     def _escaped_set(self) -> Ranges:
-        """The characters that an escape stands for, in brackets or outside."""
+        """The set of characters that an escape stands for, inside or outside brackets."""
         letter = self.pattern[self.place + 1 : self.place + 2]
         self.place += 1
         for pattern, base in ((_HEX, 16), (_OCTAL, 8)):

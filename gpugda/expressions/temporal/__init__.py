@@ -1,1 +1,1 @@
-"""Dates, times and durations as Neo4j computes with them, on neo4j's value classes."""
+"""Dates, times and durations with Neo4j's semantics, on the driver's value classes."""

@@ -1,4 +1,4 @@
-"""``+``, ``-``, ``*`` and ``/`` of temporal values and durations."""
+"""``+``, ``-``, ``*`` and ``/`` for temporal values and durations."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def add(left: Any, right: Any) -> Any:
     """``left + right``, one of them a duration.
 
     Raises:
-        CypherTypeError: Neither is.
-        CypherArgumentError: The result is too far away.
+        CypherTypeError: Neither side is a duration.
+        CypherArgumentError: The result is out of range.
     """
     if kind_of_value(right) != "duration":
         left, right = right, left
@@ -37,7 +37,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """``left - right``, where ``right`` is a duration."""
+    """``left - right``; ``right`` is a duration."""
     months, days, seconds, nanos = floored(right)
     return _plus(left, -months, -days, -seconds, -nanos)
 
@@ -52,7 +52,7 @@ def _plus(value: Any, months: int, days: int, seconds: int, nanos: int) -> Any:
     ticks = seconds * NANOS_PER_SECOND + nanos
     if moment.nanos is None:
         assert moment.days is not None
-        # Only whole days of the seconds count, towards 0.
+        # Of the seconds only whole days count, truncated.
         whole = abs(seconds) // SECONDS_PER_DAY
         days += whole if seconds >= 0 else -whole
         return made(Moment(plus_months(moment.days, months) + days))
@@ -68,13 +68,13 @@ def _check_range(months: int, days: int) -> None:
 
 
 def plus_months_in(moment: Moment, months: int) -> Moment:
-    """The same clock's time some months later; its offset is kept where it can be."""
+    """The same wall-clock time some months later; keeps the offset where possible."""
     assert moment.days is not None
     return _on(moment, plus_months(moment.days, months)) if months else moment
 
 
 def plus_days_in(moment: Moment, days: int) -> Moment:
-    """The same clock's time some days later; its offset is kept where it can be."""
+    """The same wall-clock time some days later; keeps the offset where possible."""
     assert moment.days is not None
     return _on(moment, moment.days + days) if days else moment
 

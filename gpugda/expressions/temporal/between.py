@@ -1,4 +1,4 @@
-"""Durations between two temporal values: ``duration.between()`` and its kin."""
+"""Durations between two temporal values: ``duration.between()`` and its variants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["between", "in_days", "in_months", "in_seconds"]
 
 
 def between(start: Any, end: Any) -> Any:
-    """Whole months, then whole days, then the rest in seconds."""
+    """Whole months, then whole days, then the remainder in seconds."""
     first, last, dated = _aligned(start, end)
     months = days = 0
     if dated:
@@ -26,27 +26,27 @@ def between(start: Any, end: Any) -> Any:
 
 
 def in_months(start: Any, end: Any) -> Any:
-    """Whole months alone; one of the two must have a date.
+    """Whole months only; one of the two must have a date.
 
     Raises:
-        CypherTypeError: None has.
+        CypherTypeError: Neither has a date.
     """
     first, last = _dated(start, end)
     return make_duration(_months(first, last), 0, 0, 0)
 
 
 def in_days(start: Any, end: Any) -> Any:
-    """Whole days alone; one of the two must have a date.
+    """Whole days only; one of the two must have a date.
 
     Raises:
-        CypherTypeError: None has.
+        CypherTypeError: Neither has a date.
     """
     first, last = _dated(start, end)
     return make_duration(0, _days(first, last), 0, 0)
 
 
 def in_seconds(start: Any, end: Any) -> Any:
-    """All of it in seconds and their fractions."""
+    """The whole difference in seconds and fractions."""
     first, last, _ = _aligned(start, end)
     return _ticks_duration(0, 0, last.instant - first.instant)
 
@@ -55,11 +55,11 @@ def _ticks_duration(months: int, days: int, ticks: int) -> Any:
     return make_duration(months, days, *divmod(ticks, NANOS_PER_SECOND))
 
 
-# ------------------------------------------------------------------ one frame for both
+# ------------------------------------------------------------------ alignment
 def _aligned(start: Any, end: Any) -> tuple[Moment, Moment, bool]:
-    """Both with date and time, and in one zone; and whether both had a date.
+    """Both with date and time in one zone; and True if both had a date.
 
-    What one lacks is taken from the other; a missing time of day is midnight.
+    Missing parts are taken from the other value; a missing time of day is midnight.
     """
     first, last = moment_of(start), moment_of(end)
     dated = first.days is not None and last.days is not None
@@ -87,7 +87,7 @@ def _filled(moment: Moment, day: int, other: Any) -> Moment:
 
 # ------------------------------------------------------------------ calendar units
 def _last_day(first: Moment, last: Moment) -> int:
-    """The end's day, one less (towards the start) if its time of day is not reached."""
+    """The end's day, one closer to the start if its time of day is not reached."""
     assert first.days is not None
     assert last.days is not None
     assert first.nanos is not None

@@ -1,4 +1,4 @@
-"""Temporal values from maps of fields and from other temporal values."""
+"""Constructs temporal values from maps of fields and from other temporal values."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _ALL_FIELDS = DATE_FIELDS | TIME_FIELDS | _BASES | {"timezone"}
 
 @value(frozen=True, slots=True)
 class Clock:
-    """The present, for what is not told: nanoseconds since 1970 in UTC, and a zone."""
+    """The current time for defaults: nanoseconds since 1970 in UTC, and a zone."""
 
     instant: int
     zone: Zone
 
 
 def converted(kind: str, moment: Moment, clock: Clock) -> Moment:
-    """A moment as another kind of temporal value.
+    """Converts a moment to another kind of temporal value.
 
     Raises:
-        CypherTypeError: It lacks the date or the time.
+        CypherTypeError: The moment lacks the date or the time.
     """
     lacks_date = kind in _HAS_DATE and moment.days is None
     if lacks_date or (kind in _HAS_TIME and moment.nanos is None):
@@ -69,12 +69,12 @@ def _offset_now(zone: Zone, clock: Clock) -> int:
 
 # ------------------------------------------------------------------ from fields
 def from_fields(kind: str, given: Mapping[str, Any], clock: Clock) -> Moment:
-    """``date({…})`` and its kin.
+    """``date({…})`` and its variants.
 
     Raises:
-        CypherTypeError: A field or a base that this kind of value does not have.
-        CypherArgumentError: Fields are missing, not known or out of range.
-        CypherExecutionError: A field is no integer, or the zone no string.
+        CypherTypeError: This kind of value does not have a given field or base.
+        CypherArgumentError: Fields are missing, unknown or out of range.
+        CypherExecutionError: A field is no integer, or the zone is no string.
     """
     fields = {name.lower(): item for name, item in given.items()}
     if len(fields) < len(given):
@@ -123,7 +123,7 @@ def _in_zone(
     found = _placed(moment.days, time_with(fields, moment.nanos or 0), there, time, clock)
     if zone is None or own is None:
         return found
-    # The fields are put into the base where it is; then it is the same instant elsewhere.
+    # Fields apply in the base's zone; then the same instant is expressed in the new zone.
     if found.days is not None:
         return at_instant(found.instant, zone)
     return _shifted(found, _offset_now(zone, clock))
@@ -158,7 +158,7 @@ def _check_names(kind: str, fields: dict[str, Any]) -> None:
     if kind == "datetime":
         allowed |= _EPOCHS.keys()
     wrong = sorted(fields.keys() - allowed)
-    # A map with nothing but a zone is the present, in every kind of value.
+    # A map with only a zone means the current time, for every kind.
     if wrong and fields.keys() != {"timezone"}:
         raise CypherTypeError(f"a {kind} has no field {wrong[0]}")
 
@@ -194,7 +194,7 @@ def _zone(fields: dict[str, Any]) -> Zone | None:
 
 # ------------------------------------------------------------------ bases
 def _bases(fields: dict[str, Any]) -> tuple[Moment | None, Moment | None]:
-    """Where the date and where the time of day comes from, if not from fields alone."""
+    """The base values of the date and the time of day; None for parts given by fields only."""
     for name, size in _EPOCHS.items():
         if name in fields:
             moment = _epoch(fields, name, size)

@@ -1,6 +1,6 @@
-"""Many temporal values from numbers, and from other temporal values; between two of them.
+"""Vectorised construction of temporal values from numbers and other values; durations between.
 
-What is not built here (None) is built value by value, with its error where there is one.
+A result of None means that values must be computed one by one, including their errors.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _EPOCHS: Final = {"epochseconds": 1, "epochmillis": 1000}
 _CHAIN: Final = ("year", "month", "day", "hour", "minute", "second")
 _FRACTIONS: Final = {"millisecond": 10**6, "microsecond": 1000, "nanosecond": 1}
 NUMBER_FIELDS: Final = frozenset((*_CHAIN, *_FRACTIONS, *_EPOCHS))
-"""Fields of maps, in lower case, that may be built here."""
+"""Map fields, in lower case, that are supported here."""
 _FAR: Final = 1 << 50
-"""No instant that values can hold has as many milliseconds."""
+"""Bound in milliseconds above every representable instant."""
 
 
 def at_instants(parts: Numbers, a_second: int, offset: int) -> MomentRows | None:
-    """Datetimes at seconds since 1970 in UTC, or at so many parts of them a second."""
+    """Datetimes from instants since 1970 in UTC, counted in units of ``1 / a_second`` seconds."""
     if len(parts) and not -_FAR < int(parts.min()) <= int(parts.max()) < _FAR:
         return None
     days, rest = np.divmod(parts + offset * a_second, SECONDS_PER_DAY * a_second)
@@ -48,19 +48,19 @@ def at_instants(parts: Numbers, a_second: int, offset: int) -> MomentRows | None
 
 
 def _held(rows: MomentRows) -> MomentRows | None:
-    """None where a year is not 1 to 9999."""
+    """The rows; None if a year is outside 1 to 9999."""
     there = (rows.days >= FIRST_DAY) & (rows.days <= LAST_DAY)
     return rows if bool(there.all()) else None
 
 
 # ------------------------------------------------------------------ fields
 def from_numbers(kind: str, fields: Mapping[str, Numbers], offset: int) -> MomentRows | None:
-    """``date({…})``, ``localdatetime({…})`` or ``datetime({…})`` of numbers.
+    """``date({…})``, ``localdatetime({…})`` or ``datetime({…})`` with numeric fields.
 
     Args:
-        kind: Of the values.
-        fields: By name in lower case, of equal lengths.
-        offset: Of datetimes.
+        kind: Kind of the result.
+        fields: Arrays of equal length by lower-case name.
+        offset: Offset of datetimes in seconds.
     """
     epochs = fields.keys() & _EPOCHS.keys()
     if epochs:
@@ -85,7 +85,7 @@ def from_numbers(kind: str, fields: Mapping[str, Numbers], offset: int) -> Momen
 
 
 def date_days(years: Numbers, months: Numbers, days: Numbers) -> Numbers | None:
-    """Days since 1970; None where one is no date of the years 1 to 9999."""
+    """Days since 1970; None if a date is invalid or outside the years 1 to 9999."""
     if not len(years) or not (_within(years, 1, 9999) and _within(months, 1, 12)):
         return None
     since = (years - 1970) * 12 + months - 1
@@ -111,9 +111,9 @@ def _nanos(times: list[Numbers], fraction: Mapping[str, Numbers]) -> Numbers | N
     return nanos
 
 
-# ------------------------------------------------------------------ from other values
+# ------------------------------------------------------------------ conversion
 def converted_rows(kind: str, rows: MomentRows, offset: int) -> MomentRows | None:
-    """The values as those of another kind; a datetime that has no offset gets this one."""
+    """The values converted to another kind; datetimes without an offset get this one."""
     if kind == "date":
         return MomentRows(rows.days)
     if rows.nanos is None:
@@ -124,7 +124,7 @@ def converted_rows(kind: str, rows: MomentRows, offset: int) -> MomentRows | Non
 
 
 def truncated_rows(kind: str, unit: str, rows: MomentRows, offset: int) -> MomentRows | None:
-    """``date.truncate(unit, …)`` and its kin, without further fields."""
+    """``date.truncate(unit, …)`` and its variants, without further fields."""
     if unit in DATE_UNITS:
         days = calendar.truncated_days(rows.days, unit)
         cut = MomentRows(days, np.zeros_like(days), rows.offset)
@@ -139,7 +139,7 @@ def truncated_rows(kind: str, unit: str, rows: MomentRows, offset: int) -> Momen
 
 # ------------------------------------------------------------------ between
 def between(name: str, starts: MomentRows, ends: MomentRows) -> DurationRows | None:
-    """``duration.between()`` and its kin, of values of one kind and offset."""
+    """``duration.between()`` and its variants, for values of one kind and offset."""
     if (starts.kind, starts.offset) != (ends.kind, ends.offset):
         return None
     first, last = starts.days, ends.days
@@ -164,7 +164,7 @@ def between(name: str, starts: MomentRows, ends: MomentRows) -> DurationRows | N
 
 
 def _last_days(first: Numbers, before: Numbers, last: Numbers, after: Numbers) -> Numbers:
-    """The end's day, one less (towards the start) if its time of day is not reached."""
+    """The end's day, one closer to the start if its time of day is not reached."""
     early = (last > first) & (after < before)
     late = (last < first) & (after > before)
     return last - early.astype(np.int64) + late

@@ -1,4 +1,4 @@
-"""The calendar as numbers: days since 1970, the parts of a date, weeks and quarters. Any year."""
+"""Calendar arithmetic for any year: days since 1970, parts of a date, weeks and quarters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NANOS_PER_DAY = SECONDS_PER_DAY * NANOS_PER_SECOND
 
 _DAYS_PER_400_YEARS = 146_097
 _DAYS_TO_1970 = 719_468
-"""From the first of March of the year 0."""
+"""From 0000-03-01 to 1970-01-01."""
 
 
 class Civil(NamedTuple):
@@ -44,7 +44,7 @@ class Civil(NamedTuple):
 
 def days_of(year: int, month: int, day: int) -> int:
     """Days since 1970-01-01."""
-    # Years begin in March here, so that the leap day is the last one.
+    # Years start in March here, so the leap day is the last one.
     shifted = year if month > 2 else year - 1
     era, year_of_era = divmod(shifted, 400)
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -53,7 +53,7 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 def civil_of(days: int) -> Civil:
-    """The date that many days after 1970-01-01."""
+    """The date ``days`` after 1970-01-01."""
     era, day_of_era = divmod(days + _DAYS_TO_1970, _DAYS_PER_400_YEARS)
     year_of_era = (
         day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096
@@ -66,12 +66,12 @@ def civil_of(days: int) -> Civil:
 
 
 def is_leap(year: int) -> bool:
-    """Has the year a 29th of February?"""
+    """True for a leap year."""
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 def month_length(year: int, month: int) -> int:
-    """Days of a month."""
+    """Number of days in a month."""
     return 29 if month == 2 and is_leap(year) else _LENGTHS[month - 1]
 
 
@@ -79,19 +79,19 @@ _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def clamped(year: int, month: int, day: int) -> int:
-    """Days since 1970 of a date whose day may be after the end of its month."""
+    """Days since 1970 of a date; a day after the end of the month becomes its last day."""
     return days_of(year, month, min(day, month_length(year, month)))
 
 
 def plus_months(days: int, months: int) -> int:
-    """A date some months later, on the last day of the month if it has fewer days."""
+    """The date some months later; a day after the end of the month becomes its last day."""
     civil = civil_of(days)
     year, month = divmod(civil.year * 12 + civil.month - 1 + months, 12)
     return clamped(year, month + 1, civil.day)
 
 
 def whole_months(start: int, end: int) -> int:
-    """Whole months from one date to another, towards 0."""
+    """Whole months from one date to another, truncated."""
     first, last = civil_of(start), civil_of(end)
     packed = (last.year - first.year) * 384 + (last.month - first.month) * 32 + last.day - first.day
     return packed // 32 if packed >= 0 else -(-packed // 32)
@@ -99,25 +99,25 @@ def whole_months(start: int, end: int) -> int:
 
 # ------------------------------------------------------------------ weeks, quarters, years
 def day_of_week(days: int) -> int:
-    """1 on a Monday, 7 on a Sunday."""
+    """ISO day of the week: 1 for Monday, 7 for Sunday."""
     return (days + 3) % 7 + 1
 
 
 def week_start(week_year: int, week: int) -> int:
-    """The Monday of a week of ISO 8601."""
+    """The Monday of an ISO 8601 week."""
     fourth = days_of(week_year, 1, 4)
     return fourth - (day_of_week(fourth) - 1) + 7 * (week - 1)
 
 
 def week_of(days: int) -> tuple[int, int]:
-    """The year and the week of ISO 8601."""
+    """ISO 8601 year and week."""
     thursday = days - day_of_week(days) + 4
     year = civil_of(thursday).year
     return year, (thursday - days_of(year, 1, 1)) // 7 + 1
 
 
 def ordinal_day(days: int) -> int:
-    """1 on the first of January."""
+    """Day of the year, from 1."""
     return days - days_of(civil_of(days).year, 1, 1) + 1
 
 
@@ -128,15 +128,15 @@ def quarter_start(days: int) -> int:
 
 
 def day_of_quarter(days: int) -> int:
-    """1 on the first day of the quarter."""
+    """Day of the quarter, from 1."""
     return days - quarter_start(days) + 1
 
 
 def truncated(days: int, unit: str) -> int:
-    """The first day of the unit that a day is in: ``millennium`` to ``day``."""
+    """The first day of the unit that contains a day: ``millennium`` to ``day``."""
     civil = civil_of(days)
     if unit in _YEARS:
-        # Towards 0, as Java divides.
+        # Truncated division, as in Java.
         size = _YEARS[unit]
         years = abs(civil.year) // size * size
         return days_of(years if civil.year >= 0 else -years, 1, 1)

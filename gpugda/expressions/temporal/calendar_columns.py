@@ -1,4 +1,4 @@
-"""The calendar of many days at once: as `calendar`, for arrays of days since 1970."""
+"""Vectorised calendar arithmetic: as `calendar`, for arrays of days since 1970."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def months_and_days(days: Numbers) -> tuple[Numbers, Numbers]:
-    """Months since January 1970, and the day of the month from 1 on."""
+    """Months since January 1970, and the day of the month, from 1."""
     months = days.view("datetime64[D]").astype("datetime64[M]")
     return months.view(np.int64), days - months.astype("datetime64[D]").view(np.int64) + 1
 
@@ -37,48 +37,48 @@ def days_of_months(months: Numbers) -> Numbers:
 
 
 def days_in_month(months: Numbers) -> Numbers:
-    """How many days each month has."""
+    """Number of days in each month."""
     return days_of_months(months + 1) - days_of_months(months)
 
 
 def year_starts(days: Numbers) -> Numbers:
-    """The first of January."""
+    """First of January of each day's year."""
     return days.view("datetime64[D]").astype("datetime64[Y]").astype("datetime64[D]").view(np.int64)
 
 
 def quarter_starts(days: Numbers) -> Numbers:
-    """The first day of the quarter."""
+    """The first day of each quarter."""
     return days_of_months(months_and_days(days)[0] // 3 * 3)
 
 
 def week_days(days: Numbers) -> Numbers:
-    """1 on a Monday, 7 on a Sunday."""
+    """ISO day of the week: 1 for Monday, 7 for Sunday."""
     return (days + 3) % 7 + 1
 
 
 def weeks_and_years(days: Numbers) -> tuple[Numbers, Numbers]:
-    """The week and the year of ISO 8601."""
+    """ISO 8601 week and year."""
     thursdays = days - week_days(days) + 4
     weeks = (thursdays - year_starts(thursdays)) // 7 + 1
     return weeks, months_and_days(thursdays)[0] // 12 + 1970
 
 
 def plus_whole_months(days: Numbers, months: Numbers) -> Numbers:
-    """The dates some months later, on the last day of a month that has fewer days."""
+    """The dates some months later; a day after the end of the month becomes its last day."""
     own, day = months_and_days(days)
     later = own + months
     return days_of_months(later) + np.minimum(day, days_in_month(later)) - 1
 
 
 def whole_months_between(starts: Numbers, ends: Numbers) -> Numbers:
-    """Whole months from one date to the other, towards 0."""
+    """Whole months from one date to the other, truncated."""
     (first, first_day), (last, last_day) = months_and_days(starts), months_and_days(ends)
     packed = (last - first) * 32 + last_day - first_day
     return np.where(packed >= 0, packed // 32, -(-packed // 32))
 
 
 def truncated_days(days: Numbers, unit: str) -> Numbers:
-    """The first day of the unit that each day is in: ``millennium`` to ``day``; of years from 1."""
+    """First day of the unit that contains each day: ``millennium`` to ``day``; years from 1."""
     if unit in _YEARS:
         years = months_and_days(days)[0] // 12 + 1970
         return days_of_months((years // _YEARS[unit] * _YEARS[unit] - 1970) * 12)

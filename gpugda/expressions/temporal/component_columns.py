@@ -1,4 +1,4 @@
-"""Components of columns of temporal values and durations: ``.year``, ``.days``, …."""
+"""Vectorised components of temporal columns and durations: ``.year``, ``.days``, …."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SIZES: Final = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 10
 
 
 def component_column(column: Column, rows: MomentRows | DurationRows, key: str) -> Column | None:
-    """``column.key``; None where it is read value by value, or is none of its components.
+    """``column.key``; None if it must go value by value, or the component does not exist.
 
-    ``rows`` are the values behind the column's codes.
+    ``rows``: the values of the column's dictionary.
     """
     read = _of_moments if isinstance(rows, MomentRows) else _of_durations
     found = read(rows, key.lower())  # type: ignore[arg-type]  # it is of the kind that was asked
@@ -38,7 +38,7 @@ def component_column(column: Column, rows: MomentRows | DurationRows, key: str) 
 
 
 def _of_durations(rows: DurationRows, name: str) -> Numbers | None:
-    read: Any = OF_DURATION.get(name)  # of integers, and so of arrays of them
+    read: Any = OF_DURATION.get(name)  # works on integers and on arrays of them
     most = int(np.abs(rows.seconds).max(initial=0))
     if read is None or (most + 1) * _SIZES.get(name, 1) > _LARGEST:
         return None
@@ -49,7 +49,7 @@ def _of_moments(rows: MomentRows, name: str) -> Numbers | None:
     if name in _OF_DAYS:
         return _OF_DAYS[name](rows.days)
     if rows.nanos is not None and name in OF_TIME:
-        read: Any = OF_TIME[name]  # of integers, and so of arrays of them
+        read: Any = OF_TIME[name]  # works on integers and on arrays of them
         moments: Any = Moment
         return np.asarray(read(moments(None, rows.nanos)))
     if rows.nanos is None or rows.offset is None:

@@ -25,10 +25,10 @@ __all__ = ["OF_DURATION", "OF_TIME", "component", "towards_zero"]
 
 
 def component(given: Any, key: str) -> Any:
-    """A component of a temporal value or a duration, in any case of letters.
+    """A component of a temporal value or a duration; case-insensitive.
 
     Raises:
-        CypherTypeError: It has no such component.
+        CypherTypeError: The component does not exist.
     """
     kind = kind_of_value(given)
     name = key.lower()
@@ -104,14 +104,14 @@ _OF_ZONE: _Readers = {
     "offsetseconds": _offset,
 }
 _OF_INSTANT: _Readers = {
-    # Neo4j cuts the milliseconds towards 0: half a second before 1970 is second 0.
+    # Neo4j truncates the milliseconds: half a second before 1970 is second 0.
     "epochseconds": lambda moment: towards_zero(moment.instant // 10**6, 1000),
     "epochmillis": lambda moment: moment.instant // 10**6,
 }
 
 
 def towards_zero(number: int, size: int) -> int:
-    """A quotient as Java has it; of an array, too."""
+    """Truncated division, as in Java; also for arrays."""
     return (number + (number < 0) * (size - 1)) // size
 
 

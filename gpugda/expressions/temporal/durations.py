@@ -1,6 +1,6 @@
-"""Durations: months, days, seconds and nanoseconds, which are never turned into each other.
+"""Durations: months, days, seconds and nanoseconds, which are not normalised into each other.
 
-Fractions are: of a month into days by the mean Gregorian month, of a day into seconds.
+Only fractions carry over: of a month into days by the mean Gregorian month, of a day into seconds.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _NANOS = float(NANOS_PER_SECOND)
 
 
 def make_duration(months: int, days: int, seconds: int, nanos: int) -> Any:
-    """The value.
+    """The duration with these parts.
 
     Raises:
-        CypherArgumentError: It is too long.
+        CypherArgumentError: The duration is out of range.
     """
     carried, rest = divmod(nanos, NANOS_PER_SECOND)
     whole = seconds + carried
@@ -50,16 +50,16 @@ def make_duration(months: int, days: int, seconds: int, nanos: int) -> Any:
 
 
 def floored(duration: Any) -> tuple[int, int, int, int]:
-    """Months, days, seconds and nanoseconds, where the last are never negative, as in Neo4j."""
+    """Months, days, seconds and nanoseconds; as in Neo4j, nanoseconds are never negative."""
     months, days, seconds, nanos = duration
     carried, rest = divmod(nanos, NANOS_PER_SECOND)
     return months, days, seconds + carried, rest
 
 
 def approximate(months: float, days: float, seconds: float, nanos: float) -> Any:
-    """The duration of parts that may have fractions, which go to the next smaller part.
+    """The duration of fractional parts; fractions carry over to the next smaller part.
 
-    The operations stand in Neo4j's order, on which the last digits depend.
+    The operations follow Neo4j's order, which determines the last digits.
 
     Raises:
         CypherArithmeticError: A part is too large.
@@ -100,8 +100,8 @@ def from_map(fields: Mapping[str, Any]) -> Any:
     """``duration({…})``.
 
     Raises:
-        CypherArgumentError: There is no field, or the duration is too long.
-        CypherExecutionError: A field is not known, or no number.
+        CypherArgumentError: There is no field, or the duration is out of range.
+        CypherExecutionError: A field is unknown or not numeric.
     """
     if not fields:
         raise CypherArgumentError("duration() needs at least one field")
@@ -128,7 +128,7 @@ def _from_numbers(*numbers: Any) -> Any:
     )
     if any(isinstance(number, float) for number in numbers):
         return approximate(*map(float, parts))
-    # Java's integers come round.
+    # Integers wrap around, as in Java.
     return make_duration(*map(_wrapped, parts))
 
 
@@ -155,8 +155,8 @@ def from_text(text: str) -> Any:
     """``duration('P1DT2H')``, also ``duration('P2012-02-02T14:37:21.545')``.
 
     Raises:
-        CypherSyntaxError: It is no duration.
-        CypherArgumentError: A part is too large.
+        CypherSyntaxError: The text is no duration.
+        CypherArgumentError: A part is out of range.
     """
     if found := _UNITS.fullmatch(text):
         parts = [found[place] for place in (2, 3, 4, 5, 7, 8, 9)]
@@ -169,7 +169,7 @@ def from_text(text: str) -> Any:
 
 
 def _one_fraction(parts: list[str | None]) -> bool:
-    """Only the last part may have a fraction."""
+    """True if at most the last part has a fraction."""
     given = [part for part in parts if part is not None]
     return not any("." in part or "," in part for part in given[:-1])
 

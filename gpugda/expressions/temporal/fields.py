@@ -1,4 +1,4 @@
-"""The date and the time of day that fields such as ``year`` and ``minute`` describe."""
+"""Dates and times of day from fields such as ``year`` and ``minute``."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _LARGEST_YEAR = 999_999_999
 
 
 def integer_field(fields: Mapping[str, Any], name: str, low: int, high: int) -> int:
-    """An integer in a range, as a field gives it.
+    """An integer field within a range.
 
     Raises:
-        CypherExecutionError: It is no integer.
-        CypherArgumentError: It is out of range.
+        CypherExecutionError: The field is no integer.
+        CypherArgumentError: The field is out of range.
     """
     number = fields[name]
     if number is None:
@@ -73,10 +73,10 @@ def integer_field(fields: Mapping[str, Any], name: str, low: int, high: int) -> 
 
 # ------------------------------------------------------------------ dates
 def check_date_fields(fields: Mapping[str, Any], has_base: bool) -> None:
-    """Do the fields describe a date, of a base or alone?
+    """Checks that the fields describe a date, with a base or alone.
 
     Raises:
-        CypherTypeError: They are of several ways to describe a date.
+        CypherTypeError: Fields of different calendars (month, week, quarter, …) are mixed.
         CypherArgumentError: A larger unit is missing.
     """
     families = [family for family in _FAMILIES if not fields.keys().isdisjoint(family)]
@@ -90,7 +90,7 @@ def check_date_fields(fields: Mapping[str, Any], has_base: bool) -> None:
 
 
 def names_a_day(fields: Mapping[str, Any]) -> bool:
-    """Do the fields go down to a day, so that an hour may follow?"""
+    """True if the fields determine a day, so that an hour may follow."""
     return any(family[-1] in fields for family in _FAMILIES)
 
 
@@ -108,7 +108,7 @@ def _for(smaller: list[str]) -> str:
 
 
 def date_with(fields: Mapping[str, Any], base: int | None) -> int:
-    """Days since 1970 of a base with these fields put into it, or of the fields alone."""
+    """Days since 1970 of the base with these fields replaced, or of the fields alone."""
     if "week" in fields or "dayofweek" in fields:
         return _week_date(fields, base)
     days = _with_year(fields, base)
@@ -172,7 +172,7 @@ def _quarter_date(fields: Mapping[str, Any], days: int) -> int:
 
 # ------------------------------------------------------------------ times of day
 def check_time_fields(fields: Mapping[str, Any], has_base: bool) -> None:
-    """Do the fields describe a time of day, of a base or alone?
+    """Checks that the fields describe a time of day, with a base or alone.
 
     Raises:
         CypherArgumentError: A larger unit is missing.
@@ -184,7 +184,7 @@ def check_time_fields(fields: Mapping[str, Any], has_base: bool) -> None:
 
 
 def time_with(fields: Mapping[str, Any], base: int) -> int:
-    """Nanoseconds since midnight of a base with these fields put into it.
+    """Nanoseconds since midnight of the base with these fields replaced.
 
     Any part of a second replaces the whole fraction.
     """
@@ -203,7 +203,7 @@ def time_with(fields: Mapping[str, Any], base: int) -> int:
 
 
 def _fraction(fields: Mapping[str, Any]) -> int:
-    """Each part counts within the next larger one that is given."""
+    """Nanoseconds of the fraction; each part is limited by the next larger given one."""
     total, limit = 0, NANOS_PER_SECOND
     for name, size in zip(_FRACTIONS, (10**6, 10**3, 1), strict=True):
         if name in fields:

@@ -1,4 +1,4 @@
-"""Temporal values taken apart into days, nanoseconds and zone, and put together again."""
+"""Decomposes temporal values into days, nanoseconds and zone, and composes them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["Moment", "at_instant", "at_wall", "made", "moment_of"]
 
 @value(frozen=True, slots=True)
 class Moment:
-    """Any temporal value but a duration: what it lacks is None.
+    """Any temporal value but a duration; missing parts are None.
 
     Attributes:
-        days: Days since 1970 on the calendar at its place.
-        nanos: Nanoseconds since midnight on the clock at its place.
-        zone: Its time zone.
+        days: Days since 1970 of the local date.
+        nanos: Nanoseconds since local midnight.
+        zone: Time zone.
         offset: The zone's offset from UTC at this moment, in seconds.
     """
 
@@ -51,27 +51,27 @@ class Moment:
 
     @property
     def instant(self) -> int:
-        """Nanoseconds since 1970 in UTC; without a zone as if it were in UTC."""
+        """Nanoseconds since 1970 in UTC; without a zone, as if in UTC."""
         wall = (self.days or 0) * NANOS_PER_DAY + (self.nanos or 0)
         return wall - (self.offset or 0) * NANOS_PER_SECOND
 
 
 def at_instant(instant: int, zone: Zone) -> Moment:
-    """The datetime in a zone at nanoseconds since 1970 in UTC."""
+    """The datetime in a zone at an instant, given in nanoseconds since 1970 in UTC."""
     offset = offset_at(zone, instant // NANOS_PER_SECOND)
     days, nanos = divmod(instant + offset * NANOS_PER_SECOND, NANOS_PER_DAY)
     return Moment(days, nanos, zone, offset)
 
 
 def at_wall(days: int, nanos: int, zone: Zone, preferred: int | None = None) -> Moment:
-    """The datetime of a calendar and a clock in a zone; see `utc_seconds_of` for gaps."""
+    """The datetime with this local date and time in a zone; see `utc_seconds_of` for gaps."""
     seconds, rest = divmod(days * NANOS_PER_DAY + nanos, NANOS_PER_SECOND)
     utc = utc_seconds_of(zone, seconds, preferred)
     return at_instant(utc * NANOS_PER_SECOND + rest, zone)
 
 
 def moment_of(given: Any) -> Moment:
-    """The parts of a value that is a date, time or datetime, with a zone or without."""
+    """Decomposes a date, time or datetime, with or without a zone."""
     kind = kind_of_value(given)
     if kind == "date":
         return Moment(_days(given))
@@ -80,7 +80,7 @@ def moment_of(given: Any) -> Moment:
     days, nanos = _days(given), given.time().ticks
     if kind == "localdatetime":
         return Moment(days, nanos)
-    # The instant counts: the driver's wall clock is not always right, see `zones`.
+    # Use the instant: the driver's local time is not always right, see `zones`.
     offset = given.utcoffset()
     wall = days * NANOS_PER_DAY + nanos
     instant = wall - (offset.days * 86_400 + offset.seconds) * NANOS_PER_SECOND
@@ -100,10 +100,10 @@ def _time(given: Any) -> Moment:
 
 
 def made(moment: Moment) -> Any:
-    """The value of these parts.
+    """Composes the value.
 
     Raises:
-        UnsupportedQueryError: Its year is not 1 to 9999, which is all that values can hold.
+        UnsupportedQueryError: The year is outside 1 to 9999, the range of the value classes.
     """
     time = neo4j_time()
     if moment.days is None:

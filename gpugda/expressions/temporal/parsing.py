@@ -1,4 +1,4 @@
-"""Dates and times from texts, in the forms of ISO 8601 that Neo4j reads."""
+"""Parses dates and times in the forms of ISO 8601 that Neo4j accepts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _match(pattern: re.Pattern[str], text: str, kind: str) -> re.Match[str]:
 
 
 def parse_date(text: str) -> Moment:
-    """``date('2015-07-21')``; also by week, quarter or day of the year, and without dashes."""
+    """``date('2015-07-21')``; also by week, quarter or day of the year, with or without dashes."""
     return Moment(_days(_match(_DATE_TEXT, text, "date")))
 
 
@@ -64,7 +64,7 @@ def parse_localdatetime(text: str) -> Moment:
 
 
 def parse_time(text: str, default: Zone) -> Moment:
-    """``time('21:40+01:00')``; without an offset it has the default's."""
+    """``time('21:40+01:00')``; without an offset it gets the default one."""
     found = _match(_TIME_TEXT, text, "time")
     if found["zone"] is not None:
         raise CypherArgumentError(f"{text!r}: a time has an offset, not a named time zone")
@@ -74,7 +74,7 @@ def parse_time(text: str, default: Zone) -> Moment:
 
 
 def parse_datetime(text: str, default: Zone) -> Moment:
-    """``datetime('2015-07-21T21:40+02:00[Europe/Berlin]')``; the zone may be left out."""
+    """``datetime('2015-07-21T21:40+02:00[Europe/Berlin]')``; the zone is optional."""
     found = _match(_DATETIME_TEXT, text, "datetime")
     days, nanos = _days(found), _nanos(found)
     if found["zone"] is None:

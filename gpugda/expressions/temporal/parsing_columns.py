@@ -1,4 +1,4 @@
-"""Many dates and datetimes from texts, in the extended form of ISO 8601 that most data has."""
+"""Vectorised parsing of dates and datetimes in the common extended form of ISO 8601."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["parsed_rows"]
 
 _DIGITS: Final = "0000-00-00T00:00:00"
-"""The longest form but for fractions and offsets; shorter ones end before a part."""
+"""Longest form without fraction and offset; shorter forms are prefixes."""
 _LENGTHS: Final = (10, 16, 19)
 _MOST: Final = len("0000-00-00T00:00:00.000000000+00:00")
 
 _Texts = Any
-"""``uint8``, a row of bytes a text, all of one length."""
+"""``uint8`` table with one row of bytes per text, all of one length."""
 
 
 def parsed_rows(texts: pa.Array, kind: str, default: int) -> MomentRows | None:
-    """``date(text)``, ``localdatetime(text)`` or ``datetime(text)`` of each.
+    """``date(text)``, ``localdatetime(text)`` or ``datetime(text)`` for each text.
 
-    None where a text has another form, a part is beyond its range, or offsets differ.
+    None if a text has another form, a part is out of range, or offsets differ.
 
     Args:
-        texts: ``string`` or ``large_string`` without nulls.
-        kind: Of the values.
-        default: Offset of a datetime whose text has none, in seconds.
+        texts: ``string`` or ``large_string`` array without nulls.
+        kind: Kind of the result.
+        default: Offset in seconds of a datetime whose text has none.
     """
     offsets, data = _bytes_of(texts)
     lengths = np.diff(offsets)
@@ -59,7 +59,7 @@ def parsed_rows(texts: pa.Array, kind: str, default: int) -> MomentRows | None:
 def _table(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: NDArray[np.int64], length: int
 ) -> _Texts:
-    """The bytes of texts of one length, a row each."""
+    """The bytes of texts of one length, one row per text."""
     if len(rows) == len(offsets) - 1:
         return data[offsets[0] : offsets[-1]].reshape(len(rows), length)
     table = np.empty((len(rows), length), dtype=np.uint8)
@@ -78,7 +78,7 @@ def _bytes_of(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 def _parts(
     table: _Texts, kind: str, default: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int] | None:
-    """Days, nanoseconds of the day and the offset of texts of one length."""
+    """Days, nanoseconds of the day, and the offset of texts of one length."""
     end = _end_of_digits(table.shape[1], table[0])
     if kind == "date" and table.shape[1] != _LENGTHS[0]:
         return None
@@ -97,7 +97,7 @@ def _parts(
 
 
 def _end_of_digits(length: int, first: NDArray[np.uint8]) -> int | None:
-    """Where the fraction or the offset begins, as the first text has it."""
+    """Where the fraction or the offset starts, judged by the first text."""
     for end in reversed(_LENGTHS):
         if length == end or (length > end and chr(first[end]) in ".+-Zz"):
             return end
@@ -142,7 +142,7 @@ def _time(table: _Texts, end: int, fraction: _Texts) -> NDArray[np.int64] | None
 
 
 def _zone(rest: _Texts) -> tuple[_Texts, int | None] | None:
-    """What stands before the offset, and the offset; None where texts differ in it."""
+    """The part before the offset, and the offset; None if the texts' offsets differ."""
     length = rest.shape[1]
     for size in (1, 6):
         if length < size or chr(rest[0, length - size]) not in ("Zz" if size == 1 else "+-"):

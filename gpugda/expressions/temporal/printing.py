@@ -1,4 +1,4 @@
-"""Temporal values as text, in Neo4j's form of ISO 8601."""
+"""Text form of temporal values in Neo4j's variant of ISO 8601."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _zone_text(moment: Moment) -> str:
 
 
 def moment_text(given: Any) -> str:
-    """A date, time or datetime, such as ``2020-01-01T10:00:00+01:00[Europe/Berlin]``."""
+    """The text of a date, time or datetime: ``2020-01-01T10:00:00+01:00[Europe/Berlin]``."""
     moment = moment_of(given)
     parts = []
     if moment.days is not None:
@@ -49,7 +49,7 @@ def moment_text(given: Any) -> str:
 
 
 def duration_text(duration: Any) -> str:
-    """Such as ``P1Y2M3DT4H5M6.7S``; each part has its own sign."""
+    """The text of a duration, such as ``P1Y2M3DT4H5M6.7S``; each part has its own sign."""
     months, days, seconds, nanoseconds = duration
     date = _parts((months, 12, "Y", "M")) + (f"{days}D" if days else "")
     time = _time_parts(seconds, nanoseconds)
@@ -67,7 +67,7 @@ def _parts(split: tuple[int, int, str, str]) -> str:
 
 
 def _time_parts(seconds: int, nanoseconds: int) -> str:
-    # Both have one sign.
+    # Seconds and nanoseconds have the same sign.
     sign = "-" if seconds < 0 or nanoseconds < 0 else ""
     minutes, rest = divmod(abs(seconds), 60)
     text = _parts((-minutes if sign else minutes, 60, "H", "M"))

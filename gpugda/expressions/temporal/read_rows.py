@@ -1,4 +1,4 @@
-"""Temporal columns read as numbers: those that are kept so, and what a graph or a query holds."""
+"""Reads temporal columns as numbers: numeric dictionaries, or values of a graph or query."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["moments_of", "moments_of_operand"]
 
 _KINDS: Final = frozenset({"date", "localdatetime", "datetime"})
 _FEW: Final = 64
-"""Entries that are as soon read one by one."""
+"""Up to this many entries, single values are as fast."""
 _FEW_ROWS: Final = 4
-"""Entries per row from which on only those are read that rows have."""
+"""Entries per row from which on only the used entries are read."""
 
 
 def moments_of(column: Column) -> MomentRows | None:
-    """The values behind the codes of a column, if all are of one kind and offset."""
+    """The dictionary values of a column, if all have one kind and offset; else None."""
     dictionary = column.dictionary
     if isinstance(dictionary, MomentRows):
         return dictionary
@@ -59,7 +59,7 @@ def _rows_of(entries: Sequence[Any]) -> MomentRows | None:
 
 
 def moments_of_operand(operand: Operand) -> MomentRows | None:
-    """One moment a row, or one for all rows."""
+    """One moment per row, or one for all rows; None as `moments_of`."""
     if isinstance(operand, Constant):
         return None if kind_of_value(operand.value) not in _KINDS else _rows_of([operand.value])
     rows = moments_of(operand)

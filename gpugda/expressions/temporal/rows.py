@@ -1,7 +1,7 @@
-"""Columns of temporal values as arrays of numbers: dictionaries of dates, datetimes and durations.
+"""Dictionaries of dates, datetimes and durations as arrays of numbers.
 
-All values of a dictionary are of one kind, and have one offset from UTC where they have a zone.
-Named zones, and times of day, stay values one by one.
+All values of a dictionary have one kind and, with a zone, one offset from UTC. Values with named
+zones and times of day are stored one by one instead.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["FIRST_DAY", "LAST_DAY", "DurationRows", "MomentRows", "joined_moment
 
 FIRST_DAY: Final = -719_162
 LAST_DAY: Final = 2_932_896
-"""Days since 1970 of the years 1 to 9999, which is all that values can hold."""
+"""Days since 1970 of the first and last day of the years 1 to 9999, the range of the values."""
 
 
 class _Rows:
-    """What all dictionaries of such values do."""
+    """Common base of the dictionaries."""
 
     __slots__ = ()
 
@@ -46,11 +46,11 @@ class _Rows:
         return len(self._parts()[0])
 
     def value(self, code: int) -> Any:
-        """One value."""
+        """A single value."""
         return self._made(*(int(part[code]) for part in self._parts()))
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
-        """Many values, equal ones made once."""
+        """The values of these codes; creates equal ones once."""
         rows = zip(*(part[codes].tolist() for part in self._parts()), strict=True)
         known: dict[tuple[int, ...], Any] = {}
         found = []
@@ -61,7 +61,7 @@ class _Rows:
         return found
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """As `values`, with times as the driver gives them."""
+        """As `values`, with times in the driver's form."""
         return [as_driver_gives(each) for each in self.values(codes)]
 
 
@@ -70,9 +70,9 @@ class MomentRows(_Rows):
     """A dictionary of dates or datetimes; see `Moment`.
 
     Args:
-        days: Since 1970, of the years 1 to 9999.
-        nanos: Since midnight; None for dates.
-        offset: From UTC in seconds, where they have a zone.
+        days: Days since 1970, within the years 1 to 9999.
+        nanos: Nanoseconds since midnight; None for dates.
+        offset: Offset from UTC in seconds; None without a zone.
     """
 
     days: Numbers
@@ -86,19 +86,19 @@ class MomentRows(_Rows):
 
     @property
     def seconds(self) -> Numbers:
-        """Whole seconds since 1970 in UTC; without a zone as if it were in UTC."""
+        """Whole seconds since 1970 in UTC; without a zone, as if in UTC."""
         of_day = 0 if self.nanos is None else self.nanos // NANOS_PER_SECOND
         return self.days * SECONDS_PER_DAY + of_day - (self.offset or 0)
 
     @property
     def fractions(self) -> Numbers:
-        """What is left of a second, in nanoseconds."""
+        """Fraction of a second, in nanoseconds."""
         if self.nanos is None:
             return np.zeros_like(self.days)
         return self.nanos % NANOS_PER_SECOND
 
     def ranks(self) -> Numbers:
-        """Numbers that are equal where the values are, and sort like them."""
+        """Numbers with the values' equality and order."""
         seconds, fractions = self.seconds, self.fractions
         if not fractions.any():
             return seconds
@@ -106,7 +106,7 @@ class MomentRows(_Rows):
         return places.reshape(-1) * NANOS_PER_SECOND + fractions
 
     def taken(self, places: NDArray[Any]) -> MomentRows:
-        """Those at some places."""
+        """The entries at these positions."""
         nanos = None if self.nanos is None else self.nanos[places]
         return MomentRows(self.days[places], nanos, self.offset)
 
@@ -123,10 +123,10 @@ class DurationRows(_Rows):
     """A dictionary of durations.
 
     Args:
-        months: Of each.
-        days: Likewise.
-        seconds: Likewise.
-        nanos: 0 to 999,999,999.
+        months: Months of each duration.
+        days: Days of each duration.
+        seconds: Seconds of each duration.
+        nanos: Nanoseconds of each duration, 0 to 999,999,999.
     """
 
     months: Numbers
@@ -142,12 +142,12 @@ class DurationRows(_Rows):
 
 
 def moment_column(rows: MomentRows | DurationRows, valid: NDArray[np.bool_] | None) -> Column:
-    """A column with one entry of the dictionary for each row."""
+    """A column with one dictionary entry per row."""
     return Column(ColumnKind.OBJECT, np.arange(len(rows), dtype=np.int32), valid, rows)
 
 
 def joined_moments(columns: Sequence[Column]) -> Column | None:
-    """One column of several; None where they are not all of one kind and offset."""
+    """Concatenates columns; None unless all have one kind and offset."""
     rows = [each.dictionary for each in columns if isinstance(each.dictionary, MomentRows)]
     if len(rows) < len(columns) or len({(each.kind, each.offset) for each in rows}) > 1:
         return None

@@ -1,4 +1,4 @@
-"""``date.truncate()`` and its kin."""
+"""``date.truncate()`` and its variants."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ TIME_UNITS = {
 def truncate(
     kind: str, unit: str, moment: Moment, fields: Mapping[str, Any] | None, clock: Clock
 ) -> Moment:
-    """A moment cut to a unit and made a kind of value, with fields put into it.
+    """Truncates a moment to a unit, converts it to a kind, and replaces fields.
 
     Raises:
-        CypherExecutionError: There is no such unit.
-        CypherTypeError: The kind or the moment does not have it.
+        CypherExecutionError: The unit is unknown.
+        CypherTypeError: The kind or the moment does not have the unit.
     """
     if unit not in DATE_UNITS and unit not in TIME_UNITS:
         raise CypherExecutionError(f"there is no unit {unit!r}")
@@ -83,7 +83,7 @@ def _with_fields(
     clock: Clock,
 ) -> Moment:
     base = {"date": "date", "localtime": "time", "time": "time"}.get(kind, "datetime")
-    # Another time zone keeps the clock's time here, not the instant.
+    # Another time zone keeps the local time, not the instant.
     local = any(name.lower() == "timezone" for name in fields)
     source = Moment(cut.days, cut.nanos) if local else result
     given = {**_fraction_kept(unit, cut, fields), **fields}
@@ -94,7 +94,7 @@ _FRACTIONS = {"millisecond": 10**6, "microsecond": 1000}
 
 
 def _fraction_kept(unit: str, cut: Moment, fields: Mapping[str, Any]) -> dict[str, int]:
-    """What a smaller part of a second is added to, instead of replacing all of it."""
+    """The fraction of a second to which a smaller part is added, instead of replacing it."""
     if unit not in _FRACTIONS or cut.nanos is None:
         return {}
     smaller = ("microsecond", "nanosecond") if unit == "millisecond" else ("nanosecond",)

@@ -1,7 +1,7 @@
 """Time zones: a fixed offset from UTC in seconds, or a name such as ``Europe/Berlin``.
 
-The rules are those of the files that pytz brings, read by zoneinfo: pytz itself knows no summer
-time after 2037, and rounds the local times of the 19th century to minutes.
+The rules come from pytz's files, read by zoneinfo: pytz itself has no daylight saving time after
+2037 and rounds local times of the 19th century to minutes.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def zone_of(tzinfo: Any) -> Zone:
 
 
 def tzinfo_of(zone: Zone) -> Any:
-    """What stands in a value for a zone.
+    """The tzinfo object for a zone.
 
     Raises:
-        UnsupportedQueryError: It is an offset that is no whole number of minutes.
+        UnsupportedQueryError: The zone is an offset of a fraction of a minute.
     """
     if isinstance(zone, str):
         return zone_from_name(zone)
@@ -57,7 +57,7 @@ def tzinfo_of(zone: Zone) -> Any:
 _EPOCH = datetime.datetime(1970, 1, 1)
 _FIRST = -62_135_300_000
 _LAST = 253_402_000_000
-"""Seconds near the ends of Python's calendar; rules do not change beyond."""
+"""Seconds near the ends of Python's calendar; zone rules do not change beyond."""
 
 
 @functools.lru_cache(maxsize=700)
@@ -84,10 +84,10 @@ def offset_at(zone: Zone, utc_seconds: int) -> int:
 
 
 def utc_seconds_of(zone: Zone, wall_seconds: int, preferred: int | None = None) -> int:
-    """The instant of a wall clock's time, in seconds since 1970 in UTC.
+    """The instant of a local time, in seconds since 1970 in UTC.
 
-    In a gap the clock is taken to have gone on as before. Of two instants it is the one with the
-    preferred offset, else the earlier.
+    In a gap the offset before it applies. In an overlap, the preferred offset applies if possible,
+    else the earlier instant.
     """
     if isinstance(zone, int):
         return wall_seconds - zone
@@ -99,7 +99,7 @@ def utc_seconds_of(zone: Zone, wall_seconds: int, preferred: int | None = None) 
 # ------------------------------------------------------------------ texts
 _OFFSET = re.compile(r"([+-])([0-9]{2})(?::?([0-9]{2}))?(?::([0-9]{2}))?")
 _NO_REGIONS = frozenset(("EST", "MST", "HST", "ROC"))
-"""Names that pytz knows and Java does not."""
+"""Names known to pytz but not to Java."""
 
 _LARGEST_OFFSET = 18 * 3600
 
@@ -111,7 +111,7 @@ def _names() -> dict[str, str]:
 
 
 def parse_offset(text: str) -> int | None:
-    """Seconds of ``Z``, ``+01:00``, ``-0130`` or ``+01``; None if it is none, or too large."""
+    """Seconds of ``Z``, ``+01:00``, ``-0130`` or ``+01``; None if invalid or out of range."""
     if text in ("Z", "z"):
         return 0
     found = _OFFSET.fullmatch(text)
@@ -125,11 +125,11 @@ def parse_offset(text: str) -> int | None:
 
 
 def parse_zone(text: str) -> Zone:
-    """The zone that a ``timezone`` names: an offset with colons, or a region in any case.
+    """Parses a ``timezone`` value: an offset with colons, or a region (case-insensitive).
 
     Raises:
-        CypherSyntaxError: It is none.
-        UnsupportedQueryError: Java would know it, but no driver does.
+        CypherSyntaxError: The text is no time zone.
+        UnsupportedQueryError: Java knows the zone, but no driver does.
     """
     if text in ("Z", "z"):
         return 0

@@ -1,5 +1,5 @@
-"""Pure functions of APOC: those used most, for arguments where a server showed what they give.
+"""Pure APOC functions: the most used ones, for arguments whose results a server confirmed.
 
-For null, nested lists and other arguments that no case covers they raise `UnsupportedQueryError`,
-so that the server's own APOC answers.
+For null, nested lists and other unconfirmed arguments they raise `UnsupportedQueryError`, so that
+the server's own APOC answers.
 """

@@ -15,7 +15,7 @@ _NUMBERS = ("integer", "float")
 
 
 def _one_kind(name: str, given: Any) -> list[Any]:
-    """A list of numbers alone or of ASCII strings alone, so that it has one order."""
+    """A list of numbers only or of ASCII strings only, whose order is unambiguous."""
     items = plain_list(name, given, (*_NUMBERS, "string"))
     texts = [isinstance(item, str) for item in items]
     if (items and any(texts) != all(texts)) or not all(str(item).isascii() for item in items):
@@ -92,7 +92,7 @@ def _zip(name: str, first: Any, second: Any) -> list[Any]:
 
 
 def _flatten(name: str, items: Any) -> list[Any]:
-    """Lists of plain values, and plain values, as one list: one level is all there is."""
+    """Flattens one level of lists of plain values; deeper lists are refused."""
     if not isinstance(items, list):
         refuse(name)
     parts = [each if isinstance(each, list) else [each] for each in items]

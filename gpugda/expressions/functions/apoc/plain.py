@@ -1,4 +1,4 @@
-"""Checks that arguments are of the plain kinds for which APOC's answers are known."""
+"""Checks that arguments are plain values, for which APOC's results are known."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _PLAIN = frozenset(("boolean", "float", "integer", "string"))
 
 
 def refuse(name: str) -> NoReturn:
-    """Raises the error that leaves a call to the server."""
+    """Raises the error that leaves the call to the server."""
     raise UnsupportedQueryError(f"{name}() of these values is not answered here", construct=name)
 
 
 def apoc(
     name: str, types: str, evaluate: Callable[..., Any], optional: int = 0, *, nulls: bool = False
 ) -> Function:
-    """A function that refuses null arguments, unless it says what it makes of them.
+    """A function that refuses null arguments, unless ``nulls`` is set.
 
-    It refuses further arguments, too: APOC has some that are seldom given.
+    It also refuses further arguments: some APOC functions have rarely used optional ones.
     """
     known = signature(types, optional)
     most = len(known.arguments)
@@ -43,7 +43,7 @@ def apoc(
 
 
 def plain_list(name: str, given: Any, kinds: Iterable[str] = _PLAIN) -> list[Any]:
-    """The argument, if it is a list of plain values; NaN and -0.0 are none."""
+    """Checks that the argument is a list of plain values, without NaN and -0.0, and returns it."""
     if not isinstance(given, list):
         refuse(name)
     for item in given:
@@ -54,12 +54,12 @@ def plain_list(name: str, given: Any, kinds: Iterable[str] = _PLAIN) -> list[Any
 
 
 def plain_text(name: str, given: Any) -> str:
-    """The argument, if it is a string in which characters and UTF-16 units are the same."""
+    """Checks that the argument is a string without surrogate pairs in UTF-16, and returns it."""
     if not isinstance(given, str) or max(given, default="") > "\ud7ff":
         refuse(name)
     return given
 
 
 def keys_of(items: Iterable[Any]) -> list[Any]:
-    """Keys that are equal for equal values."""
+    """Keys that are equal exactly for equal values."""
     return [group_key(item) for item in items]

@@ -12,7 +12,7 @@ __all__ = ["FUNCTIONS"]
 
 _LONGEST = 10_000
 _LATIN_END: Final = "\u0250"
-"""Up to it, letters and digits were compared with Java's one by one."""
+"""Below this character, letters and digits were compared with Java's one by one."""
 _SPELT_OUT: Final = str.maketrans(
     {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
 )
@@ -54,7 +54,7 @@ def _repeat(name: str, text: Any, count: Any) -> str:
 
 
 def _distance(name: str, first: Any, second: Any) -> int:
-    """Levenshtein's, row by row."""
+    """Levenshtein distance, row by row."""
     a, b = plain_text(name, first), plain_text(name, second)
     if len(a) * len(b) > _LONGEST**2 // 100:
         refuse(name)
@@ -68,7 +68,7 @@ def _distance(name: str, first: Any, second: Any) -> int:
 
 
 def _clean(name: str, text: Any) -> str:
-    """Letters and digits alone, small and without accents; German letters are spelt out."""
+    """Letters and digits only, in lower case without accents; German umlauts are spelt out."""
     if max(plain_text(name, text), default="") >= _LATIN_END:
         refuse(name)
     parts = unicodedata.normalize("NFD", text.translate(_SPELT_OUT))
