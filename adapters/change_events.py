@@ -11,7 +11,7 @@ import pyarrow as pa
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import column_from_values
 from gpugda.errors import SourceError
-from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges, TouchedOnTheWay
+from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges, TouchedEntities
 
 from .bolt_values import refuse_vectors
 from .bolt_zones import in_unknown_zone
@@ -116,7 +116,7 @@ def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> C
         relationship_properties=_properties(
             events.relationship_properties, relationships, events.names
         ),
-        touched=TouchedOnTheWay(
+        touched=TouchedEntities(
             np.union1d(events.created_nodes.ids, events.deleted_nodes.ids),
             np.union1d(events.created_relationships.ids, events.deleted_relationships.ids),
             on_the_way,

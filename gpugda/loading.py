@@ -103,7 +103,7 @@ def load(
     progress: Progress,
     *,
     gentle: bool = False,
-    mend: Callable[[GraphBatches], GraphBatches] | None = None,
+    repair: Callable[[GraphBatches], GraphBatches] | None = None,
     sorter: RowSorter | None = None,
 ) -> LoadedGraph:
     """Loads the graph of a source.
@@ -112,7 +112,7 @@ def load(
         source: An embedded graph, or a database.
         progress: Receives the progress.
         gentle: True to leave most of a database server's capacity to others.
-        mend: Builds one consistent state from a server that changes while it is read.
+        repair: Builds one consistent state from a server that changes while it is read.
         sorter: Sorts many relationships, possibly faster than the host.
 
     Raises:
@@ -121,8 +121,8 @@ def load(
     started = time.perf_counter()
     version, projection = None, Projection()
     opened: AbstractContextManager[GraphBatches | SnapshotFolder]
-    if isinstance(source, DatabaseServer) and (gentle or mend):
-        opened = source.read(progress, gentle=gentle, moving=mend is not None)
+    if isinstance(source, DatabaseServer) and (gentle or repair):
+        opened = source.read(progress, gentle=gentle, moving=repair is not None)
     else:
         opened = source.read(progress)
     with opened as content:
@@ -133,7 +133,7 @@ def load(
             _refuse_parts(saved.graph, source.name)
             graph, projection = saved.graph, saved.manifest.projection
         else:
-            content = content if mend is None else mend(content)
+            content = content if repair is None else repair(content)
             graph = _built(content, progress, sorter)
             version = content.version
     if isinstance(source, DatabaseServer):

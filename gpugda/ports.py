@@ -37,7 +37,7 @@ __all__ = [
     "ServerFacts",
     "SilentProgress",
     "SnapshotFolder",
-    "TouchedOnTheWay",
+    "TouchedEntities",
 ]
 
 
@@ -250,7 +250,7 @@ class PropertyChanges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TouchedOnTheWay:
+class TouchedEntities:
     """Everything that transactions touched, even if it has no net effect.
 
     Args:
@@ -299,7 +299,7 @@ class ChangeBatch:
     deleted_relationships: RelationshipBatch
     node_properties: Mapping[str, PropertyChanges]
     relationship_properties: Mapping[str, PropertyChanges]
-    touched: TouchedOnTheWay | None = None
+    touched: TouchedEntities | None = None
     is_newest: bool = False
 
 

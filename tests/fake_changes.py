@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import column_from_values
-from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges, TouchedOnTheWay
+from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges, TouchedEntities
 
 
 class FakeChanges:
@@ -106,7 +106,7 @@ class FakeChanges:
                 for label in set(old.nodes[node][0]) ^ set(new.nodes[node][0]):
                     labelled[node, label] = label in new.nodes[node][0]
         rows = sorted((*key, added) for key, added in labelled.items() if key[0] not in nodes)
-        return TouchedOnTheWay(_ids(nodes), _ids(relationships), _label_changes(rows))
+        return TouchedEntities(_ids(nodes), _ids(relationships), _label_changes(rows))
 
 
 def _ids(numbers):

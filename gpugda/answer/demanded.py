@@ -166,7 +166,7 @@ def admission_for(
     """
     if ahead is not None:
         return ahead.admission
-    if follows and keeper.brings_changes:
+    if follows and keeper.prefers_changes:
         with request.stage("changes"):
             admission = keeper.admit_following(_reads(request.text))
         if admission is not None:

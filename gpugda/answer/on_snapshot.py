@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.answer.on_graph import GraphAnswer, answer_by_reference, answer_on_device
 from gpugda.errors import DeviceError, QueryError, StaleSnapshotError
-from gpugda.live.entities import load_entities, worth_completing
+from gpugda.live.entities import load_entities, properties_to_complete
 from gpugda.live.properties import MissingProperties, load_properties, missing_properties
 from gpugda.query.property_needs import property_needs
 
@@ -110,7 +110,7 @@ class SnapshotAnswers:
         """
         if expected > _SHORT_SECONDS or not self._session.is_ready(loaded.graph):
             return None
-        if not self._keeper.must_ask or self._keeper.is_busy_database:
+        if not self._keeper.needs_probe or self._keeper.is_busy_database:
             return None
         if missing_properties(loaded.graph, property_needs(request.prepared())):
             return None
@@ -152,7 +152,7 @@ class SnapshotAnswers:
         """Reads all properties in the background, where results show whole entities."""
         if table.entity_properties is None:
             return
-        missing = worth_completing(loaded.graph, table.entity_properties)
+        missing = properties_to_complete(loaded.graph, table.entity_properties)
         # Once for each snapshot: where the database has changed since, it would fail each time.
         if not missing or self._completed == (loaded.version, missing):
             return

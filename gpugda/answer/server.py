@@ -398,7 +398,7 @@ class ServerAnswers:
         found = keeper.catch_up(newest, asked_at) if keeper.follows else None
         if found is None or found.version is None:
             return newest, True
-        return found.version, keeper.follower.may_concern(reads, since, found.version)
+        return found.version, keeper.follower.may_affect(reads, since, found.version)
 
     def complete(self) -> LoadedGraph:
         """The snapshot with all its properties, see `SnapshotAnswers.complete`."""

@@ -44,7 +44,7 @@ class Compactor:
         self._work = BackgroundWork("gpugda-compact")
         self.stopping = threading.Event()
 
-    def look_at(self, graph: DataGraph) -> bool:
+    def start_if_worn(self, graph: DataGraph) -> bool:
         """Starts compaction if it pays and none is running; returns True if it was started."""
         if not any(_is_worn(array) for _, array in _arrays(graph)):
             return False

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion
 
-__all__ = ["load_entities", "worth_completing"]
+__all__ = ["load_entities", "properties_to_complete"]
 
-_MOST_VALUES = 4_000_000
-_MOST_BYTES = 256 << 20
+_MAX_VALUES = 4_000_000
+_MAX_BYTES = 256 << 20
 """Limits for reading all properties of a graph because a result has nodes or relationships."""
 
 _BYTES_OF_VALUE = 8
@@ -64,25 +64,25 @@ def load_entities(
     return replace(table, entity_properties=found)
 
 
-def worth_completing(graph: DataGraph, found: EntityProperties) -> MissingProperties:
+def properties_to_complete(graph: DataGraph, found: EntityProperties) -> MissingProperties:
     """The properties to load completely, so that later results need no round trip.
 
     All properties of the nodes, or of the relationships, if some of them were just read by id and
     the estimated total is below the limits.
     """
-    of_nodes = _few(found.nodes, graph.node_count)
-    of_relationships = _few(found.relationships, graph.relationship_count)
+    of_nodes = _are_few(found.nodes, graph.node_count)
+    of_relationships = _are_few(found.relationships, graph.relationship_count)
     return MissingProperties(
         None if of_nodes else (), None if of_relationships else (), seconds=0.0
     )
 
 
-def _few(read: dict[int, dict[str, Any]], count: int) -> bool:
+def _are_few(read: dict[int, dict[str, Any]], count: int) -> bool:
     if not read:
         return False
     values = sum(map(len, read.values()))
     size = sum(_size(value) for row in read.values() for value in row.values())
-    return values * count <= _MOST_VALUES * len(read) and size * count <= _MOST_BYTES * len(read)
+    return values * count <= _MAX_VALUES * len(read) and size * count <= _MAX_BYTES * len(read)
 
 
 def _size(value: Any) -> int:

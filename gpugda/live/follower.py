@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.errors import SourceError
-from gpugda.live.caught_up import CaughtUp
+from gpugda.live.catching_up import CatchUpResult
+from gpugda.live.changed_names import names_changed_by
 from gpugda.live.compacting import Compactor
 from gpugda.live.label_order import learn_label_order
+from gpugda.live.missing_values import complete_changes
 from gpugda.live.shared import SharedState, shared_state
-from gpugda.live.touched import touched_by
-from gpugda.live.untold import told_or_read
 from gpugda.ports import ChangeBatch, ChangeGap
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.property_store import PropertyStore
-    from gpugda.live.caught_up import ReadLater
+    from gpugda.live.catching_up import LateColumns
     from gpugda.loading import LoadedGraph
     from gpugda.ports import ChangeSource, DatabaseServer, DatabaseVersion
     from gpugda.query.reads import Reads
@@ -34,7 +34,7 @@ _FIRST_GUESS = 0.01
 """Expected seconds of catching up, until one was measured."""
 _ATTEMPTS = 10
 """Maximum number of requests for changes while some transactions are still being committed."""
-_MOST_LEFT = 100
+_MAX_UNAPPLIED = 100
 """Up to this many irrelevant transactions are requested again each time instead of applied."""
 _WEIGHT = 0.3
 """Weight of the newest measurement in the expected seconds."""
@@ -101,10 +101,10 @@ class Follower:
         try:
             found = source.follow(sorted(keys[True]), sorted(keys[False]))
         except SourceError as error:  # the next read reports whether the server is reachable
-            self.lost(first_line(error))
+            self.stop_following(first_line(error))
             return
         if isinstance(found, ChangeGap):
-            self.lost(found.reason)
+            self.stop_following(found.reason)
             return
         self._keys, self._since, self.reason = keys, found, ""
 
@@ -120,7 +120,7 @@ class Follower:
             )
         }
 
-    def want(self, of_nodes: frozenset[str], of_relationships: frozenset[str]) -> None:
+    def include_values(self, of_nodes: frozenset[str], of_relationships: frozenset[str]) -> None:
         """Includes more properties' values in changes from now on; call it before reading them."""
         source, before = self._source, self._keys
         if source is None or not self.follows:
@@ -133,12 +133,12 @@ class Follower:
         }
         self._follow(source, None)
 
-    def lost(self, reason: str) -> None:
+    def stop_following(self, reason: str) -> None:
         """Stops following: changes are unknown, so a snapshot must be read again."""
         logger.info("changes are not known: %s", reason)
         self._since, self.reason = None, reason
 
-    def may_concern(self, reads: Reads, since: DatabaseVersion, until: DatabaseVersion) -> bool:
+    def may_affect(self, reads: Reads, since: DatabaseVersion, until: DatabaseVersion) -> bool:
         """True if ``reads`` may have changed between two states that were caught up to."""
         with self._state.lock:
             steps = self._state.touched.between(since, until)
@@ -151,7 +151,7 @@ class Follower:
         self._state = SharedState()
 
     # ------------------------------------------------------------------ catching up
-    def took(self, loaded: LoadedGraph) -> LoadedGraph:
+    def publish(self, loaded: LoadedGraph) -> LoadedGraph:
         """Publishes a snapshot that was read as the base of later ones; returns it."""
         if self.follows:
             with self._state.lock:
@@ -159,7 +159,7 @@ class Follower:
         return loaded
 
     @property
-    def has_base(self) -> bool:
+    def has_snapshot(self) -> bool:
         """True if this process has a snapshot of the database."""
         return self._state.loaded is not None
 
@@ -167,7 +167,7 @@ class Follower:
         self,
         loaded: LoadedGraph | None,
         until: DatabaseVersion | None,
-        extra: ReadLater | None = None,
+        extra: LateColumns | None = None,
     ) -> LoadedGraph | None:
         """A snapshot of that state or a later one; None if applying changes cannot reach it.
 
@@ -183,7 +183,7 @@ class Follower:
         found = self._caught_up(loaded, until, extra, None)
         return None if found is None else found.loaded
 
-    def catch_up_for(self, loaded: LoadedGraph, reads: Reads | None) -> CaughtUp | None:
+    def catch_up_for(self, loaded: LoadedGraph, reads: Reads | None) -> CatchUpResult | None:
         """Like `catch_up` to the newest state, but only if its changes may affect ``reads``.
 
         Args:
@@ -199,9 +199,9 @@ class Follower:
         self,
         loaded: LoadedGraph | None,
         until: DatabaseVersion | None,
-        extra: ReadLater | None,
+        extra: LateColumns | None,
         reads: Reads | None,
-    ) -> CaughtUp | None:
+    ) -> CatchUpResult | None:
         source = self._source
         if source is None or not self.follows:
             return None
@@ -214,14 +214,14 @@ class Follower:
                 self._gap("it is another database now, or was started anew")
                 return None
             if extra is None and base.version == until:
-                return CaughtUp(base, base.version)
+                return CatchUpResult(base, base.version)
             found = self._next(source, base, until, extra, reads)
             if found is not None:
                 self._state.loaded = found.loaded
         if found is not None and found.loaded is not base:
             taken = time.perf_counter() - started
             self.seconds += _WEIGHT * (taken - self.seconds)
-            self.compactor.look_at(found.loaded.graph)
+            self.compactor.start_if_worn(found.loaded.graph)
         return found
 
     def changes(self, since: DatabaseVersion, until: DatabaseVersion) -> ChangeBatch | None:
@@ -236,7 +236,7 @@ class Follower:
         for _ in range(_ATTEMPTS):
             batch = source.changes_since(since, until)
             if isinstance(batch, ChangeGap):
-                self.lost(batch.reason)
+                self.stop_following(batch.reason)
                 return None
             if batch.version.transaction >= until.transaction:
                 return batch if batch.touched is not None else None
@@ -245,16 +245,16 @@ class Follower:
     def _gap(self, reason: str) -> None:
         """Drops the shared snapshot, so that no one continues from it. Needs the lock."""
         self._state.loaded = None
-        self.lost(reason)
+        self.stop_following(reason)
 
     def _next(
         self,
         source: ChangeSource,
         base: LoadedGraph,
         until: DatabaseVersion | None,
-        extra: ReadLater | None,
+        extra: LateColumns | None,
         reads: Reads | None,
-    ) -> CaughtUp | None:
+    ) -> CatchUpResult | None:
         assert base.version is not None
         graph = base.graph if extra is None else extra.graph()
         if self._wanted(base) != self._keys:
@@ -263,10 +263,10 @@ class Follower:
             return None
         first = source.changes_since(base.version, until)
         if isinstance(first, ChangeBatch) and reads is not None and extra is None:
-            is_newest = first.is_newest and first.transaction_count <= _MOST_LEFT
-            if is_newest and not touched_by(graph, first).concerns(reads):
-                return CaughtUp(base, first.version)
-        batch = told_or_read(self._server, source, graph, base.version, until, first)
+            is_newest = first.is_newest and first.transaction_count <= _MAX_UNAPPLIED
+            if is_newest and not names_changed_by(graph, first).concerns(reads):
+                return CatchUpResult(base, first.version)
+        batch = complete_changes(self._server, source, graph, base.version, until, first)
         if isinstance(batch, ChangeGap):
             self._gap(batch.reason)
             return None
@@ -276,9 +276,9 @@ class Follower:
             self._gap("labels that no node had together before, and none has now")
             return None
         if extra is None and batch.version.transaction == base.version.transaction:
-            return CaughtUp(base, base.version)
+            return CatchUpResult(base, base.version)
         found = self._applied(base, graph, batch)
-        return None if found is None else CaughtUp(found, batch.version)
+        return None if found is None else CatchUpResult(found, batch.version)
 
     def _applied(
         self, base: LoadedGraph, graph: DataGraph, batch: ChangeBatch
@@ -290,7 +290,7 @@ class Follower:
             logger.warning("changes do not fit the snapshot: %s", error)
             self._gap(f"changes did not fit the snapshot: {error}")
             return None
-        self._state.touched.add(base.version, batch.version, touched_by(graph, batch))
+        self._state.touched.add(base.version, batch.version, names_changed_by(graph, batch))
         self.transactions += batch.transaction_count
         return base.followed_by(following, batch.version, batch.transaction_count)
 

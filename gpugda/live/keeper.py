@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpugda.config import Freshness
-    from gpugda.live.caught_up import ReadLater
+    from gpugda.live.catching_up import LateColumns
     from gpugda.live.reading import SnapshotShelf
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
@@ -43,7 +43,7 @@ _NEWEST_WEIGHT = 0.2
 """A database counts as busy if the moving average of "changed before the query" exceeds the share;
 the newest query has this weight. The probe for its state then requests the changes, too."""
 
-_CATCHING_UP = 3
+_CATCH_UP_ATTEMPTS = 3
 """Maximum number of attempts to catch up while some transactions are still being committed."""
 
 _KEEP_TRANSACTIONS = 1000
@@ -135,12 +135,12 @@ class SnapshotKeeper:
         loaded = self._loaded
         if loaded is None:
             return Admission(None, self._why_none())
-        return self._admit_unasked(loaded) or self._admit_by_probe(loaded)
+        return self._admit_without_probe(loaded) or self._admit_by_probe(loaded)
 
     @property
-    def must_ask(self) -> bool:
+    def needs_probe(self) -> bool:
         """True if `admit` would send a probe now."""
-        return self._loaded is not None and self._admit_unasked(self._loaded) is None
+        return self._loaded is not None and self._admit_without_probe(self._loaded) is None
 
     @contextmanager
     def asking(self) -> Iterator[Callable[[], Admission]]:
@@ -149,7 +149,7 @@ class SnapshotKeeper:
         Work done in between is free as long as the server takes no less time.
         """
         loaded = self._loaded
-        if loaded is None or self._admit_unasked(loaded) is not None:
+        if loaded is None or self._admit_without_probe(loaded) is not None:
             yield self.admit
             return
         asked_at = time.monotonic()
@@ -218,7 +218,7 @@ class SnapshotKeeper:
                 found = self._followed() or self._read(again=attempt > 0 or self._failures > 0)
                 if found is not None:
                     is_new = found.loaded is not self._loaded
-                    self._take(found, time.monotonic() - started)
+                    self._accept(found, time.monotonic() - started)
                     if is_new and not (found.from_shelf or found.was_followed):
                         self.keep(found.loaded)
                     return self._loaded or found.loaded
@@ -236,14 +236,14 @@ class SnapshotKeeper:
             # Before anything is read, so that all later changes are recorded.
             self.follower.begin(self._loaded)
         base = self._loaded
-        for _ in range(_CATCHING_UP):
+        for _ in range(_CATCH_UP_ATTEMPTS):
             if not self.follower.follows:
                 return None
             asked_at = time.monotonic()
             newest = self._server.probe()
             if newest is None:
                 return None
-            if base is None and not self.follower.has_base:
+            if base is None and not self.follower.has_snapshot:
                 # A snapshot of an earlier process: the changes since are less than the whole graph.
                 base = self._shelf.find_earlier(newest)
                 if base is None:
@@ -271,7 +271,7 @@ class SnapshotKeeper:
             follower=self.follower if again and self.follower.follows else None,
         )
         if found is not None:
-            self.follower.took(found.loaded)
+            self.follower.publish(found.loaded)
         return found
 
     # ------------------------------------------------------------------ catching up
@@ -284,7 +284,7 @@ class SnapshotKeeper:
         self,
         newest: DatabaseVersion,
         asked_at: float | None = None,
-        extra: ReadLater | None = None,
+        extra: LateColumns | None = None,
     ) -> LoadedGraph | None:
         """The snapshot of that state or a later one, by applying changes; None if that fails.
 
@@ -302,9 +302,9 @@ class SnapshotKeeper:
         return found
 
     @property
-    def brings_changes(self) -> bool:
+    def prefers_changes(self) -> bool:
         """True if `admit_following` pays: one request for both, as the database often changed."""
-        return self.is_busy_database and self.follows and self.must_ask
+        return self.is_busy_database and self.follows and self.needs_probe
 
     def admit_following(self, reads: Reads | None = None) -> Admission | None:
         """Like `admit`, with changes applied, in one request.
@@ -390,7 +390,7 @@ class SnapshotKeeper:
         self.follower.close()
 
     # ------------------------------------------------------------------ inside
-    def _admit_unasked(self, loaded: LoadedGraph) -> Admission | None:
+    def _admit_without_probe(self, loaded: LoadedGraph) -> Admission | None:
         """The decision if it needs no probe, else None."""
         if self.freshness.policy == "manual":
             return Admission(loaded, "manual freshness: as of the last refresh")
@@ -453,7 +453,7 @@ class SnapshotKeeper:
             return f"there is no snapshot: {first_line(error)}"
         return "the snapshot is still being read" if self.busy else "there is no snapshot yet"
 
-    def _take(self, reading: Reading, seconds: float) -> None:
+    def _accept(self, reading: Reading, seconds: float) -> None:
         if reading.was_followed:
             self._follow_to(reading.loaded, reading.newest_at)
         else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpugda.data.label_order import LabelOrder
     from gpugda.ports import ChangeBatch, DatabaseServer
 
-__all__ = ["is_known_after_asking", "learn_label_order"]
+__all__ = ["learn_label_order", "learn_order"]
 
 
 def learn_label_order(server: DatabaseServer, graph: DataGraph, batch: ChangeBatch) -> bool:
@@ -33,10 +33,10 @@ def learn_label_order(server: DatabaseServer, graph: DataGraph, batch: ChangeBat
     if not sets:
         return True
     order = graph.label_order()
-    return all(is_known_after_asking(order, each, server.listed_labels) for each in sets)
+    return all(learn_order(order, each, server.listed_labels) for each in sets)
 
 
-def is_known_after_asking(
+def learn_order(
     order: LabelOrder,
     labels: Collection[str],
     ask: Callable[[Collection[str]], Sequence[str]],

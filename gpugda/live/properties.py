@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
-from gpugda.live.caught_up import ReadLater
+from gpugda.live.catching_up import LateColumns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +99,7 @@ def load_properties(
         return None
     if version != start.version and version is not None:
         # The values belong to either state or one between: the changes settle them.
-        return _at_last(keeper, ReadLater(start, found), version, missing, asked_at)
+        return _at_last(keeper, LateColumns(start, found), version, missing, asked_at)
     if version is None and start.version is not None:
         return None
     for columns, keys, of_nodes in found:
@@ -113,7 +113,7 @@ def _following(
     """The newest snapshot, after the changes started to include these properties' values."""
     if not keeper.follows or keeper.freshness.policy == "manual":
         return loaded
-    keeper.follower.want(
+    keeper.follower.include_values(
         frozenset(missing.of_nodes or ()), frozenset(missing.of_relationships or ())
     )
     asked_at = time.monotonic()
@@ -125,7 +125,7 @@ def _following(
 
 def _at_last(
     keeper: SnapshotKeeper,
-    read: ReadLater,
+    read: LateColumns,
     version: DatabaseVersion,
     missing: MissingProperties,
     asked_at: float,

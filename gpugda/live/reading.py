@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gpugda.errors import StaleSnapshotError
-from gpugda.live.mending import mended
+from gpugda.live.repairing import repaired
 from gpugda.loading import load
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _read_moving(
             server,
             progress,
             gentle=gentle,
-            mend=lambda torn: mended(torn, ask, server.listed_labels),
+            repair=lambda torn: repaired(torn, ask, server.listed_labels),
         )
     except StaleSnapshotError as error:
         logger.info("%s", error)

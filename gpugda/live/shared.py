@@ -7,7 +7,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from gpugda.live.touched import TouchedLog
+from gpugda.live.changed_names import ChangedNamesLog
 
 if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
@@ -28,7 +28,7 @@ class SharedState:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     loaded: LoadedGraph | None = None
-    touched: TouchedLog = field(default_factory=TouchedLog)
+    touched: ChangedNamesLog = field(default_factory=ChangedNamesLog)
 
     def newer(self, than: LoadedGraph | None) -> LoadedGraph | None:
         """The later of the shared snapshot and ``than``; ``than`` for different databases."""

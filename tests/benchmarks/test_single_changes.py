@@ -178,7 +178,7 @@ class Asker:
     def _compact(self):
         """As the follower's thread does beside the queries, which takes none of their time."""
         self.state.loaded = self.loaded
-        if self.compactor.look_at(self.loaded.graph):
+        if self.compactor.start_if_worn(self.loaded.graph):
             self.compactor.wait()
 
 

@@ -152,7 +152,7 @@ def make_busy(opened):
         opened.server.commit(nodes={500: ((), {})})
         opened.server.commit(without=[500])
         ask(opened, engine="gpu")
-    assert opened.keeper.brings_changes
+    assert opened.keeper.prefers_changes
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
@@ -169,7 +169,7 @@ def test_changes_of_what_is_not_read_are_not_applied_for_it(open_answers, engine
     assert f"transaction {opened.server.transaction} is the newest" in result.summary.freshness
     assert [each[0] for each in opened.server.calls[asked:]] == ["changes"]
     assert opened.keeper.loaded is loaded
-    assert opened.keeper.brings_changes
+    assert opened.keeper.prefers_changes
     opened.server.commit(relationships={21: (3, 8, "KNOWS", {"since": 2001})})
     assert ask(opened, text, engine).values() == [[2001]]
     assert opened.keeper.loaded.version == opened.server.version_of()
@@ -191,7 +191,7 @@ def test_whole_nodes_are_of_the_newest_state(open_answers, engine):
 
 
 def test_many_transactions_are_not_told_again_and_again(open_answers, monkeypatch):
-    monkeypatch.setattr("gpugda.live.follower._MOST_LEFT", 3)
+    monkeypatch.setattr("gpugda.live.follower._MAX_UNAPPLIED", 3)
     opened = open_answers()
     make_busy(opened)
     text = "MATCH (a:Person)-[r:KNOWS]->(b:Person) RETURN r.since"

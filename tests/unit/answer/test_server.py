@@ -534,7 +534,7 @@ def test_only_what_was_shown_is_read_as_a_whole_and_only_if_it_is_little(open_an
     assert opened.keeper.wait(30)
     assert opened.keeper.loaded.graph.node_properties.complete
     assert not opened.keeper.loaded.graph.relationship_properties.complete
-    for limit in ("_MOST_VALUES", "_MOST_BYTES"):
+    for limit in ("_MAX_VALUES", "_MAX_BYTES"):
         monkeypatch.setattr(entities, limit, 1)
         opened = open_answers()
         ask(opened, "MATCH (a:Person) RETURN a", "gpu")
@@ -544,7 +544,7 @@ def test_only_what_was_shown_is_read_as_a_whole_and_only_if_it_is_little(open_an
 
 
 def test_the_read_itself_proves_its_state(open_answers, monkeypatch):
-    monkeypatch.setattr(entities, "_MOST_VALUES", 0)
+    monkeypatch.setattr(entities, "_MAX_VALUES", 0)
     opened = open_answers()
     for tells, calls in ((True, ["probe", "entities"]), (False, ["probe", "entities", "probe"])):
         opened.server.tells_version = tells

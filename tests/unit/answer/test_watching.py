@@ -12,7 +12,7 @@ import gpugda
 from gpugda.accelerator import Accelerator
 from gpugda.api import AsyncAccelerator
 from gpugda.errors import ConfigurationError, QueryError, SourceError
-from gpugda.live.touched import Touched
+from gpugda.live.changed_names import ChangedNames
 from gpugda.query.reads import reads_of
 
 NODES = {1: (("A",), {"x": 1}), 2: (("A", "B"), {"x": 2}), 3: (("C",), {"y": 1})}
@@ -153,35 +153,43 @@ def test_awaited(open_watched):
 @pytest.mark.parametrize(
     ("text", "touched", "concerned"),
     [
-        (XS, Touched(frozenset("A"), frozenset(), frozenset(), True), True),
-        (XS, Touched(frozenset("C"), frozenset(), frozenset(), True), False),
-        (XS, Touched(frozenset(), frozenset("R"), frozenset("y"), False), False),
-        (XS, Touched(frozenset(), frozenset(), frozenset("x"), False), True),
-        ("MATCH (a:A) RETURN a", Touched(frozenset("C"), frozenset(), frozenset(), True), True),
-        ("MATCH (a:!A) RETURN a.x", Touched(frozenset("C"), frozenset(), frozenset(), True), True),
+        (XS, ChangedNames(frozenset("A"), frozenset(), frozenset(), True), True),
+        (XS, ChangedNames(frozenset("C"), frozenset(), frozenset(), True), False),
+        (XS, ChangedNames(frozenset(), frozenset("R"), frozenset("y"), False), False),
+        (XS, ChangedNames(frozenset(), frozenset(), frozenset("x"), False), True),
+        (
+            "MATCH (a:A) RETURN a",
+            ChangedNames(frozenset("C"), frozenset(), frozenset(), True),
+            True,
+        ),
+        (
+            "MATCH (a:!A) RETURN a.x",
+            ChangedNames(frozenset("C"), frozenset(), frozenset(), True),
+            True,
+        ),
         (
             "MATCH (a:A) WHERE a:% RETURN a.x",
-            Touched(frozenset("C"), frozenset(), frozenset(), True),
+            ChangedNames(frozenset("C"), frozenset(), frozenset(), True),
             True,
         ),
         (
             "MATCH (a:A) RETURN labels(a)",
-            Touched(frozenset("C"), frozenset(), frozenset(), True),
+            ChangedNames(frozenset("C"), frozenset(), frozenset(), True),
             True,
         ),
         (
             "MATCH (:A)-[:R]->(:B) RETURN count(*)",
-            Touched(frozenset(), frozenset("S"), frozenset("x"), False),
+            ChangedNames(frozenset(), frozenset("S"), frozenset("x"), False),
             False,
         ),
         (
             "MATCH (:A)-->(:B) RETURN count(*)",
-            Touched(frozenset(), frozenset("S"), frozenset(), False),
+            ChangedNames(frozenset(), frozenset("S"), frozenset(), False),
             True,
         ),
         (
             "MATCH (a:A) WHERE EXISTS { (a)-[:S]->(:B {k: 1}) } RETURN count(a)",
-            Touched(frozenset(), frozenset(), frozenset("k"), False),
+            ChangedNames(frozenset(), frozenset(), frozenset("k"), False),
             True,
         ),
     ],

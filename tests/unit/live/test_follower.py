@@ -355,10 +355,10 @@ def test_an_answer_that_comes_late_does_not_lead_back(make):
 
 def test_one_question_tells_the_newest_state_and_what_changed(make):
     keeper, server = make()
-    assert not keeper.brings_changes
+    assert not keeper.prefers_changes
     server.commit(nodes={3: ((), {})})
     admitted(keeper)
-    assert keeper.brings_changes  # for now it seems to be written to
+    assert keeper.prefers_changes  # for now it seems to be written to
     asked = len(server.calls)
     server.commit(nodes={4: ((), {})})
     admission = keeper.admit_following()
@@ -371,7 +371,7 @@ def test_one_question_tells_the_newest_state_and_what_changed(make):
     assert "transaction 12 is the newest" in again.reason
     for _ in range(10):
         keeper.admit_following()
-    assert not keeper.brings_changes  # no longer
+    assert not keeper.prefers_changes  # no longer
     assert server.count("read") == 1
 
 

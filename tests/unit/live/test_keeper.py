@@ -307,11 +307,11 @@ def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
 def test_asking_does_not_wait(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
-    assert not keeper.must_ask
+    assert not keeper.needs_probe
     with keeper.asking() as answer:
         assert answer().loaded is None
     loaded = keeper.refresh()
-    assert keeper.must_ask
+    assert keeper.needs_probe
     asked = server.count("probe")
     with keeper.asking() as answer:
         assert server.count("probe") == asked
@@ -321,7 +321,7 @@ def test_asking_does_not_wait(make):
         admission = answer()
     assert admission.loaded is None
     assert "transaction 11" in admission.reason
-    assert not keeper.must_ask  # what is known to be old needs no probe
+    assert not keeper.needs_probe  # what is known to be old needs no probe
     asked = server.count("probe")
     with keeper.asking() as answer:
         assert answer().loaded is None
@@ -334,7 +334,7 @@ def test_what_needs_no_proof_is_not_asked_for(make, freshness):
     keeper = make(server, freshness)
     loaded = keeper.refresh()
     asked = server.count("probe")
-    assert not keeper.must_ask
+    assert not keeper.needs_probe
     with keeper.asking() as answer:
         assert answer().loaded is loaded
     assert server.count("probe") == asked

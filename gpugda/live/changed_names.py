@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from gpugda.ports import ChangeBatch, DatabaseVersion
     from gpugda.query.reads import Reads
 
-__all__ = ["Touched", "TouchedLog", "touched_by"]
+__all__ = ["ChangedNames", "ChangedNamesLog", "names_changed_by"]
 
 _KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ChangedNames:
     """Names of what was created, deleted or changed.
 
     Args:
@@ -42,7 +42,7 @@ class Touched:
         return bool(of_nodes or of_relationships or of_keys)
 
 
-def touched_by(graph: DataGraph, batch: ChangeBatch) -> Touched:
+def names_changed_by(graph: DataGraph, batch: ChangeBatch) -> ChangedNames:
     """The names that a batch touches in the graph to which it applies."""
     labels = {name for names in batch.created_nodes.label_sets for name in names}
     labels.update(batch.labels.labels)
@@ -51,7 +51,7 @@ def touched_by(graph: DataGraph, batch: ChangeBatch) -> Touched:
         places = np.searchsorted(ids.nodes, batch.deleted_nodes)
         labels.update(name for names in graph.labels_of(places) for name in names)
     created, deleted = batch.created_relationships, batch.deleted_relationships
-    return Touched(
+    return ChangedNames(
         labels=frozenset(labels),
         types=frozenset((*created.type_names, *deleted.type_names)),
         keys=frozenset((*batch.node_properties, *batch.relationship_properties)),
@@ -62,20 +62,20 @@ def touched_by(graph: DataGraph, batch: ChangeBatch) -> Touched:
 
 
 @dataclass(slots=True, eq=False)
-class TouchedLog:
+class ChangedNamesLog:
     """Log of the names touched between successive states; keeps the most recent ones."""
 
-    _entries: deque[tuple[DatabaseVersion, DatabaseVersion, Touched]] = field(
+    _entries: deque[tuple[DatabaseVersion, DatabaseVersion, ChangedNames]] = field(
         default_factory=lambda: deque(maxlen=_KEPT)
     )
 
-    def add(self, since: DatabaseVersion, until: DatabaseVersion, touched: Touched) -> None:
+    def add(self, since: DatabaseVersion, until: DatabaseVersion, touched: ChangedNames) -> None:
         """Adds the step from one state to a later one."""
         self._entries.append((since, until, touched))
 
-    def between(self, since: DatabaseVersion, until: DatabaseVersion) -> list[Touched] | None:
+    def between(self, since: DatabaseVersion, until: DatabaseVersion) -> list[ChangedNames] | None:
         """The steps from one state to another; None if the log no longer has all of them."""
-        found: list[Touched] = []
+        found: list[ChangedNames] = []
         wanted = until
         for first, last, touched in reversed(list(self._entries)):
             if wanted == since:

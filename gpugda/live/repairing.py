@@ -16,7 +16,7 @@ from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.label_order import LabelOrder
 from gpugda.errors import StaleSnapshotError
-from gpugda.live.label_order import is_known_after_asking
+from gpugda.live.label_order import learn_order
 from gpugda.ports import GraphBatches
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from gpugda.ports import ChangeBatch, LabelChanges
 
-__all__ = ["mended"]
+__all__ = ["repaired"]
 
 _Labels = tuple[str, ...]
 
 
-def mended(
+def repaired(
     torn: GraphBatches,
     ask: Callable[[], ChangeBatch],
     listed_labels: Callable[[Collection[str]], Sequence[str]],
@@ -71,7 +71,7 @@ def _listed(
     order = LabelOrder(each for some in read for each in some.label_sets)
     sets = list(batch.label_sets)
     for code in np.unique(batch.label_codes).tolist():
-        if not is_known_after_asking(order, sets[code], ask):
+        if not learn_order(order, sets[code], ask):
             raise StaleSnapshotError("In which order the database lists some labels is not known.")
         sets[code] = tuple(order.listed(sets[code]))
     return replace(batch, label_sets=tuple(sets))

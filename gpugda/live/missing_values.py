@@ -24,16 +24,16 @@ if TYPE_CHECKING:
         PropertyChanges,
     )
 
-__all__ = ["told_or_read"]
+__all__ = ["complete_changes"]
 
 _ATTEMPTS = 3
-_MOST_READ = 20_000
+_MAX_READ = 20_000
 """Maximum number of nodes or relationships read by id; beyond it, whole columns are read later."""
 
 _Changes = dict[str, "PropertyChanges"]
 
 
-def told_or_read(
+def complete_changes(
     server: DatabaseServer,
     source: ChangeSource,
     graph: DataGraph,
@@ -63,8 +63,10 @@ def told_or_read(
             return batch
         if not _reaches(batch, until):
             return None
-        of_nodes = _untold(graph.node_properties, batch.node_properties)
-        of_relationships = _untold(graph.relationship_properties, batch.relationship_properties)
+        of_nodes = _without_values(graph.node_properties, batch.node_properties)
+        of_relationships = _without_values(
+            graph.relationship_properties, batch.relationship_properties
+        )
         if not (of_nodes or of_relationships):
             return batch
         found = _read(server, batch, of_nodes, of_relationships)
@@ -85,7 +87,7 @@ def _reaches(batch: ChangeBatch, until: DatabaseVersion | None) -> bool:
     return batch.version.transaction >= until.transaction
 
 
-def _untold(store: PropertyStore, changes: Mapping[str, PropertyChanges]) -> _Changes:
+def _without_values(store: PropertyStore, changes: Mapping[str, PropertyChanges]) -> _Changes:
     state = store.state()
     return {
         key: change
@@ -118,7 +120,7 @@ def _values(
     if not changes:
         return {}
     ids = np.unique(np.concatenate([change.ids for change in changes.values()]))
-    if len(ids) > _MOST_READ:
+    if len(ids) > _MAX_READ:
         return None
     columns = server.read_properties(sorted(changes), ids, version, of_nodes=of_nodes)
     return {

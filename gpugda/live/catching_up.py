@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseVersion
 
-__all__ = ["CaughtUp", "ReadLater"]
+__all__ = ["CatchUpResult", "LateColumns"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReadLater:
+class LateColumns:
     """Property columns read for a snapshot, of its state or of one between it and a later state.
 
     Args:
@@ -39,7 +39,7 @@ class ReadLater:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CaughtUp:
+class CatchUpResult:
     """The snapshot that answers a query in the newest state.
 
     Args:
