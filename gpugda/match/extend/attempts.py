@@ -100,7 +100,7 @@ class Attempts:
         if not run.placement.is_whole:
             return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
         adds_up = _adds_up_any if sums_triangles(run.graph) else _adds_up_squares
-        rows = query.made.corrections
+        rows = query.feedback.corrections
         return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, adds_up, rows)
 
     def _searches_again(self, before: float | None) -> bool:
@@ -122,7 +122,7 @@ class Attempts:
                     query.order,
                     # Nothing is known here of what parts produce: the cost of another plan must be
                     # comparable.
-                    in_parts=self._goal.in_parts and not query.made.said,
+                    in_parts=self._goal.in_parts and not query.feedback.replan_reason,
                 )
             if isinstance(plan, Search):
                 assert search is not None

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
-    from gpugda.plan.made_rows import MadeRows
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan_feedback import PlanFeedback
     from gpugda.thresholds import CountThresholds
 
     StepsKey = tuple[Rows, frozenset[int], bool, int]
@@ -49,7 +49,7 @@ class KeptQuery:
         masks: The nodes and relationships that pass the predicates.
         candidates: None if a query node has none.
         took: Seconds that joining everything took, if no plan was searched.
-        made: Row counts of runs, and whether they suggest another plan.
+        feedback: Row counts of runs, and whether they suggest another plan.
         thresholds: Thresholds of the device.
         plans: Count plans, by what is counted and which methods are allowed.
         forms: Compiled steps of queries with this shape, by everything else they depend on.
@@ -66,7 +66,7 @@ class KeptQuery:
 
     bound: BoundQuery
     masks: Masks
-    made: MadeRows[Found]
+    feedback: PlanFeedback[Found]
     thresholds: CountThresholds
     candidates: Candidates | None = None
     took: float | None = None
@@ -110,7 +110,7 @@ class KeptQuery:
     @property
     def _rates(self) -> Rates:
         assert self.candidates is not None
-        corrections, thresholds = self.made.corrections, self.thresholds
+        corrections, thresholds = self.feedback.corrections, self.thresholds
         return Rates(self.bound, self.candidates, corrections, thresholds=thresholds)
 
     def note(
@@ -132,17 +132,17 @@ class KeptQuery:
         """
         cost, comparisons = JoinCost(self.bound, order, self._rates), self.masks.comparisons
         ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
-        before, anew = self.made.judge(
+        before, anew = self.feedback.judge(
             rows, cost.rows(comparisons), ran, work=work, seconds=self.took or 0.0
         )
         if anew:
-            self.made.correct(cost.corrections(rows, comparisons))
+            self.feedback.correct(cost.corrections(rows, comparisons))
             before = Found({}, {}, {})
         self._go_on_with(before)
 
     def go_back(self) -> None:
         """Abandons the plan on trial."""
-        self._go_on_with(self.made.give_up())
+        self._go_on_with(self.feedback.give_up())
 
     def _go_on_with(self, found: Found | None) -> None:
         """Replaces the plan. Concurrent runs continue with the objects they have."""
@@ -196,7 +196,7 @@ class Decided:
         plans: As in `KeptQuery`.
         took: As in `KeptQuery`.
         leaves: As in `KeptQuery`.
-        made: Its judgement is complete, or there is nothing to judge.
+        feedback: Its judgement is complete, or there is nothing to judge.
         candidates: Those of that snapshot, on the host; None if not kept.
         counts: Number of candidates per query node when the plans were chosen.
     """
@@ -204,7 +204,7 @@ class Decided:
     plans: Mapping[object, CountPlan]
     took: float | None
     leaves: frozenset[int] | None
-    made: MadeRows[Found]
+    feedback: PlanFeedback[Found]
     candidates: KnownCandidates | None
     counts: tuple[int, ...]
 

@@ -72,13 +72,13 @@ class EarlierPlans:
             return
         query.plans.update(before.plans)
         query.took = before.took
-        made = before.made.of_next_state()
-        query.made = query.made if made is None else made
+        feedback = before.feedback.for_next_snapshot()
+        query.feedback = query.feedback if feedback is None else feedback
 
 
 def _decided(query: KeptQuery) -> Decided | None:
-    made = query.made.of_next_state()
-    if query.candidates is None or made is None:
+    feedback = query.feedback.for_next_snapshot()
+    if query.candidates is None or feedback is None:
         return None
     # In the parts of sums and products, masks may be equal by chance only.
     plans = {
@@ -88,7 +88,7 @@ def _decided(query: KeptQuery) -> Decided | None:
     }
     before = query.earlier
     counts = _counts(query) if before is None else before.counts
-    return Decided(plans, query.took, query.known_leaves, made, query.on_host, counts)
+    return Decided(plans, query.took, query.known_leaves, feedback, query.on_host, counts)
 
 
 def _counts(query: KeptQuery) -> tuple[int, ...]:

@@ -306,7 +306,7 @@ class JoinBuilder:
         windows, query = joined.windows, self.query
         if not windows.is_complete or windows.made_none or not self.run.placement.is_whole:
             return
-        if query.made.asks(windows.rows):
+        if query.feedback.should_judge(windows.rows):
             query.took = self.run.graph.context.clock() - since
             plan = Join() if joined.messages is None else joined.messages.plan
             query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)

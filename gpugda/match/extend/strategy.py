@@ -46,8 +46,8 @@ from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Join, Product, Sum
 from gpugda.plan.counting.search import first_plan, plan_of_part
 from gpugda.plan.join_order import planned_order
-from gpugda.plan.made_rows import MadeRows
 from gpugda.plan.node_steps import node_steps
+from gpugda.plan.plan_feedback import PlanFeedback
 from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
@@ -395,10 +395,10 @@ class ExtendStrategy(Matcher):
             run.report.explored = query.candidates.explored
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
-            if query.made.said:
-                run.report.steps.append(query.made.said)
-                run.report.corrections = dict(query.made.corrections)
-            trial = query.made.trial_seconds if goal.may_be_given_up else None
+            if query.feedback.replan_reason:
+                run.report.steps.append(query.feedback.replan_reason)
+                run.report.corrections = dict(query.feedback.corrections)
+            trial = query.feedback.trial_seconds if goal.may_be_given_up else None
             if trial is not None:
                 run = run.until(time.monotonic() + trial)
             joins = self._joins(run, query, query.candidates)
@@ -441,7 +441,7 @@ class ExtendStrategy(Matcher):
         query = self._kept.find(bound, masks)
         if query is None:
             count = self._thresholds.count
-            query = KeptQuery(bound, masks, MadeRows(count.replan_rows), count)
+            query = KeptQuery(bound, masks, PlanFeedback(count.replan_rows), count)
             if run.placement.is_whole:
                 self._earlier.look_up(query)
             query.candidates = self._candidates(run, query, counting=counting)

@@ -13,7 +13,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan import made_rows
+from gpugda.plan import plan_feedback
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
@@ -84,17 +84,17 @@ def counted(context, runs):
 
 def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
     # However long it takes: neither a search nor a trial is given up on a busy machine.
-    monkeypatch.setattr(made_rows, "_SLOWER", math.inf)
+    monkeypatch.setattr(plan_feedback, "_SLOWER", math.inf)
     first, *_, before, last = counted(context, 6)
-    assert not any(each.startswith("planned anew") for each in first)
-    assert any(each.startswith("planned anew") for each in last)
+    assert not any(each.startswith("planned again") for each in first)
+    assert any(each.startswith("planned again") for each in last)
     assert rows_made(last) < rows_made(first) / 10
     assert before == last
 
 
 def test_a_plan_that_takes_too_long_is_given_up(context, monkeypatch):
     for name in ("_SLOWER", "_LEAST_TRIAL"):
-        monkeypatch.setattr(made_rows, name, 0.0)
+        monkeypatch.setattr(plan_feedback, name, 0.0)
     first, second, third = counted(context, 3)
     assert second[0] == "another plan was tried, and given up, for it took longer"
     said = [each.split(", expected")[0] for each in second[1:]]
@@ -121,4 +121,4 @@ def test_who_takes_a_few_rows_learns_nothing(accelerator):
     for _ in range(3):
         result = accelerator.run(text, engine="gpu")
         assert len(result.values()) == 3
-        assert not any(each.startswith("planned anew") for each in result.summary.steps)
+        assert not any(each.startswith("planned again") for each in result.summary.steps)

@@ -10,22 +10,22 @@ if TYPE_CHECKING:
 
     from gpugda.plan.join_rates import Corrections, RateKey
 
-__all__ = ["MadeRows"]
+__all__ = ["PlanFeedback"]
 
 P = TypeVar("P")
 
-_FAR = 4.0
+_REPLAN_RATIO = 4.0
 """Ratio of measured to estimated rows that triggers a new plan; less is normal estimation error."""
-_SLOWER = 1.5
+_SLOWDOWN_LIMIT = 1.5
 """A plan that takes this many times as long as another is worse, even if it makes fewer rows."""
-_MOST_PLANS = 2
+_MAX_REPLANS = 2
 """Plans tried after the first one; each uses what the earlier runs measured."""
-_LEAST_TRIAL = 0.02
+_MIN_TRIAL_SECONDS = 0.02
 """Seconds; a new plan also costs the time to plan and to compile its steps."""
 
 
 @dataclass(slots=True, eq=False)
-class MadeRows(Generic[P]):
+class PlanFeedback(Generic[P]):
     """Row count feedback of one query whose plan is cached.
 
     If a run makes far more rows than estimated, the query is planned again with corrected rates.
@@ -33,31 +33,33 @@ class MadeRows(Generic[P]):
     another one was much faster.
 
     Args:
-        few: Runs with fewer rows than this are never replanned.
+        min_rows: Runs with fewer rows than this are never replanned.
 
     Attributes:
         corrections: Correction factors for the rates that plans are made with: see `Rates`.
-        said: Why the query was planned again, as shown to users; empty if it was not.
+        replan_reason: Why the query was planned again, as shown to users; empty if it was not.
     """
 
-    few: float
+    min_rows: float
     corrections: dict[RateKey, float] = field(default_factory=dict)
-    said: str = ""
-    _plans: int = 0
+    replan_reason: str = ""
+    _replans: int = 0
     _best: tuple[int, float, P] | None = None
     _is_settled: bool = False
 
-    def of_next_state(self) -> MadeRows[P] | None:
+    def for_next_snapshot(self) -> PlanFeedback[P] | None:
         """A copy for the next snapshot of the graph; None while a plan is on trial."""
         if self._best is not None:
             return None
-        found = MadeRows[P](self.few, dict(self.corrections), self.said, self._plans)
+        found = PlanFeedback[P](
+            self.min_rows, dict(self.corrections), self.replan_reason, self._replans
+        )
         found._is_settled = self._is_settled
         return found
 
-    def asks(self, made: Sequence[int]) -> bool:
+    def should_judge(self, made: Sequence[int]) -> bool:
         """True if a run with these rows per step should be passed to `judge`."""
-        return not self._is_settled and (self._plans > 0 or sum(made) >= self.few)
+        return not self._is_settled and (self._replans > 0 or sum(made) >= self.min_rows)
 
     def judge(
         self,
@@ -77,14 +79,14 @@ class MadeRows(Generic[P]):
             work: Rows of all work done, including preceding tables.
             seconds: Time of the run; a first run also includes compilation.
         """
-        rows, hoped = sum(made), sum(expected)
-        is_slower = self._best is not None and seconds >= _SLOWER * self._best[1]
+        rows, estimated = sum(made), sum(expected)
+        is_slower = self._best is not None and seconds >= _SLOWDOWN_LIMIT * self._best[1]
         if self._best is None or self._is_better(work, seconds):
             self._best = work, seconds, plan
-        is_far = rows >= self.few and rows > _FAR * hoped
-        if is_far and not is_slower and self._plans < _MOST_PLANS:
-            self._plans += 1
-            self.said = f"planned anew: {rows:,} rows were met, {hoped:,.0f} expected"
+        is_underestimated = rows >= self.min_rows and rows > _REPLAN_RATIO * estimated
+        if is_underestimated and not is_slower and self._replans < _MAX_REPLANS:
+            self._replans += 1
+            self.replan_reason = f"planned again: {rows:,} rows, {estimated:,.0f} estimated"
             return None, True
         self._is_settled = True
         (_, _, best), self._best = self._best, None
@@ -94,7 +96,7 @@ class MadeRows(Generic[P]):
     def trial_seconds(self) -> float | None:
         """Time after which a plan on trial is abandoned; None if no plan is on trial."""
         best = self._best
-        return None if best is None else max(_LEAST_TRIAL, _SLOWER * best[1])
+        return None if best is None else max(_MIN_TRIAL_SECONDS, _SLOWDOWN_LIMIT * best[1])
 
     def give_up(self) -> P | None:
         """Ends the trial of a plan that takes too long and returns the best plan before it.
@@ -102,13 +104,13 @@ class MadeRows(Generic[P]):
         No further plan is tried. Returns None if another run has judged in the meantime.
         """
         self._is_settled = True
-        best, self._best, self.said = self._best, None, ""
+        best, self._best, self.replan_reason = self._best, None, ""
         return None if best is None else best[2]
 
     def _is_better(self, work: int, seconds: float) -> bool:
         assert self._best is not None
         least, fastest, _ = self._best
-        return work < least and seconds < _SLOWER * fastest
+        return work < least and seconds < _SLOWDOWN_LIMIT * fastest
 
     def correct(self, corrections: Corrections) -> None:
         """Records what a run measured, as factors on the rates that its plan was made with."""
