@@ -10,8 +10,8 @@ from gpugda.deadline import check_time
 from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
 from gpugda.plan.degree_needs import degree_needs
+from gpugda.plan.degree_skew import degree_skews
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
-from gpugda.plan.met_rates import met_rates
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
 from gpugda.plan.rules.merge_nodes import merge_nodes
 from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
@@ -84,7 +84,7 @@ def _bound_relationships(
     ends: Sequence[End],
     graph: DataGraph,
 ) -> Iterator[BoundRelationship]:
-    met = met_rates(asked.relationships, types, ends, graph)
+    skews = degree_skews(asked.relationships, types, ends, graph)
     for each in asked.relationships:
         predicates = tuple(split.of_one.get(each.name, ()))
         ids = types[each.position]
@@ -101,7 +101,7 @@ def _bound_relationships(
             cardinality=cardinality_between(
                 source, target, ids, predicates, graph.statistics, directed=each.directed
             ),
-            met=met[each.position],
+            skew=skews[each.position],
         )
 
 

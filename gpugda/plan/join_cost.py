@@ -49,21 +49,21 @@ class JoinCost:
         ``counts_last``: True if no rows are created for the last node.
         """
         rows, cost = 1.0, 0.0
-        reached, met = set[int](), set[int]()
+        bound_nodes, reached = set[int](), set[int]()
         waiting = set(counted)
         core = [node for node in self._order if node not in counted]
         for node in core:
-            pairs, factor = self._added(node, reached, met)
+            pairs, factor = self._added(node, bound_nodes, reached)
             is_made = node != core[-1] or not counts_last
             cost += rows * (pairs + (COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
             ready = {
                 each
                 for each in waiting
-                if all(link.other_end(each) in reached for link in self._around[each])
+                if all(link.other_end(each) in bound_nodes for link in self._around[each])
             }
             for each in ready:
-                pairs, factor = self._step(each, self._around[each], met)
+                pairs, factor = self._step(each, self._around[each], reached)
                 cost += rows * pairs
                 rows *= min(1.0, factor)
                 cost += rows * COST_OF_ROW
@@ -74,12 +74,12 @@ class JoinCost:
         """Estimated rows after each node of the order."""
         nodes = [each for each in comparisons if each.left.is_node and each.right.is_node]
         rows, found = 1.0, list[float]()
-        reached, met = set[int](), set[int]()
+        bound_nodes, reached = set[int](), set[int]()
         for node in self._order:
-            rows *= self._added(node, reached, met)[1]
+            rows *= self._added(node, bound_nodes, reached)[1]
             for each in nodes:
                 ends = {each.left.position, each.right.position}
-                rows *= each.selectivity if node in ends and ends <= reached else 1.0
+                rows *= each.selectivity if node in ends and ends <= bound_nodes else 1.0
             found.append(rows)
         return found
 
@@ -89,55 +89,55 @@ class JoinCost:
         """Correction factors for the rates, from the rows that a run made after each node."""
         expected = self.rows(comparisons)
         found: dict[RateKey, float] = {}
-        reached, met = set[int](), set[int]()
+        bound_nodes, reached = set[int](), set[int]()
         for number, node in enumerate(self._order):
-            links = self._selecting(node, reached)
+            links = self._selecting(node, bound_nodes)
             before = number and made[number - 1] / max(expected[number - 1], _LEAST)
             ratio = made[number] / max(expected[number], _LEAST) / (before or 1.0)
             # The inverse of `kept_share`, as if every relationship selected equally.
-            each_one = ratio ** (1 / (sum([EACH_FURTHER**each for each in range(len(links))]) or 1))
+            correction = ratio ** (1 / (sum([EACH_FURTHER**each for each in range(len(links))]) or 1))
             for each in links:
                 other = each.other_end(node)
-                found[each.position, other, other in met] = each_one
-                if other not in met:
-                    found[each.position, node, False] = each_one
-            self._added(node, reached, met)
+                found[each.position, other, other in reached] = correction
+                if other not in reached:
+                    found[each.position, node, False] = correction
+            self._added(node, bound_nodes, reached)
         return {key: factor for key, factor in found.items() if factor > 0}
 
-    def _selecting(self, node: int, reached: Set[int]) -> list[BoundRelationship]:
+    def _selecting(self, node: int, bound_nodes: Set[int]) -> list[BoundRelationship]:
         """Relationships to bound nodes, without the implied ones."""
-        links = [each for each in self._around[node] if each.other_end(node) in reached]
+        links = [each for each in self._around[node] if each.other_end(node) in bound_nodes]
         return [each for each in links if each.position not in self._rates.implied]
 
-    def _added(self, node: int, reached: set[int], met: set[int]) -> tuple[float, float]:
+    def _added(self, node: int, bound_nodes: set[int], reached: set[int]) -> tuple[float, float]:
         """Adds a node to the bound ones; returns tested pairs and rows out, each per row in."""
-        links = [each for each in self._around[node] if each.other_end(node) in reached]
-        found = self._step(node, links, met)
-        reached.add(node)
+        links = [each for each in self._around[node] if each.other_end(node) in bound_nodes]
+        found = self._step(node, links, reached)
+        bound_nodes.add(node)
         if links:
-            met.add(node)
-            met.update([each.other_end(node) for each in links])
+            reached.add(node)
+            reached.update([each.other_end(node) for each in links])
         return found
 
     def _step(
-        self, node: int, around: Sequence[BoundRelationship], met: Set[int]
+        self, node: int, around: Sequence[BoundRelationship], reached: Set[int]
     ) -> tuple[float, float]:
         """Tested pairs and rows out, each per row in."""
         count = max(self._rates.counts[node], 1.0)
         if not around:
             return 0.0, count
         links = [each for each in around if each.position not in self._rates.implied]
-        growths = [self._growth(each, node, met) for each in links]
-        fewest = min(growths)
-        if len(growths) > 1 and any(each.other_end(node) not in met for each in links):
-            # At the start of the join: the other rates apply to nodes reached along the base list.
-            followed = growths.index(fewest)
-            there = {*met, *(each.other_end(node) for each in links)}
-            growths = [self._growth(each, node, there) for each in links]
-            growths[followed] = fewest
-        shares = [growth / count for growth in growths]
+        rates = [self._rate(each, node, reached) for each in links]
+        fewest = min(rates)
+        if len(rates) > 1 and any(each.other_end(node) not in reached for each in links):
+            # The join starts here: the other rates apply to nodes reached along the base list.
+            followed = rates.index(fewest)
+            all_reached = {*reached, *(each.other_end(node) for each in links)}
+            rates = [self._rate(each, node, all_reached) for each in links]
+            rates[followed] = fewest
+        shares = [rate / count for rate in rates]
         return fewest, count * kept_share(shares)
 
-    def _growth(self, each: BoundRelationship, node: int, met: Set[int]) -> float:
+    def _rate(self, each: BoundRelationship, node: int, reached: Set[int]) -> float:
         other = each.other_end(node)
-        return self._rates.of(each.position, other, met=other in met)
+        return self._rates.of(each.position, other, reached=other in reached)

@@ -1,7 +1,7 @@
 """The single model of the row counts of a join: orders, count plans and the router all use it.
 
 The node where a join starts has the mean degree of its candidates. A node that was reached along a
-relationship has the mean degree of nodes reached so (`met_rates.py`). Among the relationships to
+relationship has the mean degree of nodes reached so (`degree_skew.py`). Among the relationships to
 bound nodes, the one with the lowest rate is the base list, and the others are selective.
 
 After candidates were counted, the remaining candidates have most of the relationships, because
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpugda.plan.candidate_counts import CandidateCounts
-    from gpugda.plan.plan import BoundQuery, BoundRelationship, Met
+    from gpugda.plan.plan import BoundQuery, BoundRelationship, DegreeSkew
     from gpugda.thresholds import CountThresholds
 
     RateKey = tuple[int, int, bool]
@@ -102,53 +102,53 @@ class Rates:
         if corrections:
             self.at_ends = [self._corrected(number, corrections) for number in range(len(left))]
 
-    def of(self, position: int, end: int, *, met: bool) -> float:
+    def of(self, position: int, end: int, *, reached: bool) -> float:
         """Fitting relationships per candidate of one end: the extension rate from that end.
 
         Args:
             position: The query relationship.
             end: The bound query node.
-            met: True if this node was reached along another relationship or another node was
+            reached: True if this node was reached along another relationship or another node was
                 reached from it.
         """
-        return self.at_ends[position][end != self._sources[position]][met]
+        return self.at_ends[position][end != self._sources[position]][reached]
 
     def _corrected(self, position: int, corrections: Corrections) -> AtEnds:
         ends = self._sources[position], self._targets[position]
-        (source, met_source), (target, met_target) = (
+        (source, reached_source), (target, reached_target) = (
             (
                 first * corrections.get((position, end, False), 1.0),
-                met * corrections.get((position, end, True), 1.0),
+                reached * corrections.get((position, end, True), 1.0),
             )
-            for end, (first, met) in zip(ends, self.at_ends[position], strict=True)
+            for end, (first, reached) in zip(ends, self.at_ends[position], strict=True)
         )
-        return (source, met_source), (target, met_target)
+        return (source, reached_source), (target, reached_target)
 
 
 def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtEnds:
     """Rates before candidates are counted."""
     count = each.cardinality
     source, target = expected[each.source], expected[each.target]
-    at_source, at_target = each.met
+    at_source, at_target = each.skew
     return (
-        (count / source if source else 0.0, count / max(source, 1.0) * at_source.rate),
-        (count / target if target else 0.0, count / max(target, 1.0) * at_target.rate),
+        (count / source if source else 0.0, count / max(source, 1.0) * at_source.reached_ratio),
+        (count / target if target else 0.0, count / max(target, 1.0) * at_target.reached_ratio),
     )
 
 
 def _left(each: BoundRelationship, counts: Sequence[float]) -> tuple[float, float]:
     """Shares of the relationships that the remaining candidates of source and target keep."""
-    at_source, at_target = each.met
+    at_source, at_target = each.skew
     return (
-        _share_left(counts[each.source], min(at_source.having, each.cardinality), at_source),
-        _share_left(counts[each.target], min(at_target.having, each.cardinality), at_target),
+        _share_left(counts[each.source], min(at_source.nonzero_count, each.cardinality), at_source),
+        _share_left(counts[each.target], min(at_target.nonzero_count, each.cardinality), at_target),
     )
 
 
-def _share_left(count: float, having: float, met: Met) -> float:
-    if count >= having or having <= 1.0:
+def _share_left(count: float, nonzero_count: float, skew: DegreeSkew) -> float:
+    if count >= nonzero_count or nonzero_count <= 1.0:
         return 1.0
-    return float((max(count, 1.0) / having) ** met.evenness)
+    return float((max(count, 1.0) / nonzero_count) ** skew.evenness)
 
 
 def _at_ends(
@@ -162,25 +162,29 @@ def _at_ends(
     of_source, of_target = left
     relationships = each.cardinality * of_source * of_target
     source, target = each.source, each.target
-    at_source, at_target = each.met
+    at_source, at_target = each.skew
     # A reached node is a candidate already, so its own selectivity does not apply again.
-    met_source = at_source.rate * each.cardinality * of_target / max(expected[source], 1.0)
-    met_target = at_target.rate * each.cardinality * of_source / max(expected[target], 1.0)
+    reached_source = (
+        at_source.reached_ratio * each.cardinality * of_target / max(expected[source], 1.0)
+    )
+    reached_target = (
+        at_target.reached_ratio * each.cardinality * of_source / max(expected[target], 1.0)
+    )
     return (
         (
             relationships / (counts[source] or 1.0),
-            met_source / _least_of_others(least[source], each.position),
+            reached_source / _least_of_others(least[source], each.position),
         ),
         (
             relationships / (counts[target] or 1.0),
-            met_target / _least_of_others(least[target], each.position),
+            reached_target / _least_of_others(least[target], each.position),
         ),
     )
 
 
-def _one_at_least(first: float, met: float) -> tuple[float, float]:
+def _one_at_least(first: float, reached: float) -> tuple[float, float]:
     """Rates are at least 1 if candidates without a fitting neighbour were filtered out."""
-    return max(first, 1.0), max(met, 1.0)
+    return max(first, 1.0), max(reached, 1.0)
 
 
 def _least(

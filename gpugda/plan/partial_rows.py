@@ -36,7 +36,7 @@ class PartialRows:
 
     def extension_rate(self, each: BoundRelationship, node: int) -> float:
         """Rows out per row in if a relationship is followed from this bound node."""
-        return self._rates.of(each.position, node, met=node in self._links)
+        return self._rates.of(each.position, node, reached=node in self._links)
 
     def closing_rate(self, each: BoundRelationship) -> float:
         """Rows out per row in if both ends of a relationship are bound."""
@@ -46,8 +46,10 @@ class PartialRows:
         if each.position in self._rates.implied:
             return 1.0
         order = list(self.nodes)
-        begun, node = sorted((source, target), key=order.index)
-        share = self._rates.of(each.position, begun, met=True) / max(self._rates.counts[node], 1.0)
+        earlier, node = sorted((source, target), key=order.index)
+        share = self._rates.of(each.position, earlier, reached=True) / max(
+            self._rates.counts[node], 1.0
+        )
         return float(min(share, 1.0) ** EACH_FURTHER ** max(self._links.get(node, 0), 1))
 
     def bind_node(self, position: int) -> None:
@@ -62,8 +64,8 @@ class PartialRows:
         self.nodes.update(dict.fromkeys(new))
         if len(ends) > 1:
             order = list(self.nodes)
-            begun, node = sorted(ends, key=order.index)
-            self._links.setdefault(begun, 0)
+            earlier, node = sorted(ends, key=order.index)
+            self._links.setdefault(earlier, 0)
             self._links[node] = self._links.get(node, 0) + 1
         return new
 

@@ -22,8 +22,8 @@ __all__ = [
     "BoundQuery",
     "BoundRelationship",
     "DegreeNeed",
+    "DegreeSkew",
     "LabelOp",
-    "Met",
     "Plan",
     "PlanStep",
     "RowTest",
@@ -84,17 +84,18 @@ class BoundNode:
     cardinality: float
 
 
-class Met(NamedTuple):
+class DegreeSkew(NamedTuple):
     """Degree statistics of one end of a query relationship.
 
     Args:
-        rate: Mean degree of nodes reached along another relationship, divided by the mean degree.
-        having: Estimated number of candidates with at least one such relationship.
+        reached_ratio: Mean degree of nodes reached along another relationship, as a multiple of the
+            mean degree of all candidates.
+        nonzero_count: Estimated number of candidates with at least one such relationship.
         evenness: 1 if these all have the same degree, less if few of them have most relationships.
     """
 
-    rate: float = 1.0
-    having: float = 1.0
+    reached_ratio: float = 1.0
+    nonzero_count: float = 1.0
     evenness: float = 1.0
 
 
@@ -112,7 +113,7 @@ class BoundRelationship:
         predicates: Conjuncts over this relationship alone.
         clause: Number of its MATCH clause.
         cardinality: Estimated number of candidates.
-        met: Degree statistics at the source and at the target.
+        skew: Degree statistics at the source and at the target.
     """
 
     position: int
@@ -124,7 +125,7 @@ class BoundRelationship:
     predicates: tuple[Expression, ...]
     clause: int
     cardinality: float
-    met: tuple[Met, Met] = (Met(), Met())
+    skew: tuple[DegreeSkew, DegreeSkew] = (DegreeSkew(), DegreeSkew())
 
     def other_end(self, node: int) -> int:
         """The query node at the other end; the same one for a loop."""

@@ -43,8 +43,8 @@ class SmallOrders:
         # (degree, degree if reached) of the relationships from a first node to a second node.
         self._links: dict[tuple[int, int], list[tuple[float, float]]] = {}
         for node, others in enumerate(adjacent):
-            for other, first, met in others:
-                self._links.setdefault((node, other), []).append((first, met))
+            for other, first, if_reached in others:
+                self._links.setdefault((node, other), []).append((first, if_reached))
         self._rows: dict[frozenset[int], float] = {}
 
     def best(self, component: Sequence[int]) -> tuple[int, ...]:

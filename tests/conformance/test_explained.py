@@ -171,7 +171,7 @@ def _has_more_than_joins(bound: Any) -> bool:
         or any(test.equal for test in bound.tests)
         or min((each.cardinality for each in bound.nodes), default=1.0) < 1.0
         or any(
-            rates.of(each.position, end, met=met) > rates.counts[each.other_end(end)]
+            rates.of(each.position, end, reached=met) > rates.counts[each.other_end(end)]
             for each in bound.relationships
             for end in (each.source, each.target)
             for met in (False, True)

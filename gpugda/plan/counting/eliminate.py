@@ -114,7 +114,9 @@ def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> 
     if len(links) <= count - len(parts):
         return True
     growth = math.prod(
-        costs.rates.of(position, group.anchor, met=True)  # the anchor is reached along the cycle
+        costs.rates.of(
+            position, group.anchor, reached=True
+        )  # the anchor is reached along the cycle
         for group in plan.groups
         for position in group.relationships
     )

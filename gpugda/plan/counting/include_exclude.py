@@ -23,7 +23,7 @@ from gpugda.plan.counting.identify import (
     identify_nodes,
     without_tests_of,
 )
-from gpugda.plan.met_rates import met_anew
+from gpugda.plan.degree_skew import with_degree_skews
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -133,7 +133,7 @@ def merged_term(problem: CountProblem, merged: Merged, sign: int, pair: Pair) ->
     """The term in which two relationships, or two nodes, are merged."""
     nodes = _sources(merged.nodes, len(merged.bound.nodes))
     return Term(
-        met_anew(merged.bound, problem.graph),
+        with_degree_skews(merged.bound, problem.graph),
         nodes,
         _sources(merged.relationships, len(merged.bound.relationships)),
         tuple(min(map(problem.candidates.count, each)) for each in nodes),

@@ -37,23 +37,27 @@ def test_the_least_share_counts_in_full_and_each_further_one_less():
 
 def test_of_even_degrees_a_share_of_the_nodes_has_that_share_of_the_relationships():
     pattern = bound("(a)-[:R]->(b)", EVEN)
-    assert Rates(pattern).of(0, 0, met=False) == pytest.approx(1.0)
-    assert Rates(pattern, ExpectedCandidates([10, 100])).of(0, 0, met=False) == pytest.approx(1.0)
-    assert Rates(pattern, ExpectedCandidates([100, 10])).of(0, 0, met=False) == pytest.approx(0.1)
+    assert Rates(pattern).of(0, 0, reached=False) == pytest.approx(1.0)
+    assert Rates(pattern, ExpectedCandidates([10, 100])).of(0, 0, reached=False) == pytest.approx(
+        1.0
+    )
+    assert Rates(pattern, ExpectedCandidates([100, 10])).of(0, 0, reached=False) == pytest.approx(
+        0.1
+    )
 
 
 def test_a_hub_that_is_left_has_most_of_the_relationships():
     pattern = bound("(a)-[:R]->(b)", HUB)
     left = Rates(pattern, ExpectedCandidates([1, 101]))
-    assert 100 < left.of(0, 0, met=False) < 200
+    assert 100 < left.of(0, 0, reached=False) < 200
 
 
 def test_who_is_met_is_counted_among_the_nodes_with_the_label():
     """Few of the nodes that relationships lead to have the label, and these have many."""
     pattern = bound("(a)-[:R]->(hub:Hub)-[:R]->(b)", HUB)
-    assert Rates(pattern).of(1, 1, met=True) == pytest.approx(100)
+    assert Rates(pattern).of(1, 1, reached=True) == pytest.approx(100)
     other = bound("(a)-[:R]->(hub:A)-[:R]->(b)", HUB)
-    assert Rates(other).of(1, 1, met=True) == pytest.approx(1)
+    assert Rates(other).of(1, 1, reached=True) == pytest.approx(1)
 
 
 def test_a_relationship_that_another_one_implies_selects_nothing():
@@ -93,5 +97,5 @@ def test_costs_of_a_plan_are_those_of_the_order_that_runs():
 
 def test_candidates_with_fitting_neighbours_have_one_at_least():
     pattern = bound("(a)-[:R]->(b)", EVEN)
-    assert Rates(pattern, ExpectedCandidates([5, 5])).of(0, 0, met=False) < 1
-    assert Rates(pattern, ExpectedCandidates([5, 5], explored=True)).of(0, 0, met=False) == 1
+    assert Rates(pattern, ExpectedCandidates([5, 5])).of(0, 0, reached=False) < 1
+    assert Rates(pattern, ExpectedCandidates([5, 5], explored=True)).of(0, 0, reached=False) == 1

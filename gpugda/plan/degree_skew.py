@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from gpugda.caching import LruCache
 from gpugda.plan.cardinality import relationship_end
-from gpugda.plan.plan import Met
+from gpugda.plan.plan import DegreeSkew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,21 +24,23 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.query.query_graph import QueryRelationship
 
-__all__ = ["met_anew", "met_rates"]
+__all__ = ["degree_skews", "with_degree_skews"]
 
-_MOST_KEPT: Final = 1024
-_OF_LOOPS: Final = Met()
+_CACHE_SIZE: Final = 1024
+_LOOP_SKEW: Final = DegreeSkew()
 """Placeholder for loops; it is never read."""
-_kept: Final[WeakKeyDictionary[DataGraph, LruCache[object, dict[Kind, Met]]]] = WeakKeyDictionary()
+_cache: Final[WeakKeyDictionary[DataGraph, LruCache[object, dict[Kind, DegreeSkew]]]] = (
+    WeakKeyDictionary()
+)
 """Per graph, the rates by label and surrounding relationship kinds: new queries reuse them."""
 
 
-def met_rates(
+def degree_skews(
     relationships: Sequence[QueryRelationship | BoundRelationship],
     types: Sequence[tuple[int, ...] | None],
     ends: Sequence[End],
     graph: DataGraph,
-) -> list[tuple[Met, Met]]:
+) -> list[tuple[DegreeSkew, DegreeSkew]]:
     """Rates of each relationship at its source and at its target.
 
     Args:
@@ -56,53 +58,56 @@ def met_rates(
         if each.source != each.target:
             around[each.source].append(outgoing)
             around[each.target].append(incoming)
-    kept = _kept.get(graph)
-    if kept is None:
-        kept = _kept.setdefault(graph, LruCache(_MOST_KEPT))
-    found = [_met_at(there, end, graph, kept) for there, end in zip(around, ends, strict=True)]
+    cached = _cache.get(graph)
+    if cached is None:
+        cached = _cache.setdefault(graph, LruCache(_CACHE_SIZE))
+    found = [_skews_at(there, end, graph, cached) for there, end in zip(around, ends, strict=True)]
     return [
-        (found[each.source].get(out, _OF_LOOPS), found[each.target].get(into, _OF_LOOPS))
+        (found[each.source].get(out, _LOOP_SKEW), found[each.target].get(into, _LOOP_SKEW))
         for each, (out, into) in zip(relationships, kinds, strict=True)
     ]
 
 
-def _met_at(
-    there: list[Kind], end: End, graph: DataGraph, kept: LruCache[object, dict[Kind, Met]]
-) -> dict[Kind, Met]:
+def _skews_at(
+    there: list[Kind], end: End, graph: DataGraph, cached: LruCache[object, dict[Kind, DegreeSkew]]
+) -> dict[Kind, DegreeSkew]:
     """Rates by kind, at a query node with these kinds of relationships."""
     label, share = end.label, end.share
-    found = kept.get(
-        (tuple(there), label), lambda: {kind: _met(kind, there, label, graph) for kind in {*there}}
+    found = cached.get(
+        (tuple(there), label), lambda: {kind: _skew(kind, there, label, graph) for kind in {*there}}
     )
     if share == 1.0:
         return found
-    return {kind: met._replace(having=share * met.having) for kind, met in found.items()}
+    return {
+        kind: skew._replace(nonzero_count=share * skew.nonzero_count)
+        for kind, skew in found.items()
+    }
 
 
-def met_anew(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
+def with_degree_skews(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
     """A pattern with recomputed rates, for query nodes that gained relationships by merging."""
     links = bound.relationships
     ends = [relationship_end(each, graph.statistics) for each in bound.nodes]
-    found = met_rates(links, [each.types for each in links], ends, graph)
-    changed = [replace(each, met=met) for each, met in zip(links, found, strict=True)]
+    found = degree_skews(links, [each.types for each in links], ends, graph)
+    changed = [replace(each, skew=skew) for each, skew in zip(links, found, strict=True)]
     return replace(bound, relationships=tuple(changed))
 
 
-def _met(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) -> Met:
+def _skew(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) -> DegreeSkew:
     """The rates for the other kind (if there are several) that leads to the highest degrees."""
-    mean, having = _mean(kind, label, graph), graph.nodes_having(kind, label)
+    mean, nonzero_count = _mean(kind, label, graph), graph.nodes_having(kind, label)
     if not mean:
-        return Met(having=0.0)
-    met_again = graph.met_degree(kind, kind, label)
+        return DegreeSkew(nonzero_count=0.0)
+    reached_degree = graph.met_degree(kind, kind, label)
     nodes = graph.statistics.nodes_with(label)
-    evenness = mean * nodes / max(having * met_again, 1.0)
+    evenness = mean * nodes / max(nonzero_count * reached_degree, 1.0)
     if len(around) == 1:  # the node is reached along no other relationship
-        return Met(having=having, evenness=evenness)
+        return DegreeSkew(nonzero_count=nonzero_count, evenness=evenness)
     others = set(around)
     if around.count(kind) == 1:
         others.discard(kind)
     most = max([graph.met_degree(other, kind, label) for other in others])
-    return Met(most / mean, having, evenness)
+    return DegreeSkew(most / mean, nonzero_count, evenness)
 
 
 def _mean(kind: Kind, label: int | None, graph: DataGraph) -> float:

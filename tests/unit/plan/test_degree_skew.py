@@ -8,9 +8,9 @@ from graphs import make_graph
 
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.bind import bind
+from gpugda.plan.degree_skew import with_degree_skews
 from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import make_plan
-from gpugda.plan.met_rates import met_anew
 from gpugda.query.prepare import prepare
 
 HUBS = make_graph(
@@ -51,9 +51,9 @@ def test_nodes_that_became_one_are_met_along_more(directed):
     triangle = bound(f"(a)-[:S]{arrow}(b)-[:S]{arrow}(c)-[:R]{arrow}(a)")
     links = [replace(each, target=each.target % 3) for each in path.relationships]
     closed = replace(path, nodes=path.nodes[:3], relationships=tuple(links))
-    wanted = [each.met for each in triangle.relationships]
-    assert [each.met for each in closed.relationships] != wanted
-    assert [each.met for each in met_anew(closed, HUBS).relationships] == wanted
+    wanted = [each.skew for each in triangle.relationships]
+    assert [each.skew for each in closed.relationships] != wanted
+    assert [each.skew for each in with_degree_skews(closed, HUBS).relationships] == wanted
 
 
 @pytest.mark.parametrize("strategy", ["extend", "gpsm"])
@@ -66,7 +66,7 @@ def test_kinds_that_never_meet_have_no_rows(strategy):
 
 def test_a_start_is_no_node_that_was_met():
     star = make_graph([((), {})] * 101, [(0, "R", leaf, {}) for leaf in range(1, 101)])
-    assert bound("(a)-[:R]->(b)", star).relationships[0].met[0].rate == 1.0
+    assert bound("(a)-[:R]->(b)", star).relationships[0].skew[0].reached_ratio == 1.0
     assert rows("(a)-[:R]->(b)", star) == pytest.approx(100)
     assert rows("(b)<-[:R]-(a)-[:R]->(c)", star) == pytest.approx(10_000)
     assert rows("(a)-[:R]->(a)", star) == 0
