@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.list_lengths import max_list_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["longest", "shortest"]
 
 def longest(link: Link, graph: DataGraph) -> int:
     """Upper bound of the entries that any node has along the link."""
-    return most_entries(graph, link.types, outgoing=link.outgoing, incoming=link.incoming)
+    return max_list_length(graph, link.types, outgoing=link.outgoing, incoming=link.incoming)
 
 
 def shortest(links: Sequence[Link], graph: DataGraph) -> int:

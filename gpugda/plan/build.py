@@ -30,7 +30,7 @@ from gpugda.plan.logical import (
     Unwind,
 )
 from gpugda.plan.patterns import PatternPlanner, VariableKind
-from gpugda.plan.selected_patterns import parted, selected_pattern
+from gpugda.plan.selected_patterns import selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
@@ -212,7 +212,7 @@ class _Builder:
             return
         before = tuple(self.scope)
         planner = PatternPlanner(self.text, self.scope, self.numbers)
-        for clause in parted(clauses):
+        for clause in split_selected(clauses):
             known = self.scope | planner.kinds
             selected = selected_pattern(clause, known, self.text, self.numbers)
             if selected is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import COST_OF_ROW, EACH_FURTHER, kept_share
+from gpugda.plan.join_rates import FURTHER_LINK_DAMPING, ROW_COST, combined_selectivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -55,7 +55,7 @@ class JoinCost:
         for node in core:
             pairs, factor = self._added(node, bound_nodes, reached)
             is_made = node != core[-1] or not counts_last
-            cost += rows * (pairs + (COST_OF_ROW * factor if is_made else 0.0))
+            cost += rows * (pairs + (ROW_COST * factor if is_made else 0.0))
             rows *= factor
             ready = {
                 each
@@ -66,7 +66,7 @@ class JoinCost:
                 pairs, factor = self._step(each, self._around[each], reached)
                 cost += rows * pairs
                 rows *= min(1.0, factor)
-                cost += rows * COST_OF_ROW
+                cost += rows * ROW_COST
             waiting -= ready
         return cost
 
@@ -94,8 +94,10 @@ class JoinCost:
             links = self._selecting(node, bound_nodes)
             before = number and made[number - 1] / max(expected[number - 1], _LEAST)
             ratio = made[number] / max(expected[number], _LEAST) / (before or 1.0)
-            # The inverse of `kept_share`, as if every relationship selected equally.
-            correction = ratio ** (1 / (sum([EACH_FURTHER**each for each in range(len(links))]) or 1))
+            # The inverse of `combined_selectivity`, as if every relationship selected equally.
+            correction = ratio ** (
+                1 / (sum([FURTHER_LINK_DAMPING**each for each in range(len(links))]) or 1)
+            )
             for each in links:
                 other = each.other_end(node)
                 found[each.position, other, other in reached] = correction
@@ -136,7 +138,7 @@ class JoinCost:
             rates = [self._rate(each, node, all_reached) for each in links]
             rates[followed] = fewest
         shares = [rate / count for rate in rates]
-        return fewest, count * kept_share(shares)
+        return fewest, count * combined_selectivity(shares)
 
     def _rate(self, each: BoundRelationship, node: int, reached: Set[int]) -> float:
         other = each.other_end(node)

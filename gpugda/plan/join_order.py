@@ -7,8 +7,8 @@ from math import factorial, prod
 from typing import TYPE_CHECKING, Final, overload
 
 from gpugda.caching import LruCache
-from gpugda.plan.join_rates import Rates, kept_share
-from gpugda.plan.small_orders import MOST_NODES, SmallOrders
+from gpugda.plan.exhaustive_orders import MOST_NODES, ExhaustiveOrders
+from gpugda.plan.join_rates import Rates, combined_selectivity
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
 
 __all__ = [
-    "connected",
+    "connected_components",
     "join_cost",
     "node_order",
     "planned_order",
@@ -75,12 +75,12 @@ def join_cost(bound: BoundQuery, leaves: Collection[int] = ()) -> float:
 
 def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
     pairs = ((each.source, each.target) for each in bound.relationships)
-    components = connected(len(bound.nodes), pairs)
+    components = connected_components(len(bound.nodes), pairs)
     left = ([node for node in each if node not in leaves] for each in components)
     return [each for each in left if each]
 
 
-def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+def connected_components(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """Connected components of the numbers 0 … count-1 under the given pairs, each sorted."""
     members = [[number] for number in range(count)]  # the component of each number
     for one, other in pairs:
@@ -144,7 +144,9 @@ class _Estimate:
         for start in others[: _MOST_STARTS - 1]:
             best = self._from(start, component, best) or best
         if self._compares_all(component, best.cost):
-            orders = SmallOrders(self._counts, self._adjacent, self._compared, self._list_search)
+            orders = ExhaustiveOrders(
+                self._counts, self._adjacent, self._compared, self._list_search
+            )
             return _Ordered(best.cost, best.rows, orders.best(component))
         return best
 
@@ -222,7 +224,7 @@ class _Estimate:
                 fewest = choices[other][1]
                 if fewest < growth:
                     growth = fewest
-                factor, by_chance = count * kept_share(known), count * prod(known)
+                factor, by_chance = count * combined_selectivity(known), count * prod(known)
             choices[other] = by_chance + growth * 1e-3, growth, factor, other
 
     def _compared_with(

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     AtEnds = tuple[tuple[float, float], tuple[float, float]]
     """At the source and at the target: rate if the join starts there, rate if it was reached."""
 
-__all__ = ["COST_OF_ROW", "EACH_FURTHER", "Rates", "kept_share"]
+__all__ = ["FURTHER_LINK_DAMPING", "ROW_COST", "Rates", "combined_selectivity"]
 
-COST_OF_ROW = 4.0
+ROW_COST = 4.0
 """Cost of creating a row, in tested pairs."""
-EACH_FURTHER = 0.5
+FURTHER_LINK_DAMPING = 0.5
 """Damping exponent for each further relationship to the same node: neighbours of neighbours are
 neighbours more often than independence would predict."""
 
 
-def kept_share(shares: Iterable[float]) -> float:
+def combined_selectivity(shares: Iterable[float]) -> float:
     """Combined selectivity of several relationships to one node, from their single selectivities.
 
     The most selective one counts in full, each further one less.
@@ -48,7 +48,7 @@ def kept_share(shares: Iterable[float]) -> float:
         if share >= 1.0:
             break
         product *= share**exponent
-        exponent *= EACH_FURTHER
+        exponent *= FURTHER_LINK_DAMPING
     return product
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["most_entries"]
+__all__ = ["max_list_length"]
 
 
-def most_entries(
+def max_list_length(
     graph: DataGraph, types: tuple[int, ...] | None, *, outgoing: bool, incoming: bool
 ) -> int:
     """The largest degree of any node for these types (None for any) and directions."""

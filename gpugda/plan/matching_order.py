@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_order import connected
+from gpugda.plan.join_order import connected_components
 from gpugda.plan.partial_rows import PartialRows
 from gpugda.plan.plan import Plan, PlanStep, StepKind
 from gpugda.plan.readable import rate_text
@@ -154,7 +154,7 @@ def _components(bound: BoundQuery) -> list[list[int]]:
         for test in bound.tests
         if test.equal
     ]
-    return connected(len(bound.nodes), pairs)
+    return connected_components(len(bound.nodes), pairs)
 
 
 def _node_of(bound: BoundQuery, test: RowTest, side: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import EACH_FURTHER, Rates
+from gpugda.plan.join_rates import FURTHER_LINK_DAMPING, Rates
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
@@ -50,7 +50,7 @@ class PartialRows:
         share = self._rates.of(each.position, earlier, reached=True) / max(
             self._rates.counts[node], 1.0
         )
-        return float(min(share, 1.0) ** EACH_FURTHER ** max(self._links.get(node, 0), 1))
+        return float(min(share, 1.0) ** FURTHER_LINK_DAMPING ** max(self._links.get(node, 0), 1))
 
     def bind_node(self, position: int) -> None:
         """Marks a query node as bound."""

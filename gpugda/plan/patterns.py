@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from gpugda.plan.keyed_nodes import keyed_node
 from gpugda.plan.logical import (
     BindPath,
     ElementTest,
@@ -27,6 +26,7 @@ from gpugda.plan.logical import (
     Unwind,
 )
 from gpugda.plan.path_tests import element_test
+from gpugda.plan.property_lookups import property_lookup
 from gpugda.plan.rules.split_predicates import compared_variables
 from gpugda.query import ast
 from gpugda.query.query_graph import (
@@ -115,7 +115,7 @@ class PatternPlanner(PatternReader):
     ) -> tuple[Logical, list[ast.Expression]]:
         """Looks up nodes by a property value of the rows, in components without bound nodes."""
         while True:
-            found = keyed_node(left, components, known, frozenset(self._outer) | known)
+            found = property_lookup(left, components, known, frozenset(self._outer) | known)
             if found is None:
                 return rows, left
             rows = Filter(Lookup(rows, found.node, found.key, found.value), (found.condition,))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.plan.logical import Logical
 
-__all__ = ["SelectedPattern", "parted", "selected_pattern"]
+__all__ = ["SelectedPattern", "selected_pattern", "split_selected"]
 
 _SEARCHES = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 _BY_GROUP = (ast.SelectorKind.SHORTEST_GROUPS, ast.SelectorKind.ALL_SHORTEST)
@@ -69,7 +69,7 @@ class SelectedPattern:
         return Filter(made, self.after) if self.after else made, planner.kinds
 
 
-def parted(clauses: Sequence[ast.Match]) -> Iterator[ast.Match]:
+def split_selected(clauses: Sequence[ast.Match]) -> Iterator[ast.Match]:
     """The clauses; selected paths under REPEATABLE ELEMENTS are split into own clauses."""
     for clause in clauses:
         selected = [each for each in clause.patterns if _is_selected(each)]

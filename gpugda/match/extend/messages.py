@@ -27,7 +27,7 @@ from gpugda.match.extend.segments.degrees import (
     share_no_entries,
 )
 from gpugda.plan.counting.row_messages import most_fitting
-from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
@@ -292,4 +292,4 @@ class Messages:
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:
     """Upper bound of a node's relationships that can match a leaf of the group."""
     types = plan.core.relationships[group.relationships[0]].types
-    return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)
+    return max_list_length(graph, types, outgoing=group.outgoing, incoming=group.incoming)

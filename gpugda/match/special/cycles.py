@@ -12,7 +12,7 @@ from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, c
 from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
 from gpugda.match.special.single_walks import SingleWalkCount, find_single_walk
 from gpugda.match.special.tasks import launches
-from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import most_parallel, type_ids, variable_tests
 
 if TYPE_CHECKING:
@@ -217,7 +217,9 @@ def _type(
 
 def _fits(links: Sequence[BoundRelationship], graph: DataGraph, most: int) -> bool:
     """True if marks fit in 32 bits and the sum is below ``most``, whatever the masks keep."""
-    longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
+    longest = max(
+        max_list_length(graph, each.types, outgoing=True, incoming=True) for each in links
+    )
     parallel = max(most_parallel(each, graph) for each in links)
     largest = 2 * graph.relationship_count * longest**2 * parallel
     return longest * parallel < _MOST_MARK and largest < most

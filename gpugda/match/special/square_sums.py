@@ -12,7 +12,7 @@ from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
 from gpugda.device.launch.squares import MOST_TYPES
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
 from gpugda.match.special.tasks import groups_with_scratch, launches
-from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import most_parallel, type_ids
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelat
 
 def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
     """True if marks fit in 32 bits, and the sum of a node in 62."""
-    longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
+    longest = max(
+        max_list_length(graph, each.types, outgoing=True, incoming=True) for each in links
+    )
     parallel = max(most_parallel(each, graph) for each in links)
     return longest * parallel < _MOST_MARK and longest**3 * parallel < _MOST_SUM
 

@@ -13,7 +13,7 @@ from gpugda.device.launch.triangles import triangle_words
 from gpugda.match.special.cycles import links_along, nodes_along
 from gpugda.match.special.square_sums import largest_sum
 from gpugda.match.special.tasks import groups_with_scratch, launches
-from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelat
 
 def _fits(link: BoundRelationship, graph: DataGraph) -> bool:
     """True if the sum of a node fits in 62 bits."""
-    return most_entries(graph, link.types, outgoing=True, incoming=True) ** 3 < _MOST_SUM
+    return max_list_length(graph, link.types, outgoing=True, incoming=True) ** 3 < _MOST_SUM
 
 
 @dataclass(frozen=True, slots=True, eq=False)

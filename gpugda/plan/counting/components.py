@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.clashes import keeps_apart
 from gpugda.plan.counting.count_plan import Part
-from gpugda.plan.join_order import connected
+from gpugda.plan.join_order import connected_components
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def _groups(bound: BoundQuery, clashes: Clashes) -> list[list[int]]:
             pairs.append((test.left, test.right))
         elif not keeps_apart(test) or clashes(test.left, test.right):
             pairs.append((links[test.left].source, links[test.right].source))
-    return connected(len(bound.nodes), pairs)
+    return connected_components(len(bound.nodes), pairs)
 
 
 def _part(problem: CountProblem, nodes: Sequence[int]) -> Part:

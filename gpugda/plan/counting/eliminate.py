@@ -29,7 +29,7 @@ from gpugda.plan.counting.count_plan import Eliminate, TableMessage
 from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
 from gpugda.plan.counting.separators import Offer, Separators, bits_of, each_bit
-from gpugda.plan.join_order import connected
+from gpugda.plan.join_order import connected_components
 from gpugda.plan.row_tests import is_single
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> 
     A join may count the last node of a cycle by intersection without creating its rows.
     """
     links, count = plan.core.relationships, len(plan.core.nodes)
-    parts = connected(count, [(each.source, each.target) for each in links])
+    parts = connected_components(count, [(each.source, each.target) for each in links])
     if len(links) <= count - len(parts):
         return True
     growth = math.prod(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.cardinality import relationship_cardinality
 from gpugda.plan.degree_needs import degree_needs
-from gpugda.plan.join_order import connected
+from gpugda.plan.join_order import connected_components
 from gpugda.plan.plan import LabelOp
 from gpugda.plan.row_tests import is_single
 
@@ -226,7 +226,7 @@ def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
 
 def _groups(pairs: Sequence[Pair]) -> tuple[tuple[int, ...], ...]:
     count = 1 + max(map(max, pairs))
-    return tuple(tuple(each) for each in connected(count, pairs) if len(each) > 1)
+    return tuple(tuple(each) for each in connected_components(count, pairs) if len(each) > 1)
 
 
 def _pair(test: RowTest) -> Pair | None:

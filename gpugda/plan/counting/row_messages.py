@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.count_plan import RowMessage
 from gpugda.plan.join_cost import links_among
-from gpugda.plan.join_order import connected
-from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.join_order import connected_components
+from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import is_single, most_parallel, type_ids
 from gpugda.thresholds import MOST_LINKS
 
@@ -142,7 +142,7 @@ def most_fitting(bound: BoundQuery, graph: DataGraph, node: int) -> int:
 def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
     """Upper bound on the length of a list of fitting relationships at one end."""
     starts = each.source == end
-    return most_entries(
+    return max_list_length(
         graph,
         each.types,
         outgoing=starts or not each.directed,
@@ -216,7 +216,7 @@ class Independence:
     def _count_components(self, nodes: Set[int]) -> int:
         place = {node: number for number, node in enumerate(nodes)}
         pairs = [(place[a], place[b]) for a, b in self._links if a in place and b in place]
-        return len(connected(len(place), pairs))
+        return len(connected_components(len(place), pairs))
 
 
 def with_rows(plan: Eliminate, chosen: Sequence[LikeNodes]) -> Eliminate:

@@ -13,7 +13,7 @@ from gpugda.plan.counting.costs import Costs
 from gpugda.plan.counting.count_plan import Eliminate, RowMessage
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.join_order import node_order
-from gpugda.plan.join_rates import Rates, kept_share
+from gpugda.plan.join_rates import Rates, combined_selectivity
 from gpugda.plan.masks import Masks
 from gpugda.query.prepare import prepare
 from gpugda.thresholds import CountThresholds
@@ -30,9 +30,9 @@ def bound(text, graph):
 
 
 def test_the_least_share_counts_in_full_and_each_further_one_less():
-    assert kept_share([0.25, 0.0625]) == pytest.approx(0.0625 * 0.25**0.5)
-    assert kept_share([2.0, 0.5]) == 0.5
-    assert kept_share([]) == 1.0
+    assert combined_selectivity([0.25, 0.0625]) == pytest.approx(0.0625 * 0.25**0.5)
+    assert combined_selectivity([2.0, 0.5]) == 0.5
+    assert combined_selectivity([]) == 1.0
 
 
 def test_of_even_degrees_a_share_of_the_nodes_has_that_share_of_the_relationships():

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 from gpugda.plan.pattern_reader import needs_each_row
 
-__all__ = ["KeyedNode", "keyed_node"]
+__all__ = ["PropertyLookup", "property_lookup"]
 
 
 @value(frozen=True, slots=True)
-class KeyedNode:
+class PropertyLookup:
     """A condition ``node.key = value``."""
 
     node: str
@@ -26,12 +26,12 @@ class KeyedNode:
     condition: ast.Expression
 
 
-def keyed_node(
+def property_lookup(
     conditions: Sequence[ast.Expression],
     components: Sequence[frozenset[str]],
     known: Collection[str],
     readable: frozenset[str],
-) -> KeyedNode | None:
+) -> PropertyLookup | None:
     """Finds a node, in a component without bound nodes, with a property that the rows determine.
 
     Args:
@@ -49,7 +49,7 @@ def keyed_node(
                 continue
             name, read = subject.subject.name, variable_names(other)
             if name in unknown and read and read <= readable and not needs_each_row(other):
-                return KeyedNode(name, subject.key, other, condition)
+                return PropertyLookup(name, subject.key, other, condition)
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import COST_OF_ROW, kept_share
+from gpugda.plan.join_rates import ROW_COST, combined_selectivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     Adjacent = Sequence[Sequence[tuple[int, float, float]]]
     Compared = Sequence[Sequence[tuple[int, float]]]
 
-__all__ = ["MOST_NODES", "SmallOrders"]
+__all__ = ["MOST_NODES", "ExhaustiveOrders"]
 
 MOST_NODES = 5
 """Five nodes have up to 120 orders."""
 
 
-class SmallOrders:
+class ExhaustiveOrders:
     """Exhaustive order search in one component.
 
     Args:
@@ -49,25 +49,25 @@ class SmallOrders:
 
     def best(self, component: Sequence[int]) -> tuple[int, ...]:
         """The nodes in the cheapest order."""
-        self._least, self._found = inf, tuple(component)
+        self._lowest_cost, self._best_order = inf, tuple(component)
         for node in sorted(component, key=lambda each: (self._counts[each], each)):
-            self._go_on((node,), self._counts[node] * COST_OF_ROW, frozenset(component) - {node})
-        return self._found
+            self._extend((node,), self._counts[node] * ROW_COST, frozenset(component) - {node})
+        return self._best_order
 
-    def _go_on(self, order: tuple[int, ...], cost: float, left: frozenset[int]) -> None:
-        if cost >= self._least:
+    def _extend(self, order: tuple[int, ...], cost: float, remaining: frozenset[int]) -> None:
+        if cost >= self._lowest_cost:
             return
-        if not left:
-            self._least, self._found = cost, order
+        if not remaining:
+            self._lowest_cost, self._best_order = cost, order
             return
         rows = self._rows_of(frozenset(order))
-        for node in left:
+        for node in remaining:
             pairs = self._pairs(order, node)
             if pairs is None:
                 continue
             # All orders produce the same final rows, so these do not count.
-            made = self._rows_of(frozenset((*order, node))) if len(left) > 1 else 0.0
-            self._go_on((*order, node), cost + rows * pairs + COST_OF_ROW * made, left - {node})
+            made = self._rows_of(frozenset((*order, node))) if len(remaining) > 1 else 0.0
+            self._extend((*order, node), cost + rows * pairs + ROW_COST * made, remaining - {node})
 
     def _pairs(self, order: tuple[int, ...], node: int) -> float | None:
         """List entries that this step reads per row: the list of the last bound node."""
@@ -81,10 +81,10 @@ class SmallOrders:
     def _rows_of(self, nodes: frozenset[int]) -> float:
         found = self._rows.get(nodes)
         if found is None:
-            found = self._rows[nodes] = min(self._ways(nodes), default=inf)
+            found = self._rows[nodes] = min(self._row_estimates(nodes), default=inf)
         return found
 
-    def _ways(self, nodes: frozenset[int]) -> list[float]:
+    def _row_estimates(self, nodes: frozenset[int]) -> list[float]:
         """Row estimates, one for each node that can come last."""
         if len(nodes) == 1:
             return [self._counts[each] for each in nodes]
@@ -102,7 +102,7 @@ class SmallOrders:
             for other in before
             for number, each in enumerate(self._links.get((other, node), ()))
         ]
-        factor = count * kept_share(shares)
+        factor = count * combined_selectivity(shares)
         for other, share in self._compared[node]:
             if other in before:
                 factor *= share

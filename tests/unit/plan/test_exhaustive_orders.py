@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gpugda.plan.bind import bind
 from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.exhaustive_orders import ExhaustiveOrders
 from gpugda.plan.join_order import node_order
-from gpugda.plan.join_rates import COST_OF_ROW, Rates, kept_share
-from gpugda.plan.small_orders import SmallOrders
+from gpugda.plan.join_rates import ROW_COST, Rates, combined_selectivity
 from gpugda.query.prepare import prepare
 from gpugda.thresholds import CPU, GPU, CountThresholds
 
@@ -28,7 +28,7 @@ def best(counts, growths, search=64.0):
     adjacent = [[] for _ in counts]
     for (node, other), growth in growths.items():
         adjacent[node].append((other, growth, growth))
-    found = SmallOrders(counts, adjacent, [[] for _ in counts], search)
+    found = ExhaustiveOrders(counts, adjacent, [[] for _ in counts], search)
     return found.best(range(len(counts)))
 
 
@@ -53,17 +53,17 @@ def test_no_order_costs_less(growths, search):
         return min(
             rows(nodes - {node})
             * counts[node]
-            * kept_share([links[each, node] / counts[node] for each in nodes - {node}])
+            * combined_selectivity([links[each, node] / counts[node] for each in nodes - {node}])
             for node in nodes
         )
 
     def cost(order):
-        total = counts[order[0]] * COST_OF_ROW
+        total = counts[order[0]] * ROW_COST
         for number, node in enumerate(order[1:], 1):
             *others, last = [links[each, node] for each in order[:number]]
             looks = min([last, *(search * each for each in others)])
             made = rows(frozenset(order[: number + 1])) if number < 3 else 0.0
-            total += rows(frozenset(order[:number])) * looks + COST_OF_ROW * made
+            total += rows(frozenset(order[:number])) * looks + ROW_COST * made
         return total
 
     found = best(counts, links, search)
