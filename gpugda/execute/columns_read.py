@@ -99,7 +99,7 @@ def arguments_read(tree: logical.Logical) -> frozenset[str]:
                 found |= {node.start, *node.steps}
             case logical.Lookup():
                 found |= all_names((node.value,))
-            case logical.KeptApart():
+            case logical.DistinctRelationships():
                 found |= {name for pair in node.pairs for name in pair}
             case logical.Filter():
                 found |= all_names(node.predicates)

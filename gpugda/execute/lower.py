@@ -25,13 +25,13 @@ from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.apply import Apply
 from gpugda.execute.operators.bind_path import BindPath
-from gpugda.execute.operators.count_apart import CountApart
+from gpugda.execute.operators.count_complement import CountComplement
 from gpugda.execute.operators.distinct import Distinct
+from gpugda.execute.operators.distinct_relationships import DistinctRelationships
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.expand_group import ExpandGroup
 from gpugda.execute.operators.few_trails import MOST_TRAILS, FewTrails
 from gpugda.execute.operators.filter import Filter
-from gpugda.execute.operators.kept_apart import KeptApart
 from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
@@ -43,7 +43,7 @@ from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
-from gpugda.plan.rules.count_apart import counted_apart
+from gpugda.plan.rules.count_complement import complement_count
 from gpugda.plan.rules.reach_once import reach_once
 from gpugda.plan.rules.unroll import unrolled
 from gpugda.query import ast
@@ -157,11 +157,11 @@ class _Lowering:
         child = self.lower(tree.input, below, weighted=weighted)
         return Lookup(child, tree.node, tree.key, tree.value)
 
-    def _kept_apart(
-        self, tree: logical.KeptApart, needed: frozenset[str], *, weighted: bool
+    def _distinct_relationships(
+        self, tree: logical.DistinctRelationships, needed: frozenset[str], *, weighted: bool
     ) -> Operator:
         below = needed | {name for pair in tree.pairs for name in pair}
-        return KeptApart(self.lower(tree.input, below, weighted=weighted), tree.pairs)
+        return DistinctRelationships(self.lower(tree.input, below, weighted=weighted), tree.pairs)
 
     def _path(self, tree: logical.BindPath, needed: frozenset[str], *, weighted: bool) -> Operator:
         if tree.name not in needed:
@@ -181,7 +181,7 @@ class _Lowering:
         match = filtered.input
         if not isinstance(match, logical.Match) or not isinstance(match.input, logical.Unit):
             return None
-        found = counted_apart(match, filtered.predicates)
+        found = complement_count(match, filtered.predicates)
         if found is None:
             return None
         whole, part = (
@@ -190,7 +190,7 @@ class _Lowering:
         )
         if whole is None or part is None:
             return None
-        return CountApart(whole, part, direct, found.joined)
+        return CountComplement(whole, part, direct, found.joined)
 
     # -------------------------------------------------------------- subqueries
     def _apply(
@@ -411,7 +411,7 @@ _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {
     logical.Filter: _Lowering._filter,
     logical.BindPath: _Lowering._path,
     logical.Lookup: _Lowering._lookup,
-    logical.KeptApart: _Lowering._kept_apart,
+    logical.DistinctRelationships: _Lowering._distinct_relationships,
     logical.Unwind: _Lowering._unwind,
     logical.Union: _Lowering._union,
     logical.Empty: _Lowering._empty,

@@ -73,7 +73,7 @@ class Comparison:
         return self.left.is_node, self.left_keys
 
 
-_MOST_ORDERED = 32
+_MAX_ORDERED = 32
 """Largest number of variables in one order for which implied comparisons are derived: deriving
 them takes cubic time, and using them takes the square of the number of pairs."""
 
@@ -150,7 +150,7 @@ def _orders(
 def _close(order: dict[tuple[Variable, Variable], bool]) -> None:
     """Adds implied pairs, unless there are too many variables; they are optional."""
     variables = sorted({each for pair in order for each in pair})
-    if len(variables) > _MOST_ORDERED:
+    if len(variables) > _MAX_ORDERED:
         return
     for middle, low, high in product(variables, repeat=3):  # Warshall's algorithm
         if (low, middle) in order and (middle, high) in order:

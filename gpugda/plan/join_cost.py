@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinCost", "links_among"]
 
-_LEAST = 1e-3
+_MIN_ROWS = 1e-3
 """Smaller row estimates count as this many, to avoid division by zero."""
 
 
@@ -92,8 +92,8 @@ class JoinCost:
         bound_nodes, reached = set[int](), set[int]()
         for number, node in enumerate(self._order):
             links = self._selecting(node, bound_nodes)
-            before = number and made[number - 1] / max(expected[number - 1], _LEAST)
-            ratio = made[number] / max(expected[number], _LEAST) / (before or 1.0)
+            before = number and made[number - 1] / max(expected[number - 1], _MIN_ROWS)
+            ratio = made[number] / max(expected[number], _MIN_ROWS) / (before or 1.0)
             # The inverse of `combined_selectivity`, as if every relationship selected equally.
             correction = ratio ** (
                 1 / (sum([FURTHER_LINK_DAMPING**each for each in range(len(links))]) or 1)

@@ -23,7 +23,7 @@ __all__ = [
     "planned_order",
 ]
 
-_MOST_STARTS = 6
+_MAX_STARTS = 6
 """Start nodes tried per component: those with the fewest candidates."""
 _orders: Final[LruCache[object, tuple[int, ...]]] = LruCache(512)
 """Orders by everything that determines them: new query texts often differ only in names."""
@@ -141,7 +141,7 @@ class _Estimate:
     def best(self, component: list[int]) -> _Ordered:
         first, *others = sorted(component, key=lambda node: (self._counts[node], node))
         best = self._from(first, component)
-        for start in others[: _MOST_STARTS - 1]:
+        for start in others[: _MAX_STARTS - 1]:
             best = self._from(start, component, best) or best
         if self._compares_all(component, best.cost):
             orders = ExhaustiveOrders(

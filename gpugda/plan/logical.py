@@ -26,12 +26,12 @@ __all__ = [
     "Arrow",
     "BindPath",
     "Distinct",
+    "DistinctRelationships",
     "ElementTest",
     "Empty",
     "Expand",
     "ExpandMode",
     "Filter",
-    "KeptApart",
     "Logical",
     "Lookup",
     "Match",
@@ -247,7 +247,7 @@ class Lookup:
 
 
 @value(frozen=True, slots=True)
-class KeptApart:
+class DistinctRelationships:
     """Keeps the rows in which no relationship is in both columns of a pair.
 
     Args:
@@ -426,7 +426,7 @@ Logical: TypeAlias = (
     | Expand
     | BindPath
     | Lookup
-    | KeptApart
+    | DistinctRelationships
     | Filter
     | Project
     | Aggregate

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PartialRows"]
 
-_MOST_ROWS = 1e290
+_MAX_ROWS = 1e290
 """Far more than any machine holds. A larger product of estimates would become infinity, which
 cannot be converted to bytes or seconds."""
 
@@ -71,7 +71,7 @@ class PartialRows:
 
     def grow(self, rate: float) -> float:
         """Rows after a step with this extension rate, including newly decidable equality tests."""
-        self.rows = min(self.rows * rate * self._equality_share(), _MOST_ROWS)
+        self.rows = min(self.rows * rate * self._equality_share(), _MAX_ROWS)
         return self.rows
 
     def _equality_share(self) -> float:

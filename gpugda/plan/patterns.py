@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.logical import (
     BindPath,
+    DistinctRelationships,
     ElementTest,
     Expand,
     ExpandMode,
     Filter,
-    KeptApart,
     Logical,
     Lookup,
     Match,
@@ -86,7 +86,7 @@ class PatternPlanner(PatternReader):
                 path=self._path_of(edge),
             )
             known |= {edge.left, edge.right, edge.name}
-        rows = self._kept_apart(rows)
+        rows = self._distinct_relationships(rows)
         for path in self._paths:
             rows = BindPath(rows, path.name, path.start, tuple(path.steps))
         return Filter(rows, tuple(left)) if left else rows
@@ -305,12 +305,12 @@ class PatternPlanner(PatternReader):
             given=edge.given if forwards else "",
         )
 
-    def _are_joined_apart(self, one: Fixed, two: Fixed) -> bool:
+    def _are_joined_separately(self, one: Fixed, two: Fixed) -> bool:
         """True if two relationships of a clause are in different joins and could be the same."""
         together = any({one.left, two.left} <= names for names in self._matched_together)
         return one.clause == two.clause and not together and _may_share(one.pattern, two.pattern)
 
-    def _kept_apart(self, rows: Logical) -> Logical:
+    def _distinct_relationships(self, rows: Logical) -> Logical:
         """Ensures that expansions share no relationship with other parts of their clause."""
         pairs: list[tuple[str, str]] = []
         trails = [each for each in self._varying if each.mode is ExpandMode.TRAILS]
@@ -324,9 +324,9 @@ class PatternPlanner(PatternReader):
             if one.clause == two.clause and _may_share(one.pattern, two.pattern):
                 pairs.append((one.name, two.name))
         for left, right in combinations(self._fixed, 2):
-            if self._are_joined_apart(left, right):
+            if self._are_joined_separately(left, right):
                 pairs.append((left.name, right.name))
-        return KeptApart(rows, tuple(pairs)) if pairs else rows
+        return DistinctRelationships(rows, tuple(pairs)) if pairs else rows
 
 
 def _query_relationship(

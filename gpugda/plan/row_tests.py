@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = [
-    "Meetings",
+    "PossibleOverlaps",
     "VariableTest",
-    "all_most_parallel",
     "all_type_ids",
     "is_single",
-    "most_either_way",
-    "most_parallel",
-    "not_both",
+    "max_in_both_directions",
+    "max_parallel",
+    "max_parallel_of_all",
+    "not_both_equal",
     "type_ids",
     "variable_tests",
 ]
@@ -71,33 +71,33 @@ def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
     return frozenset(range(count) if types is None else types)
 
 
-def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
+def max_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     """Maximum number of data relationships that fit between two given nodes."""
     return graph.most_between(each.types, directed=each.directed)
 
 
-def most_either_way(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
+def max_in_both_directions(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
     """Maximum number between two nodes, in both directions, of any type that these allow."""
     kinds = frozenset[int]().union(*(type_ids(each, graph) for each in relationships))
     return sum(graph.either_way_counts()[kind] for kind in kinds)
 
 
-def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
-    """`most_parallel` of each relationship; most of them share the result."""
+def max_parallel_of_all(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
+    """`max_parallel` of each relationship; most of them share the result."""
     found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
     for each in relationships:
         kind = each.types, each.directed
         if kind not in found:
-            found[kind] = most_parallel(each, graph)
+            found[kind] = max_parallel(each, graph)
     return [found[each.types, each.directed] for each in relationships]
 
 
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
     """True if at most one data relationship fits between two given nodes."""
-    return most_parallel(each, graph) == 1
+    return max_parallel(each, graph) == 1
 
 
-_SOME = 63
+_CHECK_MASK = 63
 """Mask: the deadline is checked every 64 tests."""
 
 
@@ -111,26 +111,26 @@ def variable_tests(
     nodes, so the relationships need no columns and the test can run before they are joined.
     """
     tests: list[VariableTest] = []
-    meetings = Meetings(bound, graph, comparisons)
-    near, relationships = meetings.near, bound.relationships
+    overlaps = PossibleOverlaps(bound, graph, comparisons)
+    maybe_same, relationships = overlaps.maybe_same, bound.relationships
     for number, (on_nodes, left, right, equal) in enumerate(bound.tests):
-        if not number & _SOME:
+        if not number & _CHECK_MASK:
             check_time()
         if on_nodes or equal or left == right:
             tests.append(VariableTest(Variable(on_nodes, left), Variable(on_nodes, right), equal))
-        elif near[left] >> right & 1:
+        elif maybe_same[left] >> right & 1:
             a, b = relationships[left], relationships[right]
-            turns = meetings.turns(a, b)
-            if turns and meetings.are_single(a, b):
-                for first, second in turns:
-                    tests.append(not_both(first, second))
-            elif turns:
+            alignments = overlaps.alignments(a, b)
+            if alignments and overlaps.ends_determine(a, b):
+                for first, second in alignments:
+                    tests.append(not_both_equal(first, second))
+            elif alignments:
                 variables = relationship_variable(left), relationship_variable(right)
                 tests.append(VariableTest(*variables, False))
     return tests
 
 
-def not_both(first: _Pair, second: _Pair) -> VariableTest:
+def not_both_equal(first: _Pair, second: _Pair) -> VariableTest:
     """A test that two pairs of query nodes are not both bound to equal data nodes.
 
     At least one pair must differ.
@@ -145,7 +145,7 @@ def not_both(first: _Pair, second: _Pair) -> VariableTest:
 
 
 # ------------------------------------------------------------------ possible overlaps
-class Meetings:
+class PossibleOverlaps:
     """Which query relationships could be bound to the same data relationship, if it were allowed.
 
     Two cannot if that would bind query nodes to the same data node that must differ, or that have
@@ -153,7 +153,7 @@ class Meetings:
     Comparisons may also exclude that two nodes are the same.
 
     Attributes:
-        near: Per query relationship, a bitmap of those that pass a quick check of their ends.
+        maybe_same: Per query relationship, a bitmap of those that pass a quick check of their ends.
     """
 
     def __init__(
@@ -165,51 +165,53 @@ class Meetings:
         self._differ = _differently_labelled(bound, graph)
         for test in [each for each in bound.tests if each[0]]:  # few tests are on nodes
             if not test.equal:
-                self._set_apart(test.left, test.right)
+                self._require_different(test.left, test.right)
         loopless = {types for types in set(self._types) if not any([loops[kind] for kind in types])}
         for each, types in zip(bound.relationships, self._types, strict=True):
             if types in loopless:
-                self._set_apart(each.source, each.target)
+                self._require_different(each.source, each.target)
         for nodes in never_same(comparisons):
-            self._set_apart(min(nodes), max(nodes))
-        self._single = [most == 1 for most in all_most_parallel(bound.relationships, graph)]
+            self._require_different(min(nodes), max(nodes))
+        self._no_parallels = [most == 1 for most in max_parallel_of_all(bound.relationships, graph)]
         never = any(others >> node & 1 for node, others in enumerate(self._differ))
-        self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
+        self.maybe_same = (
+            [0] * len(bound.relationships) if never else _maybe_same(bound, self._differ)
+        )
 
-    def _set_apart(self, left: int, right: int) -> None:
+    def _require_different(self, left: int, right: int) -> None:
         self._differ[left] |= 1 << right
         self._differ[right] |= 1 << left
 
-    def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
+    def can_coincide(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """True if the two could be bound to the same data relationship."""
-        return bool(self.near[a.position] >> b.position & 1 and self.turns(a, b))
+        return bool(self.maybe_same[a.position] >> b.position & 1 and self.alignments(a, b))
 
-    def turns(self, a: BoundRelationship, b: BoundRelationship) -> list[tuple[_Pair, _Pair]]:
+    def alignments(self, a: BoundRelationship, b: BoundRelationship) -> list[tuple[_Pair, _Pair]]:
         """The pairs of query nodes that would be equal if the two were the same relationship.
 
         One entry for equal directions and, if one of them is undirected, one for opposite ones.
         """
         if self._types[a.position].isdisjoint(self._types[b.position]):
             return []
-        turns = []
+        alignments = []
         starts, ends = (a.source, b.source), (a.target, b.target)
-        if self._may_be_same(starts, ends):
-            turns.append((starts, ends))
+        if self._can_be_same(starts, ends):
+            alignments.append((starts, ends))
         if not (a.directed and b.directed):
             starts, ends = (a.source, b.target), (a.target, b.source)
-            if self._may_be_same(starts, ends):
-                turns.append((starts, ends))
-        return turns
+            if self._can_be_same(starts, ends):
+                alignments.append((starts, ends))
+        return alignments
 
-    def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
+    def ends_determine(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """True if equal ends imply the same data relationship.
 
         False if one of them allows another type or direction, as then a second one may fit.
         """
-        single = self._single[a.position] and self._single[b.position]
+        single = self._no_parallels[a.position] and self._no_parallels[b.position]
         return single and self._types[a.position] == self._types[b.position]
 
-    def _may_be_same(self, first: _Pair, second: _Pair) -> bool:
+    def _can_be_same(self, first: _Pair, second: _Pair) -> bool:
         (a, b), (c, d), differ = first, second, self._differ
         if differ[a] >> b & 1 or differ[c] >> d & 1:
             return False
@@ -219,7 +221,7 @@ class Meetings:
         return True
 
 
-def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
+def _maybe_same(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
     """Per query relationship, a bitmap of those whose ends need not differ from its own ends."""
     starting, ending = [0] * len(differ), [0] * len(differ)
     undirected = 0

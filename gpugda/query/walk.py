@@ -26,7 +26,7 @@ def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> It
     stack: list[ast.Node] = [root]
     while stack:
         node = stack.pop()
-        if len(stack) & _SOME == _SOME:
+        if len(stack) & _CHECK_MASK == _CHECK_MASK:
             check_time()
         yield node
         below = _BELOW.get(type(node)) or _learn(type(node))
@@ -59,7 +59,7 @@ def _collect(
             children.append(value)
 
 
-_SOME: Final = 1023
+_CHECK_MASK: Final = 1023
 """Mask: the deadline is checked every 1024 nodes."""
 _LEAVES: Final = frozenset(("str", "bool", "int", "int | None", "str | None", "Direction"))
 _Below = Callable[[ast.Node], tuple[Any, ...]]

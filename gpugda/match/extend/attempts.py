@@ -99,9 +99,11 @@ class Attempts:
         pattern, masks = query.bound, query.masks
         if not run.placement.is_whole:
             return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
-        adds_up = _adds_up_any if sums_triangles(run.graph) else _adds_up_squares
+        can_sum_cycle = _adds_up_any if sums_triangles(run.graph) else _adds_up_squares
         rows = query.feedback.corrections
-        return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, adds_up, rows)
+        return CountProblem(
+            pattern, graph, masks, candidates, nodes, _is_cycle, can_sum_cycle, rows
+        )
 
     def _searches_again(self, before: float | None) -> bool:
         """True if the first join took so long that a plan search may pay off for the next run."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import node_order
 from gpugda.plan.join_rates import Rates
@@ -152,7 +152,7 @@ class KeptQuery:
     def leaves(self, graph: DataGraph) -> frozenset[int]:
         """Its query nodes that degree messages eliminate if rows are only counted."""
         if self.known_leaves is None:
-            found = find_degrees(self.bound, graph, self.masks)
+            found = find_degree_messages(self.bound, graph, self.masks)
             self.known_leaves = frozenset() if found is None else found.plan.leaves
         return self.known_leaves
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
 from gpugda.plan.comparisons import with_implied
-from gpugda.plan.row_tests import all_most_parallel
+from gpugda.plan.row_tests import max_parallel_of_all
 from gpugda.plan.variables import Variable, ends_of, node_variable, relationship_variable
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class _Drafts:
         self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int], most_links: int
     ) -> None:
         self._most_links = most_links
-        self._parallel = all_most_parallel(bound.relationships, graph)
+        self._parallel = max_parallel_of_all(bound.relationships, graph)
         # For each node: its relationships, and the nodes at their other ends.
         self._at: list[list[tuple[int, int]]] = [[] for _ in bound.nodes]
         self._loops: list[list[int]] = [[] for _ in bound.nodes]

@@ -26,7 +26,7 @@ from gpugda.match.extend.segments.degrees import (
     lengths_on_host,
     share_no_entries,
 )
-from gpugda.plan.counting.row_messages import most_fitting
+from gpugda.plan.counting.row_messages import max_matches
 from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.variables import Variable
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import (
         DegreeMessage,
         Eliminate,
-        LikeLeaves,
+        InterchangeableLeaves,
         TableMessage,
     )
 
@@ -226,7 +226,7 @@ class Messages:
         for group in self.plan.groups:
             most *= _largest(self.plan, group, graph) ** len(group.leaves)
         for each in self.plan.rows:
-            most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
+            most *= max_matches(self.plan.core, graph, each[0]) ** len(each)
         return most
 
     def _factors(self, message: DegreeMessage, slot: int, column: int) -> list[Factor]:
@@ -239,7 +239,7 @@ class Messages:
         looks_up = self._views is None or len(groups) < 2
         return [Factor(groups, self._ends(message.taken), None if looks_up else column)]
 
-    def _leaves(self, group: LikeLeaves, slot: int) -> Leaves:
+    def _leaves(self, group: InterchangeableLeaves, slot: int) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]
         fits_all = not self.plan.core.nodes[leaf].labels and leaf not in self._masks.nodes
         return Leaves(
@@ -260,7 +260,9 @@ class Messages:
             for each in found
         )
 
-    def _count_degrees(self, group: LikeLeaves, leaves: Leaves, degrees: DeviceArray) -> None:
+    def _count_degrees(
+        self, group: InterchangeableLeaves, leaves: Leaves, degrees: DeviceArray
+    ) -> None:
         candidates, anchor = self._candidates, group.anchor
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
@@ -289,7 +291,7 @@ class Messages:
             count_by_segment(self._run, candidates.arrays, self._views, used, nodes, count)
 
 
-def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:
+def _largest(plan: Eliminate, group: InterchangeableLeaves, graph: DataGraph) -> int:
     """Upper bound of a node's relationships that can match a leaf of the group."""
     types = plan.core.relationships[group.relationships[0]].types
     return max_list_length(graph, types, outgoing=group.outgoing, incoming=group.incoming)

@@ -187,7 +187,7 @@ def describe_count_part(
         ", ".join(relationship_text(graph.types, bound, bound.relationships[each]) for each in pair)
         for pair in part.pairs
     ]
-    texts += [", ".join(node_text(bound, each) for each in pair) for pair in part.nodes_apart]
+    texts += [", ".join(node_text(bound, each) for each in pair) for pair in part.unequal_nodes]
     if part.is_loose:
         report.steps.append(f"counted where these may be the same: {'; '.join(texts)}")
         return

@@ -8,7 +8,7 @@ from gpugda.device.launch.merged_lists import ListKind
 from gpugda.match.extend.drafts import Draft, ExtendKind
 from gpugda.match.extend.merged_steps import kind_of, source_of
 from gpugda.plan.comparisons import Comparison
-from gpugda.plan.row_tests import all_most_parallel, all_type_ids
+from gpugda.plan.row_tests import all_type_ids, max_parallel_of_all
 from gpugda.plan.variables import Variable, node_variable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class StepForms:
         self._graph = graph
         self._merged = merged
         self.type_counts = [len(types) for types in all_type_ids(relationships, graph)]
-        self.single = [most == 1 for most in all_most_parallel(relationships, graph)]
+        self.single = [most == 1 for most in max_parallel_of_all(relationships, graph)]
         self._bound = bound
         self._masks = masks
         self._by_rows = by_rows

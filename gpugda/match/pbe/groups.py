@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.match.pbe.symmetry import Automorphism, Symmetry
-from gpugda.plan.row_tests import VariableTest, most_either_way, not_both
+from gpugda.plan.row_tests import VariableTest, max_in_both_directions, not_both_equal
 from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _tie_tests(
         for one, other in (ends, ends[::-1]):
             first, second = (one, each.source), (other, each.target)
             if set(ends) not in (set(first), set(second)):  # prime's two ends always differ
-                tests.append(not_both(first, second))
+                tests.append(not_both_equal(first, second))
     return tuple(tests)
 
 
@@ -151,4 +151,4 @@ def _may_meet(one: BoundRelationship, other: BoundRelationship, graph: DataGraph
     """True if two relationships, or one for both, can match these between the same nodes."""
     if one.clause != other.clause:
         return True
-    return most_either_way((one, other), graph) > 1
+    return max_in_both_directions((one, other), graph) > 1

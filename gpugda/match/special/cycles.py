@@ -13,7 +13,7 @@ from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, trian
 from gpugda.match.special.single_walks import SingleWalkCount, find_single_walk
 from gpugda.match.special.tasks import launches
 from gpugda.plan.list_lengths import max_list_length
-from gpugda.plan.row_tests import most_parallel, type_ids, variable_tests
+from gpugda.plan.row_tests import max_parallel, type_ids, variable_tests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -156,7 +156,7 @@ def _is_of_any(
 ) -> bool:
     """True for unrestricted nodes, and relationships of the same types with few parallel ones."""
     return (
-        most_parallel(links[0], graph) <= MOST_PARALLEL
+        max_parallel(links[0], graph) <= MOST_PARALLEL
         and not masks.relationships
         and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
         and len({type_ids(each, graph) for each in links}) == 1
@@ -220,7 +220,7 @@ def _fits(links: Sequence[BoundRelationship], graph: DataGraph, most: int) -> bo
     longest = max(
         max_list_length(graph, each.types, outgoing=True, incoming=True) for each in links
     )
-    parallel = max(most_parallel(each, graph) for each in links)
+    parallel = max(max_parallel(each, graph) for each in links)
     largest = 2 * graph.relationship_count * longest**2 * parallel
     return longest * parallel < _MOST_MARK and largest < most
 

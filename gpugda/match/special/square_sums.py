@@ -13,7 +13,7 @@ from gpugda.device.launch.squares import MOST_TYPES
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.plan.list_lengths import max_list_length
-from gpugda.plan.row_tests import most_parallel, type_ids
+from gpugda.plan.row_tests import max_parallel, type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
@@ -80,7 +80,7 @@ def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
     longest = max(
         max_list_length(graph, each.types, outgoing=True, incoming=True) for each in links
     )
-    parallel = max(most_parallel(each, graph) for each in links)
+    parallel = max(max_parallel(each, graph) for each in links)
     return longest * parallel < _MOST_MARK and longest**3 * parallel < _MOST_SUM
 
 

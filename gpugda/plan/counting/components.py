@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpugda.plan.counting.clashes import keeps_apart
+from gpugda.plan.counting.clashes import is_distinctness_test
 from gpugda.plan.counting.count_plan import Part
 from gpugda.plan.join_order import connected_components
 
@@ -29,8 +29,8 @@ def find_factors(problem: CountProblem, clashes: Clashes) -> list[Part]:
         clashes: The clashes of its relationships.
     """
     groups = _groups(problem.bound, clashes)
-    are_apart = sum(not set(problem.grouped).isdisjoint(each) for each in groups) > 1
-    if problem.masks.comparisons or len(groups) == 1 or are_apart:
+    keys_are_split = sum(not set(problem.grouped).isdisjoint(each) for each in groups) > 1
+    if problem.masks.comparisons or len(groups) == 1 or keys_are_split:
         return []
     return [_part(problem, each) for each in groups]
 
@@ -42,7 +42,7 @@ def _groups(bound: BoundQuery, clashes: Clashes) -> list[list[int]]:
     for test in bound.tests:
         if test.on_nodes:
             pairs.append((test.left, test.right))
-        elif not keeps_apart(test) or clashes(test.left, test.right):
+        elif not is_distinctness_test(test) or clashes(test.left, test.right):
             pairs.append((links[test.left].source, links[test.right].source))
     return connected_components(len(bound.nodes), pairs)
 

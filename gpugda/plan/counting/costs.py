@@ -24,7 +24,7 @@ __all__ = ["Costs", "may_have"]
 
 _LONGEST_CYCLE = 4
 _TRIANGLE = 3
-_SHARE_OF_WAYS = 0.25
+_ORIENTED_PATH_SHARE = 0.25
 """Cost ratio of oriented to all two-step paths. At most a sixth of all two-step paths begins at the
 lowest node and ascends, but each one costs more than reading a list entry."""
 
@@ -141,11 +141,15 @@ class Costs:
 
     def _of_part(self, each: TableMessage) -> float:
         plan, (first, *others), problem = each.plan, each.separator, self._problem
-        if others or plan.messages or not problem.adds_up(problem, plan.core, plan.joined, first):
+        if (
+            others
+            or plan.messages
+            or not problem.can_sum_cycle(problem, plan.core, plan.joined, first)
+        ):
             return self.of_plan(plan)
-        return self.of_adding_up(plan.joined, first)
+        return self.of_summing_cycle(plan.joined, first)
 
-    def of_adding_up(self, nodes: frozenset[int], first: int) -> float:
+    def of_summing_cycle(self, nodes: frozenset[int], first: int) -> float:
         """Cost of summing the cycles at each candidate of one of their nodes.
 
         For squares, all two-step paths over both sides are visited. For triangles, each of which is
@@ -154,7 +158,7 @@ class Costs:
         if len(nodes) == _TRIANGLE:
             one, other = sorted(nodes - {first})
             all_ways = self.join([first, one, other]).of(counts_last=True)
-            return _SHARE_OF_WAYS * all_ways + self.join([first, one]).of()
+            return _ORIENTED_PATH_SHARE * all_ways + self.join([first, one]).of()
         ends = [{each.source, each.target} for each in self._problem.bound.relationships]
         sides = frozenset[int]().union(*(pair for pair in ends if first in pair)) & nodes - {first}
         (opposite,) = nodes - sides - {first}

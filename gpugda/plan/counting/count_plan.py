@@ -27,9 +27,9 @@ __all__ = [
     "DegreeMessage",
     "Eliminate",
     "FirstPlan",
+    "InterchangeableLeaves",
+    "InterchangeableNodes",
     "Join",
-    "LikeLeaves",
-    "LikeNodes",
     "Message",
     "Part",
     "Product",
@@ -43,7 +43,7 @@ __all__ = [
 CountPlan: TypeAlias = "Join | Eliminate | Product | Sum"
 FirstPlan: TypeAlias = "Attempt | Search | CountPlan"
 """The first thing to do with a query; it always ends in a count plan."""
-LikeNodes: TypeAlias = tuple[int, ...]
+InterchangeableNodes: TypeAlias = tuple[int, ...]
 """Interchangeable query nodes; the first one is counted for all of them."""
 
 
@@ -53,7 +53,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class LikeLeaves:
+class InterchangeableLeaves:
     """Interchangeable leaves: query nodes with one relationship each, to the same anchor.
 
     Args:
@@ -86,7 +86,7 @@ class DegreeMessage:
     """
 
     separator: frozenset[int]
-    groups: tuple[LikeLeaves, ...]
+    groups: tuple[InterchangeableLeaves, ...]
     taken: tuple[int, ...] = ()
 
 
@@ -98,7 +98,7 @@ class RowMessage:
         nodes: Interchangeable nodes; rows hold the count in the column of the first one.
     """
 
-    nodes: LikeNodes
+    nodes: InterchangeableNodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Eliminate:
         return [each for each in self.messages if isinstance(each, DegreeMessage)]
 
     @cached_property
-    def rows(self) -> list[LikeNodes]:
+    def rows(self) -> list[InterchangeableNodes]:
         """The nodes of each row message."""
         return [each.nodes for each in self.messages if isinstance(each, RowMessage)]
 
@@ -148,7 +148,7 @@ class Eliminate:
         return [each for each in self.messages if isinstance(each, TableMessage)]
 
     @cached_property
-    def groups(self) -> list[LikeLeaves]:
+    def groups(self) -> list[InterchangeableLeaves]:
         """The leaf groups of all degree messages."""
         return [group for message in self.degrees for group in message.groups]
 
@@ -222,13 +222,13 @@ class Term(Part):
     Args:
         sign: 1 or -1.
         pairs: Pairs of relationships of the other pattern.
-        nodes_apart: Pairs of query nodes of the other pattern.
+        unequal_nodes: Pairs of query nodes of the other pattern.
         is_loose: True if the pairs may be the same relationship; otherwise they are the same.
     """
 
     sign: int = 1
     pairs: tuple[tuple[int, int], ...] = ()
-    nodes_apart: tuple[tuple[int, int], ...] = ()
+    unequal_nodes: tuple[tuple[int, int], ...] = ()
     is_loose: bool = False
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from gpugda.plan.counting.clashes import Clashes, keeps_apart
-from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
+from gpugda.plan.counting.clashes import Clashes, is_distinctness_test
+from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, InterchangeableLeaves
 from gpugda.plan.row_tests import type_ids
 from gpugda.plan.variables import Variable
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Eliminable", "fewest_eliminated", "find_degrees"]
+__all__ = ["Eliminable", "find_degree_messages", "min_eliminated"]
 
-_MOST_LIKE = 16
+_MAX_GROUP = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class Eliminable:
     clash: Clashes
 
 
-def find_degrees(
+def find_degree_messages(
     bound: BoundQuery,
     graph: DataGraph,
     masks: Masks,
@@ -62,17 +62,17 @@ def find_degrees(
         searching: True if more nodes may be eliminated later; then the leaves are never too few.
     """
     leaves = _all_leaves(bound, masks, grouped)
-    if len(leaves) < fewest_eliminated(grouped) and not searching:
+    if len(leaves) < min_eliminated(grouped) and not searching:
         return None
     found = _Leaves(bound, graph, masks)
     while isinstance(made := found.messages(leaves), int):
         del leaves[made]  # no formula is exact, so it is joined; it may now clash with other leaves
-    if len(leaves) < fewest_eliminated(grouped) and not searching:
+    if len(leaves) < min_eliminated(grouped) and not searching:
         return None
     return found.result(leaves, made)
 
 
-def fewest_eliminated(grouped: Collection[int]) -> int:
+def min_eliminated(grouped: Collection[int]) -> int:
     """Fewest eliminated nodes that pay: without groups, the last step counts one node anyway."""
     return 1 if grouped else 2
 
@@ -88,7 +88,7 @@ def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> di
     tested = {
         Variable(test.on_nodes, each)
         for test in bound.tests
-        if not keeps_apart(test)
+        if not is_distinctness_test(test)
         for each in (test.left, test.right)
     }
     tested |= {each for test in masks.comparisons for each in test.variables()}
@@ -112,19 +112,21 @@ class _Leaves:
 
     def messages(self, leaves: dict[int, int]) -> tuple[DegreeMessage, ...] | int:
         """The messages, or the relationship of a leaf that must be joined instead."""
-        groups: list[LikeLeaves] = []
+        groups: list[InterchangeableLeaves] = []
         for alike in self._alike(leaves):
             taken = self._taken(alike[0], leaves)
             for each in alike:
                 if self._taken(each, leaves) != taken or not self._can_subtract(each, taken):
                     return each
             for pair in combinations(alike, 2):
-                if not self._clash.are_apart(*pair):
+                if not self._clash.must_differ(*pair):
                     return pair[1]
             groups.append(self._group(alike, leaves[alike[0]], taken))
         return self._apart_or_both(groups)
 
-    def _apart_or_both(self, groups: list[LikeLeaves]) -> tuple[DegreeMessage, ...] | int:
+    def _apart_or_both(
+        self, groups: list[InterchangeableLeaves]
+    ) -> tuple[DegreeMessage, ...] | int:
         """Like `messages`, from groups; two groups that share relationships make one message."""
         messages: list[DegreeMessage] = []
         left = list(groups)
@@ -171,14 +173,16 @@ class _Leaves:
             )
             alike.setdefault(key, []).append(position)
         return [
-            each[first : first + _MOST_LIKE]
+            each[first : first + _MAX_GROUP]
             for each in alike.values()
-            for first in range(0, len(each), _MOST_LIKE)
+            for first in range(0, len(each), _MAX_GROUP)
         ]
 
-    def _group(self, alike: Sequence[int], anchor: int, taken: frozenset[int]) -> LikeLeaves:
+    def _group(
+        self, alike: Sequence[int], anchor: int, taken: frozenset[int]
+    ) -> InterchangeableLeaves:
         first = self._bound.relationships[alike[0]]
-        return LikeLeaves(
+        return InterchangeableLeaves(
             tuple(self._bound.relationships[each].other_end(anchor) for each in alike),
             tuple(alike),
             anchor,
@@ -188,7 +192,7 @@ class _Leaves:
         )
 
     # ------------------------------------------------------------------ clashes
-    def _any_clash(self, one: LikeLeaves, other: LikeLeaves) -> bool:
+    def _any_clash(self, one: InterchangeableLeaves, other: InterchangeableLeaves) -> bool:
         return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
 
     def _taken(self, position: int, leaves: Iterable[int]) -> frozenset[int]:
@@ -208,15 +212,18 @@ class _Leaves:
             self._types(each) <= self._types(leaf) and (each.directed or not leaf.directed)
             for each in relationships
         ) and all(
-            self._clash.are_apart(a.position, b.position)
+            self._clash.must_differ(a.position, b.position)
             or self._types(a).isdisjoint(self._types(b))
             for a, b in combinations(relationships, 2)
         )
 
-    def _both(self, one: LikeLeaves, other: LikeLeaves) -> DegreeMessage | None:
+    def _both(
+        self, one: InterchangeableLeaves, other: InterchangeableLeaves
+    ) -> DegreeMessage | None:
         """Two groups as one message; None if their common relationships cannot be counted."""
         all_apart = all(
-            self._clash.are_apart(*pair) for pair in product(one.relationships, other.relationships)
+            self._clash.must_differ(*pair)
+            for pair in product(one.relationships, other.relationships)
         )
         masked = {*one.relationships, *other.relationships} & self._masks.relationships.keys()
         if not all_apart or masked:
@@ -233,13 +240,13 @@ class _Leaves:
                 self._types(first)
             )
             if overlaps and not all(
-                self._clash.are_apart(each, leaf.position) for leaf in (first, second)
+                self._clash.must_differ(each, leaf.position) for leaf in (first, second)
             ):
                 return None
         return self._message((one, other), tuple(sorted({*one.taken} & {*other.taken})))
 
     def _message(
-        self, groups: tuple[LikeLeaves, ...], taken: tuple[int, ...] = ()
+        self, groups: tuple[InterchangeableLeaves, ...], taken: tuple[int, ...] = ()
     ) -> DegreeMessage:
         reads = {group.anchor for group in groups}
         for position in {*taken}.union(*(group.taken for group in groups)):

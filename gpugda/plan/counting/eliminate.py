@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.caching import cached_method
 from gpugda.plan.counting.count_plan import Eliminate, TableMessage
-from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
+from gpugda.plan.counting.degree_messages import find_degree_messages, min_eliminated
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
 from gpugda.plan.counting.separators import Offer, Separators, bits_of, each_bit
 from gpugda.plan.join_order import connected_components
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
 
     from gpugda.plan.counting.costs import Costs
-    from gpugda.plan.counting.count_plan import LikeNodes
+    from gpugda.plan.counting.count_plan import InterchangeableNodes
     from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.counting.problem import CountProblem
     from gpugda.thresholds import CountThresholds
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Elimination", "best_elimination"]
 
 _CYCLES = (3, 4)
-_MOST_REORDERED = 8
+_MAX_REORDERED = 8
 """For more nodes the join order is assumed not to change if some are counted: it is costly."""
 
 
@@ -64,11 +64,13 @@ def best_elimination(
     grouped, is_large = frozenset(problem.grouped), costs.are_large
     # Rows that are grouped are created anyway; joining rare leaves reduces their number.
     kept = grouped | _rare(problem, costs) if grouped else grouped
-    found = find_degrees(problem.bound, problem.graph, problem.masks, kept, searching=is_large)
+    found = find_degree_messages(
+        problem.bound, problem.graph, problem.masks, kept, searching=is_large
+    )
     if found is None:
         return None
     plan = _searched(found, problem, kept, costs, thresholds) if is_large else found.plan
-    fewest = 1 if plan.tables else fewest_eliminated(grouped)
+    fewest = 1 if plan.tables else min_eliminated(grouped)
     if len(plan.leaves) + sum(map(len, plan.rows)) + len(plan.tables) < fewest:
         return None
     is_more = grouped or plan.rows or plan.tables
@@ -138,7 +140,7 @@ class Elimination:
         self,
         found: Eliminable,
         problem: CountProblem,
-        countable: Sequence[LikeNodes],
+        countable: Sequence[InterchangeableNodes],
         costs: Costs,
         thresholds: CountThresholds,
     ) -> None:
@@ -149,7 +151,7 @@ class Elimination:
         self._thresholds = thresholds
         self._separators = Separators(found, problem.masks.comparisons)
         self._cost = cache(lambda nodes: costs.of_rows(frozenset(each_bit(nodes))))
-        self._adds_up = cached_method(self._cycle_at)
+        self._can_sum_cycle = cached_method(self._cycle_at)
         self._cost_of_part = cached_method(self._part_cost)
         core = found.plan.core
         self._degrees = [(each, bits_of(each.separator)) for each in found.plan.degrees]
@@ -166,7 +168,7 @@ class Elimination:
     ) -> Eliminate:
         """The plan of some nodes, including the separator; nodes in ``kept`` are not eliminated."""
         tables: list[TableMessage] = []
-        if self._adds_up(nodes, separator):
+        if self._can_sum_cycle(nodes, separator):
             return self._core(nodes, separator, tables)
         while (best := self._cheapest(nodes, kept)) is not None:
             at = best.separator
@@ -218,7 +220,9 @@ class Elimination:
             return  # the whole cycle is counted from one half
         for node in each_bit(kept & nodes or nodes):
             beyond = nodes & ~(1 << node)
-            if self._adds_up(nodes, 1 << node) and self._separators.is_apart(1 << node, beyond):
+            if self._can_sum_cycle(nodes, 1 << node) and self._separators.is_apart(
+                1 << node, beyond
+            ):
                 yield Offer(1 << node, beyond)
 
     def _cycle_at(self, nodes: Nodes, separator: Nodes) -> bool:
@@ -233,13 +237,13 @@ class Elimination:
         # The nodes of a test are all inside, or the test belongs to the rest.
         tests = tuple([test for test, tested in self._tests if tested & beyond])
         pattern = replace(core, tests=tests)
-        return problem.adds_up(problem, pattern, frozenset(each_bit(nodes)), first)
+        return problem.can_sum_cycle(problem, pattern, frozenset(each_bit(nodes)), first)
 
     def _part_cost(self, nodes: Nodes, separator: Nodes) -> float:
         """Cost of joining a part, or of summing it without a join."""
-        if not self._adds_up(nodes, separator):
+        if not self._can_sum_cycle(nodes, separator):
             return self._cost(nodes)
-        return self._costs.of_adding_up(frozenset(each_bit(nodes)), separator.bit_length() - 1)
+        return self._costs.of_summing_cycle(frozenset(each_bit(nodes)), separator.bit_length() - 1)
 
     def _core(self, nodes: Nodes, separator: Nodes, tables: list[TableMessage]) -> Eliminate:
         """The plan of some nodes: the part to join and the messages to it."""
@@ -263,6 +267,6 @@ class Elimination:
         if lowest < thresholds.row_pairs:
             return plan
         independence = Independence(self._problem.bound, order, self._found.clash)
-        of = partial(costs.of_counting, plan.joined) if len(order) <= _MOST_REORDERED else cost.of
+        of = partial(costs.of_counting, plan.joined) if len(order) <= _MAX_REORDERED else cost.of
         chosen = independence.choose(groups, of, lowest, thresholds.row_doubt)
         return with_rows(plan, chosen) if chosen else plan

@@ -71,16 +71,16 @@ def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
 
 
 def identifications(
-    one: BoundRelationship, other: BoundRelationship, turns: Sequence[tuple[Pair, Pair]]
+    one: BoundRelationship, other: BoundRelationship, alignments: Sequence[tuple[Pair, Pair]]
 ) -> list[Identified]:
     """The cases of identified ends if two relationships are the same.
 
     Args:
         one: A query relationship.
         other: Another query relationship.
-        turns: The possible relative directions, from `Meetings.turns`.
+        alignments: The possible relative directions, from `PossibleOverlaps.alignments`.
     """
-    found = [_groups(pairs) for pairs in turns]
+    found = [_groups(pairs) for pairs in alignments]
     if len(found) < 2:
         return [Identified(groups, 1) for groups in found]
     whole = _groups([(one.source, each) for each in (one.target, other.source, other.target)])

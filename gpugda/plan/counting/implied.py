@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpugda.plan.row_tests import most_either_way, type_ids
+from gpugda.plan.row_tests import max_in_both_directions, type_ids
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -36,7 +36,7 @@ def _is_implied(test: RowTest, bound: BoundQuery, graph: DataGraph) -> bool:
     at_left = _links_by_other_end(bound, test.left)
     at_right = _links_by_other_end(bound, test.right)
     return any(
-        _differ(one, other, bound, graph) and most_either_way((one, other), graph) <= 1
+        _differ(one, other, bound, graph) and max_in_both_directions((one, other), graph) <= 1
         for end in at_left.keys() & at_right.keys()
         for one in at_left[end]
         for other in at_right[end]

@@ -41,8 +41,8 @@ __all__ = [
     "find_terms",
     "loosened_term",
     "merged_term",
-    "nodes_apart",
     "pairs_to_loosen",
+    "unequal_nodes",
 ]
 
 
@@ -82,14 +82,14 @@ def find_terms(problem: CountProblem, clashes: Clashes, loosened: Sequence[Pair]
     yield loosened_term(problem, loosened)
     bound, links = problem.bound, problem.bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
-        turns = clashes.meetings.turns(links[one], links[other])
-        for groups, sign in identifications(links[one], links[other], turns):
+        alignments = clashes.overlaps.alignments(links[one], links[other])
+        for groups, sign in identifications(links[one], links[other], alignments):
             merged = identify(bound, problem.graph, (one, other), groups, loosened[:place])
             if merged is not None:
                 yield merged_term(problem, merged, -sign, (one, other))
 
 
-def nodes_apart(bound: BoundQuery) -> list[Pair]:
+def unequal_nodes(bound: BoundQuery) -> list[Pair]:
     """Pairs of query nodes that a test requires to differ, sorted."""
     tests = [each for each in bound.tests if each.on_nodes and not each.equal]
     pairs = {(min(each.left, each.right), max(each.left, each.right)) for each in tests}
@@ -97,15 +97,15 @@ def nodes_apart(bound: BoundQuery) -> list[Pair]:
 
 
 def find_node_terms(problem: CountProblem, pairs: Sequence[Pair]) -> Iterator[Term]:
-    """The signed terms if query nodes are not compared; ``pairs``: all `nodes_apart`."""
+    """The signed terms if query nodes are not compared; ``pairs``: all `unequal_nodes`."""
     loose = loosened_term(_without(problem, pairs), ())
-    yield replace(loose, nodes_apart=tuple(pairs))
+    yield replace(loose, unequal_nodes=tuple(pairs))
     for place, pair in enumerate(pairs, 1):
         bound = _without(problem, pairs[:place]).bound
         merged = identify_nodes(bound, problem.graph, pair)
         if merged is not None:
             term = merged_term(problem, merged, -1, pair)
-            yield replace(term, pairs=(), nodes_apart=(pair,))
+            yield replace(term, pairs=(), unequal_nodes=(pair,))
 
 
 def _without(problem: CountProblem, pairs: Sequence[Pair]) -> CountProblem:

@@ -24,7 +24,7 @@ def _never(problem: CountProblem) -> bool:
     return False
 
 
-def _nothing_adds_up(
+def _cannot_sum_cycle(
     problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int
 ) -> bool:
     return False
@@ -41,8 +41,8 @@ class CountProblem:
         candidates: Candidate counts of the query nodes.
         grouped: Grouping nodes: the count is per tuple of their data nodes.
         is_cycle: True for a pattern that is a cycle with a kernel that counts it without rows.
-        adds_up: True if some nodes of a pattern (with the tests that apply to them) form a cycle
-            that can be summed without rows at one of its nodes.
+        can_sum_cycle: True if some nodes of a pattern (with their own tests) form a cycle that can
+            be summed without rows at one of its nodes.
         corrections: See `Rates`.
     """
 
@@ -52,7 +52,7 @@ class CountProblem:
     candidates: CandidateCounts
     grouped: tuple[int, ...] = ()
     is_cycle: Callable[[CountProblem], bool] = _never
-    adds_up: Callable[[CountProblem, BoundQuery, Set[int], int], bool] = _nothing_adds_up
+    can_sum_cycle: Callable[[CountProblem, BoundQuery, Set[int], int], bool] = _cannot_sum_cycle
     corrections: Corrections = field(default_factory=dict)
 
     @property

@@ -20,21 +20,21 @@ from gpugda.plan.counting.count_plan import RowMessage
 from gpugda.plan.join_cost import links_among
 from gpugda.plan.join_order import connected_components
 from gpugda.plan.list_lengths import max_list_length
-from gpugda.plan.row_tests import is_single, most_parallel, type_ids
+from gpugda.plan.row_tests import is_single, max_parallel, type_ids
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.plan.counting.count_plan import Eliminate, LikeNodes
+    from gpugda.plan.counting.count_plan import Eliminate, InterchangeableNodes
     from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["Countable", "Independence", "most_fitting", "with_rows"]
+__all__ = ["Countable", "Independence", "max_matches", "with_rows"]
 
-_MOST_FITTING = 1 << 32
+_MATCH_LIMIT = 1 << 32
 
 
 class Countable:
@@ -71,13 +71,13 @@ class Countable:
         self._equated |= {each.position for each in compared if not each.is_node}
         self._compared = {each.position for each in compared if each.is_node}
 
-    def groups(self) -> list[LikeNodes]:
+    def groups(self) -> list[InterchangeableNodes]:
         """Groups that can be counted per row, each by itself; combinations need `Independence`."""
         alike: dict[object, list[int]] = {}
         for node in range(len(self._bound.nodes)):
             if self._fits(node):
                 alike.setdefault(self._key(node), []).append(node)
-        groups: list[LikeNodes] = []
+        groups: list[InterchangeableNodes] = []
         for nodes in alike.values():
             groups += [tuple(nodes)] if self._are_alike(nodes) else [(node,) for node in nodes]
         return groups
@@ -94,7 +94,7 @@ class Countable:
                 or each.position in self._equated
                 for each in around
             )
-            and most_fitting(self._bound, self._graph, node) < _MOST_FITTING
+            and max_matches(self._bound, self._graph, node) < _MATCH_LIMIT
         )
 
     def _key(self, node: int) -> object:
@@ -129,12 +129,12 @@ class Countable:
         )
 
 
-def most_fitting(bound: BoundQuery, graph: DataGraph, node: int) -> int:
+def max_matches(bound: BoundQuery, graph: DataGraph, node: int) -> int:
     """Upper bound, per row, on the data nodes and relationships that fit a query node."""
     around = [each for each in bound.relationships if node in (each.source, each.target)]
     parallel = 1
     for each in around:
-        parallel *= most_parallel(each, graph)
+        parallel *= max_parallel(each, graph)
     shortest = min(_longest_list(each, each.other_end(node), graph) for each in around)
     return parallel * shortest
 
@@ -172,11 +172,11 @@ class Independence:
 
     def choose(
         self,
-        groups: Iterable[LikeNodes],
+        groups: Iterable[InterchangeableNodes],
         cost: Callable[[Set[int]], float],
         lowest: float,
         doubt: float,
-    ) -> list[LikeNodes]:
+    ) -> list[InterchangeableNodes]:
         """Greedy choice: adds groups in the order of their single costs, keeps the cheapest prefix.
 
         Args:
@@ -186,7 +186,7 @@ class Independence:
             doubt: Factor of the cost limit for the first set, as estimates are uncertain.
         """
         alone = [group for group in groups if self.may_add((), group)]
-        found: list[LikeNodes] = []
+        found: list[InterchangeableNodes] = []
         best = 0
         for group in sorted(alone, key=lambda each: cost(set(each))):
             if not self.may_add(found, group):
@@ -197,7 +197,7 @@ class Independence:
                 lowest, best = new, len(found)
         return found[:best]
 
-    def may_add(self, chosen: Sequence[LikeNodes], group: LikeNodes) -> bool:
+    def may_add(self, chosen: Sequence[InterchangeableNodes], group: InterchangeableNodes) -> bool:
         """True if a group can be added: the rest stays connected and nothing clashes."""
         others = {node for each in chosen for node in each}
         mine = set(group)
@@ -219,13 +219,15 @@ class Independence:
         return len(connected_components(len(place), pairs))
 
 
-def with_rows(plan: Eliminate, chosen: Sequence[LikeNodes]) -> Eliminate:
+def with_rows(plan: Eliminate, chosen: Sequence[InterchangeableNodes]) -> Eliminate:
     """The plan with these nodes counted per row."""
     core = replace(plan.core, tests=_without_tests(plan.core, chosen))
     return replace(plan, core=core, messages=(*plan.messages, *map(RowMessage, chosen)))
 
 
-def _without_tests(bound: BoundQuery, chosen: Sequence[LikeNodes]) -> tuple[RowTest, ...]:
+def _without_tests(
+    bound: BoundQuery, chosen: Sequence[InterchangeableNodes]
+) -> tuple[RowTest, ...]:
     """The tests without those between chosen nodes, which never fail or are counted."""
     owner: list[int | None] = [None] * len(bound.relationships)
     for node in (node for group in chosen for node in group):

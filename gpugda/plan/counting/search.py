@@ -25,8 +25,8 @@ from gpugda.plan.counting.include_exclude import (
     find_node_terms,
     find_terms,
     loosened_term,
-    nodes_apart,
     pairs_to_loosen,
+    unequal_nodes,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class _TooLongError(Exception):
     """The search took longer than it can gain."""
 
 
-class _Patience:
+class _TimeLimit:
     """The time limit of a search; its own object, so a search and its costs form no cycle."""
 
     def __init__(self, check: Callable[[], None]) -> None:
@@ -119,10 +119,10 @@ class CountSearch:
     ) -> None:
         self._problem = problem
         self._thresholds = thresholds
-        self._patience = _Patience(check)
+        self._time_limit = _TimeLimit(check)
         self._order = order
         self._nested = 0 if in_parts else thresholds.most_nested
-        self._costs = Costs(problem, thresholds, self._patience.check, order)
+        self._costs = Costs(problem, thresholds, self._time_limit.check, order)
 
     @property
     def pairs(self) -> float:
@@ -131,7 +131,7 @@ class CountSearch:
 
     def plan(self, seconds: float | None = None) -> CountPlan:
         """The cheapest plan; a join of the whole pattern if the search exceeds its time limit."""
-        self._patience.ends = deadline_after(seconds)
+        self._time_limit.ends = deadline_after(seconds)
         try:
             return self._best(*self._without_implied(), self._nested)[0]
         except _TooLongError:
@@ -143,7 +143,7 @@ class CountSearch:
         if bound is problem.bound:
             return problem, self._costs
         problem = replace(problem, bound=bound)
-        return problem, Costs(problem, self._thresholds, self._patience.check, self._order)
+        return problem, Costs(problem, self._thresholds, self._time_limit.check, self._order)
 
     def _best(self, problem: CountProblem, costs: Costs, nested: int) -> tuple[CountPlan, float]:
         """A plan with its cost in pairs; ``nested``: depth of nested parts."""
@@ -166,7 +166,7 @@ class CountSearch:
         if factors := find_factors(problem, clashes):
             planned, total = self._planned(problem, factors, most, nested)
             return (Product(planned), total) if planned else None
-        if apart := nodes_apart(problem.bound):
+        if apart := unequal_nodes(problem.bound):
             terms = find_node_terms(problem, apart)
             planned_terms, total = self._planned(problem, terms, most, nested)
             if planned_terms:
@@ -205,4 +205,4 @@ class CountSearch:
 
     def _best_of(self, problem: CountProblem, part: Part, nested: int) -> tuple[CountPlan, float]:
         own = problem.of(part)
-        return self._best(own, Costs(own, self._thresholds, self._patience.check), nested)
+        return self._best(own, Costs(own, self._thresholds, self._time_limit.check), nested)

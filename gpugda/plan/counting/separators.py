@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.plan.counting.clashes import keeps_apart
+from gpugda.plan.counting.clashes import is_distinctness_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,7 +72,9 @@ class Separators:
             each.source for each in core.relationships if each.source == each.target
         )
         self._together = [
-            self.tested(test) for test in core.tests if test.on_nodes or not keeps_apart(test)
+            self.tested(test)
+            for test in core.tests
+            if test.on_nodes or not is_distinctness_test(test)
         ]
         for each in comparisons:
             nodes = 0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OrientedQuery", "may_orient", "orient"]
 
-_LEAST_WITH_GROUPED = 3
+_MIN_SET_WITH_GROUPED = 3
 """With two nodes, both orders would be found one after the other."""
 
 
@@ -103,7 +103,7 @@ def _set_with_grouped(
     best: tuple[int, tuple[int, ...]] = (-1, ())
     for one in grouped:
         nodes = interchangeable(bound, frozenset(grouped) - {one})
-        is_larger = len(nodes) >= max(_LEAST_WITH_GROUPED, len(best[1]) + 1)
+        is_larger = len(nodes) >= max(_MIN_SET_WITH_GROUPED, len(best[1]) + 1)
         if one in nodes and is_larger and _are_distinct(bound, nodes, loop_counts):
             best = one, nodes
     return best

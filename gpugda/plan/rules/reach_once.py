@@ -16,7 +16,7 @@ from gpugda.query.walk import walk
 
 __all__ = ["reach_once"]
 
-_ONCE: Final = frozenset({"min", "max"})
+_DUPLICATE_INSENSITIVE: Final = frozenset({"min", "max"})
 
 
 def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logical:
@@ -52,7 +52,9 @@ def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
             read |= all_names(item.expression for item in tree.columns)
         case logical.Filter():
             read |= all_names(tree.predicates)
-        case logical.Unwind() | logical.Lookup() | logical.KeptApart() | logical.Match():
+        case (
+            logical.Unwind() | logical.Lookup() | logical.DistinctRelationships() | logical.Match()
+        ):
             read |= _read_here(tree)
         case logical.BindPath():
             read |= {tree.start, *tree.steps} if tree.name in read else frozenset()
@@ -67,14 +69,14 @@ def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
 
 
 def _read_here(
-    tree: logical.Unwind | logical.Lookup | logical.KeptApart | logical.Match,
+    tree: logical.Unwind | logical.Lookup | logical.DistinctRelationships | logical.Match,
 ) -> frozenset[str]:
     match tree:
         case logical.Unwind():
             return all_names((tree.elements,))
         case logical.Lookup():
             return all_names((tree.value,))
-        case logical.KeptApart():
+        case logical.DistinctRelationships():
             return frozenset(name for pair in tree.pairs for name in pair)
     return frozenset(tree.bound)
 
@@ -125,7 +127,7 @@ def _read_in(tree: logical.Logical) -> frozenset[str]:
             found |= {tree.start, *tree.steps}
         case logical.Lookup():
             found |= all_names((tree.value,))
-        case logical.KeptApart():
+        case logical.DistinctRelationships():
             found |= {name for pair in tree.pairs for name in pair}
         case logical.Expand():
             found |= _read_by(tree)
@@ -143,4 +145,4 @@ def _counts_once(tree: logical.Aggregate) -> bool:
 def _is_once(aggregate: ast.Expression) -> bool:
     if not isinstance(aggregate, ast.FunctionCall):
         return False
-    return aggregate.distinct or aggregate.name.lower() in _ONCE
+    return aggregate.distinct or aggregate.name.lower() in _DUPLICATE_INSENSITIVE

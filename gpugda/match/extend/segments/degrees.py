@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
-    from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
+    from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, InterchangeableLeaves
     from gpugda.plan.masks import Masks
 
 __all__ = [
@@ -64,7 +64,7 @@ def _link_count(plan: Eliminate, node: int) -> int:
     return ends.count(node)
 
 
-def groups_read(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLeaves]:
+def groups_read(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[InterchangeableLeaves]:
     """Groups of leaves whose anchors' entries must be read when the messages are computed."""
     shared = [
         each.groups[0]
@@ -74,7 +74,9 @@ def groups_read(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLea
     return shared + [each for each in plan.groups if not counts_lengths(each, plan, masks, graph)]
 
 
-def counts_lengths(group: LikeLeaves, plan: Eliminate, masks: Masks, graph: DataGraph) -> bool:
+def counts_lengths(
+    group: InterchangeableLeaves, plan: Eliminate, masks: Masks, graph: DataGraph
+) -> bool:
     """True if all of an anchor's entries of the types match, so that none has to be read."""
     position, leaf = group.relationships[0], group.leaves[0]
     loops = graph.statistics.loop_counts
@@ -85,7 +87,9 @@ def counts_lengths(group: LikeLeaves, plan: Eliminate, masks: Masks, graph: Data
     return fits_all and position not in masks.relationships and not twice
 
 
-def lengths_on_host(group: LikeLeaves, plan: Eliminate, graph: DataGraph) -> NDArray[np.uint32]:
+def lengths_on_host(
+    group: InterchangeableLeaves, plan: Eliminate, graph: DataGraph
+) -> NDArray[np.uint32]:
     """``uint32[n]``: number of entries per node with the group's types and directions."""
     types = plan.core.relationships[group.relationships[0]].types
     found = np.zeros(graph.node_count, dtype=np.uint32)

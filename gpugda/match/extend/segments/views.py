@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import Link
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
-    from gpugda.plan.counting.count_plan import LikeLeaves
+    from gpugda.plan.counting.count_plan import InterchangeableLeaves
     from gpugda.thresholds import SegmentLimits
 
 __all__ = ["knows_relationships", "make_views", "views_of_steps"]
@@ -35,7 +35,7 @@ def views_of_steps(
     steps: Sequence[ExtendStep],
     limits: SegmentLimits,
     least: int,
-    others: Sequence[LikeLeaves] = (),
+    others: Sequence[InterchangeableLeaves] = (),
     *,
     messages: int = 0,
     masked: bool = False,
@@ -55,7 +55,7 @@ def views_of_steps(
         MemoryLimitError: It names a limit that suffices.
     """
     links = [link for step in steps for link in step.device_links]
-    seen: list[Link | LikeLeaves] = [*links, *others]
+    seen: list[Link | InterchangeableLeaves] = [*links, *others]
     directions = [
         name
         for name, is_used in (
@@ -210,7 +210,7 @@ class _Room:
         return cut_segments([self.run.graph.direction(name) for name in names], most)
 
 
-def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[LikeLeaves]) -> int:
+def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[InterchangeableLeaves]) -> int:
     """Number of places for segments of a direction that a step reads together, or prefetches.
 
     In a step with two links, the first link's segment stays while the second link's pass.

@@ -84,7 +84,7 @@ def counted(context, runs):
 
 def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
     # However long it takes: neither a search nor a trial is given up on a busy machine.
-    monkeypatch.setattr(plan_feedback, "_SLOWER", math.inf)
+    monkeypatch.setattr(plan_feedback, "_SLOWDOWN_LIMIT", math.inf)
     first, *_, before, last = counted(context, 6)
     assert not any(each.startswith("planned again") for each in first)
     assert any(each.startswith("planned again") for each in last)
@@ -93,7 +93,7 @@ def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
 
 
 def test_a_plan_that_takes_too_long_is_given_up(context, monkeypatch):
-    for name in ("_SLOWER", "_LEAST_TRIAL"):
+    for name in ("_SLOWDOWN_LIMIT", "_MIN_TRIAL_SECONDS"):
         monkeypatch.setattr(plan_feedback, name, 0.0)
     first, second, third = counted(context, 3)
     assert second[0] == "another plan was tried, and given up, for it took longer"

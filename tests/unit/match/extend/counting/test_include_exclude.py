@@ -37,7 +37,7 @@ from gpugda.plan.counting.identify import identifications, identify, without_tes
 from gpugda.plan.counting.include_exclude import merged_term
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import LabelOp, RowTest
-from gpugda.plan.row_tests import Meetings
+from gpugda.plan.row_tests import PossibleOverlaps
 from gpugda.plan.variables import Variable
 
 needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
@@ -78,14 +78,14 @@ def masks_of(graph, plan, merged, masks):
 def assert_identified_are_the_rest(graph, plan, masks):
     """Embeddings without a test are those with it, and those of the terms. How many terms?"""
     bound = plan.bound
-    meetings, terms = Meetings(bound, graph), 0
+    overlaps, terms = PossibleOverlaps(bound, graph), 0
     for test in bound.tests:
         if test.on_nodes or test.equal or test.left == test.right:
             continue
         pair = min(test.left, test.right), max(test.left, test.right)
         one, other = (bound.relationships[each] for each in pair)
         loose, same = without_tests_of(bound, [pair]), 0
-        for nodes, sign in identifications(one, other, meetings.turns(one, other)):
+        for nodes, sign in identifications(one, other, overlaps.alignments(one, other)):
             merged = identify(loose, graph, pair, nodes)
             if merged is not None:
                 terms += 1
@@ -133,21 +133,21 @@ def test_relationships_without_a_type_in_common_are_never_one():
     graph = a_graph(1)
     bound = plan_of([Relationship(0, 1, (0,)), Relationship(2, 3, (1,))]).bound
     assert identify(bound, graph, (0, 1), [(0, 2), (1, 3)]) is None
-    assert not Meetings(bound, graph).turns(*bound.relationships)
+    assert not PossibleOverlaps(bound, graph).alignments(*bound.relationships)
 
 
 @pytest.mark.parametrize(
-    ("turns", "types", "relationships"),
+    ("alignments", "types", "relationships"),
     [
         ([(0, 1), (1, 2), (0, 3), (3, 2)], "RR", 2),
         ([(0, 1), (1, 2), (0, 3), (2, 3)], "RR", 3),
         ([(0, 1), (1, 2), (0, 3), (3, 2)], "RS", 3),
     ],
 )
-def test_others_between_the_same_nodes_are_one_where_only_one_fits(turns, types, relationships):
+def test_others_between_the_same_nodes_are_one_where_only_one_fits(alignments, types, relationships):
     links = [
         Relationship(*ends, (0 if kind == "R" else 1,))
-        for ends, kind in zip(turns, types[0] * 2 + "R" + types[1], strict=True)
+        for ends, kind in zip(alignments, types[0] * 2 + "R" + types[1], strict=True)
     ]
     masks = Masks({}, {1: graph_mask(~(1 << 3)), 3: graph_mask(~(1 << 5))})
     for seed in range(8):

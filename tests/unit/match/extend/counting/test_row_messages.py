@@ -24,7 +24,7 @@ from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
 from gpugda.plan.plan import LabelOp
 
@@ -39,7 +39,7 @@ COUNTED = "nodes counted per row: "
 def all_counted(graph, plan, masks):
     """As many nodes as possible are counted per row."""
     bound = plan.bound
-    found = find_degrees(bound, graph, masks, searching=True)
+    found = find_degree_messages(bound, graph, masks, searching=True)
     countable = Countable(found, graph, masks).groups()
     independence = Independence(bound, sorted(found.plan.joined), found.clash)
     chosen = independence.choose(countable, lambda nodes: -sum(nodes), 0, 1)

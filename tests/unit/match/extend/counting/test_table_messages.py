@@ -21,7 +21,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import ABOVE, BELOW, Comparison
 from gpugda.plan.counting.costs import Costs
-from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.counting.eliminate import Elimination
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import RowTest
@@ -421,7 +421,7 @@ def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
     bound, graph = plan_of(relationships).bound, a_graph(1, parallel=not is_single)
     counts = ExpectedCandidates([candidates] * len(bound.nodes))
     problem = CountProblem(bound, graph, NO_MASKS, counts, tuple(grouped))
-    found = find_degrees(bound, graph, NO_MASKS, searching=True)
+    found = find_degree_messages(bound, graph, NO_MASKS, searching=True)
     costs = Costs(problem, WHAT_PAYS, lambda: None)
     costs.of_rows = cost
     return tree(Elimination(found, problem, (), costs, WHAT_PAYS).plan())

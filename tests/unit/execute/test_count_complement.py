@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.execute.operators import count_apart
+from gpugda.execute.operators import count_complement
 
 pytestmark = pytest.mark.device
 
@@ -46,16 +46,16 @@ def _accelerator(edges: Any) -> Any:
 @given(EDGES, st.sampled_from(QUERIES))
 def test_as_the_reference_also_with_parallel_relationships_and_loops(edges: Any, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch, _accelerator(edges) as accelerator:
-        patch.setattr(count_apart, "_FEW_RELATIONSHIPS", 0)
-        patch.setattr(count_apart, "_FEW_ROWS", 0)
+        patch.setattr(count_complement, "_FEW_RELATIONSHIPS", 0)
+        patch.setattr(count_complement, "_FEW_ROWS", 0)
         found = accelerator.run(text, engine="gpu").values()
         assert found == accelerator.run(text, engine="reference").values()
 
 
 def test_the_two_counts_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the rows: they are not even made."""
-    monkeypatch.setattr(count_apart, "_FEW_RELATIONSHIPS", 0)
-    monkeypatch.setattr(count_apart, "_FEW_ROWS", 0)
+    monkeypatch.setattr(count_complement, "_FEW_RELATIONSHIPS", 0)
+    monkeypatch.setattr(count_complement, "_FEW_ROWS", 0)
     edges = [(0, "R", 1), (1, "R", 2), (2, "R", 3), (1, "R", 3)]
     with _accelerator(edges) as accelerator:
         shown = str(accelerator.profile(QUERIES[0]))
@@ -67,8 +67,8 @@ def test_the_two_counts_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parallel_relationships_are_counted_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(count_apart, "_FEW_RELATIONSHIPS", 0)
-    monkeypatch.setattr(count_apart, "_FEW_ROWS", 0)
+    monkeypatch.setattr(count_complement, "_FEW_RELATIONSHIPS", 0)
+    monkeypatch.setattr(count_complement, "_FEW_ROWS", 0)
     edges = [(0, "R", 1), (1, "R", 2), (0, "R", 2), (2, "R", 0)]
     with _accelerator(edges) as accelerator:
         shown = str(accelerator.profile(QUERIES[0]))

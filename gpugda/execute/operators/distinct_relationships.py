@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
 
-__all__ = ["KeptApart"]
+__all__ = ["DistinctRelationships"]
 
 _MOST_COMPARED = 32
 """Up to this many pairs of positions are compared directly; beyond, values are sorted."""
@@ -30,7 +30,7 @@ _MOST_COMPARED = 32
 _NONE_LEFT, _NONE_RIGHT = -1, -2
 
 
-class KeptApart(Operator):
+class DistinctRelationships(Operator):
     """Returns the rows in which no relationship occurs in both columns of a pair.
 
     Args:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.query.query_graph import QueryRelationship
 
-__all__ = ["CountApart"]
+__all__ = ["CountComplement"]
 
 _FEW_RELATIONSHIPS: Final = 1 << 17
 _FEW_ROWS: Final = 1 << 15
 """Below these, counting rows directly is faster than planning two counts."""
 
 
-class CountApart(Operator):
+class CountComplement(Operator):
     """Returns one row with one count.
 
     Args:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from gpugda.plan.logical import Match
     from gpugda.query.query_graph import QueryGraph
 
-__all__ = ["CountedApart", "counted_apart"]
+__all__ = ["ComplementCount", "complement_count"]
 
 _FIRST_NUMBER: Final = 1 << 25
 """First number for names of added elements, far above the query's own numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class CountedApart:
+class ComplementCount:
     """The two patterns whose counts are subtracted.
 
     Args:
@@ -43,7 +43,7 @@ class CountedApart:
     joined: QueryRelationship
 
 
-def counted_apart(match: Match, predicates: Sequence[ast.Expression]) -> CountedApart | None:
+def complement_count(match: Match, predicates: Sequence[ast.Expression]) -> ComplementCount | None:
     """The patterns to count if only the number of rows is needed; None if the rule does not apply.
 
     Args:
@@ -58,7 +58,7 @@ def counted_apart(match: Match, predicates: Sequence[ast.Expression]) -> Counted
     return _with_joined(match, pattern, ends)
 
 
-def _with_joined(match: Match, pattern: ast.Pattern, ends: tuple[int, int]) -> CountedApart:
+def _with_joined(match: Match, pattern: ast.Pattern, ends: tuple[int, int]) -> ComplementCount:
     graph, arrow = match.graph, pattern.elements[1]
     assert isinstance(arrow, ast.RelationshipPattern)
     if arrow.direction is ast.Direction.INCOMING:
@@ -76,7 +76,7 @@ def _with_joined(match: Match, pattern: ast.Pattern, ends: tuple[int, int]) -> C
     kept = tuple(each for each in graph.predicates if not _follows(each, joined, graph))
     whole = replace(graph, predicates=kept)
     part = replace(whole, relationships=(*graph.relationships, joined))
-    return CountedApart(replace(match, graph=whole), replace(match, graph=part), joined)
+    return ComplementCount(replace(match, graph=whole), replace(match, graph=part), joined)
 
 
 def _negated(predicate: ast.Expression) -> ast.Pattern | None:
