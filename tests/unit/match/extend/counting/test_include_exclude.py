@@ -147,8 +147,6 @@ def test_relationships_without_a_type_in_common_are_never_one():
 def test_others_between_the_same_nodes_are_one_where_only_one_fits(
     alignments, types, relationships
 ):
-    alignments, types, relationships
-):
     links = [
         Relationship(*ends, (0 if kind == "R" else 1,))
         for ends, kind in zip(alignments, types[0] * 2 + "R" + types[1], strict=True)
