@@ -21,11 +21,11 @@ from gpugda.execute.columns_read import (
 )
 from gpugda.execute.lower_query import lower_query
 from gpugda.execute.operators import simple
-from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.apply import Apply
 from gpugda.execute.operators.bind_path import BindPath
 from gpugda.execute.operators.count_complement import CountComplement
+from gpugda.execute.operators.degree_lookup import DegreeLookup, is_degree_lookup
 from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.distinct_relationships import DistinctRelationships
 from gpugda.execute.operators.expand import Expand
@@ -101,8 +101,8 @@ class _Lowering:
         if not isinstance(tree.input, logical.Unit):
             below = (needed - own) | frozenset(tree.bound) | (needed & made_by(tree.input))
             child = self.lower(tree.input, below, weighted=weighted)
-            if is_adjacent(tree, needed):
-                return Adjacent(child, tree, weighted=weighted)
+            if is_degree_lookup(tree, needed):
+                return DegreeLookup(child, tree, weighted=weighted)
         wanted = tuple(sorted((needed & own) - set(tree.bound)))
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 
@@ -396,8 +396,8 @@ def lower_subquery(
 
 def _looked_up(sub: Operator, child: Operator) -> Operator | None:
     """One look-up per row for an optional pattern that is only counted; None if not possible."""
-    is_alone = isinstance(sub, Adjacent) and isinstance(sub.children[0], simple.Argument)
-    return sub.optional_of(child) if isinstance(sub, Adjacent) and is_alone else None
+    is_alone = isinstance(sub, DegreeLookup) and isinstance(sub.children[0], simple.Argument)
+    return sub.optional_of(child) if isinstance(sub, DegreeLookup) and is_alone else None
 
 
 _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {

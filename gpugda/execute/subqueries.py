@@ -12,8 +12,8 @@ from gpugda.execute.batch import CARRIED, Batch
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.lower import lower_subquery
 from gpugda.execute.operators import simple
-from gpugda.execute.operators.adjacent import Adjacent
 from gpugda.execute.operators.apply import numbered, owners_of
+from gpugda.execute.operators.degree_lookup import DegreeLookup
 from gpugda.execute.operators.project import Project
 from gpugda.execute.seeds import entity_column
 from gpugda.expressions.made_columns import object_column
@@ -104,7 +104,7 @@ _COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
 
 def _is_looked_up(operator: Operator) -> bool:
     """True if running the subquery per row is cheaper than deduplicating rows first."""
-    if isinstance(operator, Adjacent | Project):
+    if isinstance(operator, DegreeLookup | Project):
         return _is_looked_up(operator.children[0])
     return isinstance(operator, simple.Argument)
 

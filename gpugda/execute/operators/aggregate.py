@@ -22,7 +22,7 @@ from gpugda.execute.nan_identity import (
     row_identity,
 )
 from gpugda.execute.operator import Operator
-from gpugda.execute.operators.looked_up_count import looked_up_count
+from gpugda.execute.operators.degree_count import count_by_degrees
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
 from gpugda.execute.weights import sum_of
@@ -88,7 +88,7 @@ class Aggregate(Operator):
 
     def _number(self, context: ExecutionContext) -> Batch:
         """The result if only the number of rows is needed."""
-        total = looked_up_count(self.children[0], context, context.report_of(self))
+        total = count_by_degrees(self.children[0], context, context.report_of(self))
         if total is None:
             total = 0
             for batch in self.children[0].batches(context):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import gpugda
-from gpugda.execute import adjacent as module
-from gpugda.execute.adjacent import adjacent, all_degrees, degrees
+from gpugda.execute import degrees as module
+from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
 from gpugda.query.ast import Direction
 
 NODES = 4
@@ -42,14 +42,14 @@ def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) 
     sources, targets = (np.array(each, np.uint32) for each in zip(*pairs, strict=True))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_CHUNK", 3)
-        counts = adjacent(graph, sources, targets, ids, direction)
+        counts = relationship_counts(graph, sources, targets, ids, direction)
     every = "RST" if kinds is None else kinds
     assert counts.tolist() == [_count(edges, a, b, every, direction) for a, b in pairs]
     nodes = np.arange(NODES, dtype=np.uint32)
     of_nodes = degrees(graph, nodes, ids, direction)
     assert of_nodes.tolist() == [_count(edges, a, None, every, direction) for a in range(NODES)]
     if direction is not Direction.BOTH and edges:
-        assert all_degrees(graph, ids, direction, None).tolist() == of_nodes.tolist()
+        assert degrees_of_all_nodes(graph, ids, direction, None).tolist() == of_nodes.tolist()
 
 
 @settings(max_examples=examples(200))
@@ -67,7 +67,7 @@ def test_numbers_of_relationships_to_some_nodes(
         found = degrees(graph, nodes, ids, direction, fitting)
         together = None
         if direction is not Direction.BOTH and edges:
-            together = all_degrees(graph, ids, direction, fitting).tolist()
+            together = degrees_of_all_nodes(graph, ids, direction, fitting).tolist()
     # As seen from a node, what counts is the other end: its own for a loop.
     expected = [sum(_count(edges, a, b, "RT", direction) for b in others) for a in nodes.tolist()]
     assert found.tolist() == expected
@@ -114,7 +114,7 @@ def test_looked_up_as_joined(
         arrow = arrow.replace("x", "")
     text = query.format(QUERIES[query].format(arrow))
     looked_up = sorted(tuple(each.values()) for each in accelerator.run(text, engine="gpu"))
-    monkeypatch.setattr("gpugda.execute.lower.is_adjacent", lambda tree, needed: False)
+    monkeypatch.setattr("gpugda.execute.lower.is_degree_lookup", lambda tree, needed: False)
     joined = accelerator.run(text + "  ", engine="gpu")
     assert looked_up == sorted(tuple(each.values()) for each in joined)
 

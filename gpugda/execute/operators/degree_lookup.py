@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.execute.adjacent import adjacent, all_degrees, degrees
+from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import pattern_text
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from gpugda.query.ast import Expression, LabelExpression
     from gpugda.query.query_graph import QueryRelationship
 
-__all__ = ["Adjacent", "asks_most", "is_adjacent"]
+__all__ = ["DegreeLookup", "is_degree_lookup", "pays_for_all_nodes"]
 
 _FEW: Final = 4
 """All nodes' degrees are computed if rows times this number reach the node count."""
 
 
-def is_adjacent(tree: Match, needed: frozenset[str]) -> bool:
+def is_degree_lookup(tree: Match, needed: frozenset[str]) -> bool:
     """True if the pattern is one relationship at bound nodes that is only counted.
 
     A free end may have labels, but no dynamic ones.
@@ -62,12 +62,12 @@ def _is_dynamic(labels: LabelExpression) -> bool:
     return any(isinstance(each, LabelDynamic) for each in walk(labels))
 
 
-class Adjacent(Operator):
+class DegreeLookup(Operator):
     """Repeats each row by the number of relationships between its two nodes, or at its node.
 
     Args:
         child: Input rows.
-        tree: The pattern, for which `is_adjacent` holds.
+        tree: The pattern, for which `is_degree_lookup` holds.
         weighted: True if rows may carry weights instead of being repeated.
         optional: True if a row without a relationship is returned once.
     """
@@ -84,14 +84,14 @@ class Adjacent(Operator):
         self.weighted = weighted
         self._conditions = (*tree.graph.predicates, *_label_tests(tree))
 
-    def optional_of(self, child: Operator) -> Adjacent | None:
+    def optional_of(self, child: Operator) -> DegreeLookup | None:
         """The optional form over other rows: rows without a relationship are returned once.
 
         None if there are predicates on the rows, too.
         """
         if self._conditions:
             return None
-        return Adjacent(child, self._tree, weighted=self.weighted, optional=True)
+        return DegreeLookup(child, self._tree, weighted=self.weighted, optional=True)
 
     @property
     def only_node(self) -> str | None:
@@ -137,7 +137,9 @@ class Adjacent(Operator):
         ]
         if len(columns) == 2:
             one, other = (each.values for each in columns)
-            counts = adjacent(context.graph, one, other, types, _direction(arrow, arrow.source))
+            counts = relationship_counts(
+                context.graph, one, other, types, _direction(arrow, arrow.source)
+            )
         else:
             direction = _direction(arrow, places[0])
             labels = self.graph.nodes[ends[1] if places[0] == ends[0] else ends[0]].labels
@@ -162,13 +164,13 @@ def _degrees(
 ) -> NDArray[np.int64]:
     """As `degrees`; for many nodes it computes and caches the degrees of all nodes."""
     # Null nodes have an index, too, which is out of range in an empty graph.
-    few = not asks_most(len(nodes), graph) or not graph.node_count
+    few = not pays_for_all_nodes(len(nodes), graph) or not graph.node_count
     if direction is Direction.BOTH or few:
         return degrees(graph, nodes, types, direction, _fitting(graph, labels))
     return _all_degrees(graph, types, direction, labels)[nodes].astype(np.int64)
 
 
-def asks_most(nodes: float, graph: DataGraph) -> bool:
+def pays_for_all_nodes(nodes: float, graph: DataGraph) -> bool:
     """True if there are enough nodes for counting the degrees of all of them."""
     return nodes * _FEW >= graph.node_count
 
@@ -189,7 +191,7 @@ def _all_degrees(
     key = types, direction, tuple(text_of(each) for each in labels)
 
     def counted() -> NDArray[np.uint32]:
-        return all_degrees(graph, types, direction, _fitting(graph, labels))
+        return degrees_of_all_nodes(graph, types, direction, _fitting(graph, labels))
 
     if not optional:
         return graph.kept_numbers(key, counted)

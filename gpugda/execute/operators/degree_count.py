@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.matching import select
-from gpugda.execute.operators.adjacent import Adjacent, asks_most
+from gpugda.execute.operators.degree_lookup import DegreeLookup, pays_for_all_nodes
 from gpugda.execute.operators.match import Match
 from gpugda.match.need import Groups
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from gpugda.execute.operator import Operator
     from gpugda.match.embeddings import StrategyReport
 
-__all__ = ["looked_up_count"]
+__all__ = ["count_by_degrees"]
 
 
-def looked_up_count(
+def count_by_degrees(
     child: Operator, context: ExecutionContext, report: StrategyReport
 ) -> int | None:
     """The number of rows of an operator; None if it has another form, or this is no faster.
@@ -29,8 +29,8 @@ def looked_up_count(
         context: Context of the run.
         report: Filled during the run.
     """
-    looked_up: list[Adjacent] = []
-    while isinstance(child, Adjacent):
+    looked_up: list[DegreeLookup] = []
+    while isinstance(child, DegreeLookup):
         looked_up.append(child)
         (child,) = child.children
     names = {each.only_node for each in looked_up}
@@ -44,14 +44,14 @@ def looked_up_count(
 def _weighed_count(
     match: Match,
     name: str,
-    looked_up: list[Adjacent],
+    looked_up: list[DegreeLookup],
     context: ExecutionContext,
     report: StrategyReport,
 ) -> int | None:
     graph, strategy = context.graph, context.strategy
     plan = match.plan_on(graph, strategy.name)
     expected, need = match.expected_rows(), match.need(plan.bound)
-    if expected is None or not asks_most(expected, graph):
+    if expected is None or not pays_for_all_nodes(expected, graph):
         return None
     if not isinstance(need, Groups) or not need.counted:
         return None

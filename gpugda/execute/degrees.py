@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["adjacent", "all_degrees", "degrees"]
+__all__ = ["degrees", "degrees_of_all_nodes", "relationship_counts"]
 
 _CHUNK = 1 << 16
 """Pairs looked up together; their working arrays fit in a core's cache."""
@@ -24,7 +24,7 @@ _ENTRIES = 1 << 20
 """Neighbours read together."""
 
 
-def adjacent(
+def relationship_counts(
     graph: DataGraph,
     sources: NDArray[np.uint32],
     targets: NDArray[np.uint32],
@@ -87,12 +87,12 @@ def degrees(
         for csr in sides:
             found[chunk] += _degrees(csr, nodes[chunk], allowed, others)
     if direction is Direction.BOTH:
-        loops = adjacent(graph, nodes, nodes, types, Direction.OUTGOING)
+        loops = relationship_counts(graph, nodes, nodes, types, Direction.OUTGOING)
         found -= loops if others is None else loops * others[nodes]
     return found
 
 
-def all_degrees(
+def degrees_of_all_nodes(
     graph: DataGraph,
     types: tuple[int, ...] | None,
     direction: Direction,
