@@ -178,7 +178,7 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
         values = values.astype(np.int64, copy=False)
     best = np.full(rows.groups, _edge(values.dtype, least=last), dtype=values.dtype)
     (np.maximum if last else np.minimum).at(best, rows.group_of, values)
-    there = rows.there()
+    there = rows.groups_with_rows()
     if there is not None:
         best[~there] = values[0]
     return Column(

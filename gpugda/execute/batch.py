@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CARRIED", "Batch", "in_batches", "joined", "joined_weights", "whether_only"]
+__all__ = ["CARRIED", "Batch", "flag_only_batch", "in_batches", "joined", "joined_weights"]
 
 CARRIED: Final = "\0row"
 """Prefix of columns that say which row of the outer query a row belongs to: every operator keeps
@@ -131,7 +131,7 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
         yield joined(waiting)
 
 
-def whether_only(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:
+def flag_only_batch(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:
     """Batches, each with a flag: True if it holds all rows of the input.
 
     To set the flag, batches with distinct rows are merged as long as the rows are few.

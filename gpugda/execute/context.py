@@ -77,7 +77,7 @@ class ExecutionContext:
         """The context of a subquery with this argument."""
         return replace(self, argument=argument, enough=None)
 
-    def for_some(self, rows: int | None) -> ExecutionContext:
+    def needing(self, rows: int | None) -> ExecutionContext:
         """The same context, for a consumer that needs about ``rows`` rows; None for all."""
         return self if self.enough == rows else replace(self, enough=rows)
 

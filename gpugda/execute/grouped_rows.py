@@ -98,7 +98,7 @@ class Rows:
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
         return self.values.take(order), offsets
 
-    def there(self) -> NDArray[np.bool_] | None:
+    def groups_with_rows(self) -> NDArray[np.bool_] | None:
         """Mask of the groups with at least one row; None if all have one."""
         if self.everywhere:
             return None

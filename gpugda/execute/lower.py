@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.execute.aggregate_calls import counts, takes_weights
-from gpugda.execute.columns_read import (
+from gpugda.execute.column_pruning import (
     arguments_read,
+    available_arguments,
+    column_set,
     columns_of,
-    imported_by,
-    leaves_out,
-    made_by,
+    grouping_shrinks,
 )
 from gpugda.execute.lower_query import lower_query
 from gpugda.execute.operators import simple
@@ -30,13 +30,13 @@ from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.distinct_relationships import DistinctRelationships
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.expand_group import ExpandGroup
-from gpugda.execute.operators.few_trails import MOST_TRAILS, FewTrails
 from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
 from gpugda.execute.operators.select_paths import SelectPaths
 from gpugda.execute.operators.selected_paths import SelectedPaths
+from gpugda.execute.operators.short_trails import MOST_TRAILS, ShortTrails
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
@@ -99,7 +99,7 @@ class _Lowering:
         own = {n.name for n in tree.graph.nodes} | {r.name for r in tree.graph.relationships}
         child: Operator | None = None
         if not isinstance(tree.input, logical.Unit):
-            below = (needed - own) | frozenset(tree.bound) | (needed & made_by(tree.input))
+            below = (needed - own) | frozenset(tree.bound) | (needed & column_set(tree.input))
             child = self.lower(tree.input, below, weighted=weighted)
             if is_degree_lookup(tree, needed):
                 return DegreeLookup(child, tree, weighted=weighted)
@@ -115,7 +115,7 @@ class _Lowering:
             joined = simple.Union(tuple(parts), weighted=True)
             start = self._match(tree.input, (needed - {tree.end}) | ends, weighted=True)
             walked = Expand(start, tree, frozenset(), most=MOST_TRAILS)
-            return FewTrails(start, walked, joined)
+            return ShortTrails(start, walked, joined)
         lists = {tree.relationships}
         if tree.step is not None:
             lists |= tree.step.names
@@ -212,13 +212,13 @@ class _Lowering:
         else:
             # All columns are computed: they decide how many rows the subquery has.
             sub = inside.lower(tree.sub, added, weighted=False)
-            below = (needed - added) | frozenset(imported_by(tree.sub))
+            below = (needed - added) | frozenset(available_arguments(tree.sub))
             outer = isinstance(tree, logical.Apply) and tree.kind is logical.ApplyKind.OUTER
         child = self.lower(tree.input, below, weighted=weighted)
         looked_up = _looked_up(sub, child) if whole and not asked else None
         if looked_up is not None:
             return looked_up
-        imported = tuple(n for n in imported_by(tree.sub) if n in child.columns)
+        imported = tuple(n for n in available_arguments(tree.sub) if n in child.columns)
         return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
 
     def _select_paths(
@@ -305,7 +305,7 @@ class _Lowering:
         weighted = all(map(takes_weights, tree.aggregates))
         weighted = weighted and _are_steady((*tree.keys, *tree.aggregates))
         if not all(map(counts, tree.aggregates)):
-            weighted = weighted and leaves_out(tree.input, below)
+            weighted = weighted and grouping_shrinks(tree.input, below)
         child = self.lower(tree.input, below, weighted=weighted)
         return Aggregate(
             child, tree.keys, tree.aggregates, always=tree.always, take_weights=weighted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.constants import Verdict, judge_constants, with_constants
+from gpugda.execute.constant_predicates import Verdict, evaluate_constants, with_constants
 from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.candidates.selections import mask_query
 from gpugda.match.candidates.take_comparisons import take_comparisons
@@ -60,7 +60,7 @@ def select(
     """
     bound = plan.bound
     check_possible(plan)
-    verdict = judge_constants(bound, parameters)
+    verdict = evaluate_constants(bound, parameters)
     if bound.no_rows is not None or verdict is Verdict.FALSE:
         return None
     started = time.perf_counter()

@@ -13,18 +13,18 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.made_values import is_folded, is_made
-from gpugda.execute.nan_digits import (
-    INPUT,
-    INPUTS,
-    OF_RELATIONSHIPS,
-    OF_ROWS,
-    digits_of,
+from gpugda.execute.nan_creation import creates_own_nan, is_constant_folded
+from gpugda.execute.nan_payload import (
+    INPUT_SHIFT,
+    MAX_INPUTS,
+    RELATIONSHIP_MARK,
+    ROW_MARK,
     is_nan,
     nan_rows,
-    numbers_of_rows,
+    payloads_of,
+    row_payloads,
     used_values,
-    with_digits,
+    with_payloads,
 )
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, as_column
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import Environment
 
 __all__ = [
-    "disowned",
+    "as_union_input",
+    "creates_nans",
     "evaluate_owned",
-    "made_apart",
     "owned_by_row",
     "owner_name",
-    "read_apart",
     "refuse_lists",
     "row_identity",
-    "rows_with_nan",
+    "weighted_nan_error",
+    "without_row_owners",
 ]
 
 
@@ -69,13 +69,13 @@ def evaluate_owned(
     if any(operand is each for each in (*environment.keys, *environment.aggregates)):
         return operand
     if isinstance(operand, Constant):
-        if not is_nan(operand.value) or is_folded(expression):
+        if not is_nan(operand.value) or is_constant_folded(expression):
             return operand
         operand = as_column(operand, environment.row_count)
     rows = nan_rows(operand)
     if rows is None:
         return operand
-    return with_digits(operand, rows, _numbers(expression, environment, owners))
+    return with_payloads(operand, rows, _numbers(expression, environment, owners))
 
 
 def _numbers(
@@ -83,13 +83,13 @@ def _numbers(
 ) -> NDArray[np.int64]:
     """NaN payload of each row; 0 if the identity is unknown."""
     name = owner_name(expression)
-    if name is None and is_made(expression, environment):
-        return numbers_of_rows(environment.row_count)
+    if name is None and creates_own_nan(expression, environment):
+        return row_payloads(environment.row_count)
     owner = environment.variables.get(name) if name is not None and name in owners else None
     if owner is None or owner.kind not in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
         return np.zeros(environment.row_count, dtype=np.int64)
     numbers = owner.values.astype(np.int64) + 1
-    return numbers | OF_RELATIONSHIPS * (owner.kind is ColumnKind.RELATIONSHIP)
+    return numbers | RELATIONSHIP_MARK * (owner.kind is ColumnKind.RELATIONSHIP)
 
 
 def owner_name(expression: ast.Expression) -> str | None:
@@ -99,14 +99,14 @@ def owner_name(expression: ast.Expression) -> str | None:
     return None
 
 
-def made_apart(expression: ast.Expression, operand: Operand) -> bool:
+def creates_nans(expression: ast.Expression, operand: Operand) -> bool:
     """True if each row creates its own NaN, so that no row may stand for several."""
     if isinstance(expression, ast.Variable) or owner_name(expression) is not None:
         return False
     return nan_rows(operand) is not None
 
 
-def rows_with_nan() -> UnsupportedQueryError:
+def weighted_nan_error() -> UnsupportedQueryError:
     """The error for a NaN computed in rows with weights: each equal row would create its own."""
     message = "groups by a NaN that each of many equal rows computes are not answered here"
     return UnsupportedQueryError(message, construct="grouping by NaN")
@@ -117,20 +117,20 @@ def owned_by_row(operand: Operand, *, known: bool) -> Operand:
     rows = nan_rows(operand)
     if rows is None or isinstance(operand, Constant):
         return operand
-    numbers = numbers_of_rows(len(rows)) if known else np.zeros(len(rows), dtype=np.int64)
-    return with_digits(operand, rows, numbers)
+    numbers = row_payloads(len(rows)) if known else np.zeros(len(rows), dtype=np.int64)
+    return with_payloads(operand, rows, numbers)
 
 
-def disowned(operand: Operand) -> Operand:
+def without_row_owners(operand: Operand) -> Operand:
     """The operand with unknown identity for NaNs that a row created."""
     rows = nan_rows(operand)
     if rows is None or isinstance(operand, Constant):
         return operand
-    digits = digits_of(operand)
-    return with_digits(operand, rows, np.where(digits & OF_ROWS, 0, digits))
+    payloads = payloads_of(operand)
+    return with_payloads(operand, rows, np.where(payloads & ROW_MARK, 0, payloads))
 
 
-def read_apart(operand: Operand, row_count: int, place: int, *, known: bool) -> Operand:
+def as_union_input(operand: Operand, row_count: int, place: int, *, known: bool) -> Operand:
     """The operand as read by one input of a UNION: its NaNs differ from those of other inputs.
 
     Args:
@@ -144,10 +144,12 @@ def read_apart(operand: Operand, row_count: int, place: int, *, known: bool) -> 
     rows = nan_rows(operand)
     if rows is None:
         return operand
-    digits = digits_of(operand)
-    is_owned = (digits > 0) & (digits & OF_ROWS == 0)
-    apart = digits | place << INPUT if known and place < INPUTS else np.zeros_like(digits)
-    return with_digits(operand, rows, np.where(is_owned, apart, digits))
+    payloads = payloads_of(operand)
+    is_owned = (payloads > 0) & (payloads & ROW_MARK == 0)
+    apart = (
+        payloads | place << INPUT_SHIFT if known and place < MAX_INPUTS else np.zeros_like(payloads)
+    )
+    return with_payloads(operand, rows, np.where(is_owned, apart, payloads))
 
 
 def row_identity(operand: Operand) -> Operand:
@@ -161,14 +163,14 @@ def row_identity(operand: Operand) -> Operand:
         return Constant(0)
     if operand.valid is not None:
         rows &= operand.valid
-    digits = digits_of(operand)
-    if (rows & (digits == 0)).any():
+    payloads = payloads_of(operand)
+    if (rows & (payloads == 0)).any():
         message = (
             "groups and DISTINCT by a NaN that came through an expression, or is a property of what"
             " several rows hold, are not answered here"
         )
         raise UnsupportedQueryError(message, construct="grouping by NaN")
-    return Column(ColumnKind.INTEGER, np.where(rows, digits, 0))
+    return Column(ColumnKind.INTEGER, np.where(rows, payloads, 0))
 
 
 def refuse_lists(operand: Operand) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
-__all__ = ["names_read", "need_of", "needed_rows", "tells_apart"]
+__all__ = ["identifies_embeddings", "names_read", "need_of", "needed_rows"]
 
 
 def need_of(query: Query, bound: BoundQuery) -> Need:
@@ -107,7 +107,7 @@ def _is_of_one_node(expression: ast.Expression) -> bool:
     return isinstance(expression, ast.Variable)
 
 
-def tells_apart(held: Collection[tuple[bool, int]], bound: BoundQuery) -> bool:
+def identifies_embeddings(held: Collection[tuple[bool, int]], bound: BoundQuery) -> bool:
     """True if rows hold all parts of an embedding, so that no two rows are equal.
 
     ``held``: for each column, True if it holds nodes, and its position.

@@ -32,9 +32,9 @@ class Operator(ABC):
     columns: tuple[str, ...] = ()
     adds_no_rows = False
 
-    def once_each(self) -> frozenset[str]:
+    def distinct_variables(self) -> frozenset[str]:
         """Names of nodes and relationships that are certainly distinct over all rows."""
-        return self.children[0].once_each() if self.adds_no_rows else frozenset()
+        return self.children[0].distinct_variables() if self.adds_no_rows else frozenset()
 
     def expected_rows(self) -> float | None:
         """Estimated number of rows; None if unknown."""

@@ -20,7 +20,7 @@ from gpugda.execute.oriented_form import (
     times_of,
     upwards_graph,
 )
-from gpugda.execute.oriented_rows import in_all_orders, together
+from gpugda.execute.oriented_rows import concatenated, in_all_orders
 from gpugda.execute.ranked_times import RankedTimes
 from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
@@ -231,5 +231,5 @@ def _query_groups(
                 tuples.add(replace(chunk, nodes=nodes))
     found = tuples.found()
     if query.as_rows:
-        return together(in_all_orders(found, query.sets, need.nodes))
+        return concatenated(in_all_orders(found, query.sets, need.nodes))
     return multiplied(found, query.multiplicity) if need.counted else found

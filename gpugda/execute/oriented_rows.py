@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpugda.match.need import Rows
     from gpugda.plan.plan import Plan
 
-__all__ = ["begun", "in_all_orders", "rows_oriented", "together"]
+__all__ = ["computed_first", "concatenated", "in_all_orders", "rows_oriented"]
 
 
 def rows_oriented(
@@ -70,7 +70,7 @@ def rows_oriented(
         return (yield from _timed(chunks, plan, query, need))
 
 
-def begun(chunks: Generator[Embeddings, None, bool]) -> Generator[Embeddings] | None:
+def computed_first(chunks: Generator[Embeddings, None, bool]) -> Generator[Embeddings] | None:
     """The rows, after the first batch was computed; None if the generator returned False."""
     try:
         first = [next(chunks)]
@@ -135,7 +135,7 @@ def in_all_orders(
         yield replace(chunk, nodes=nodes_of, distinct=chunk.distinct and all_read)
 
 
-def together(chunks: Iterator[Embeddings]) -> Embeddings:
+def concatenated(chunks: Iterator[Embeddings]) -> Embeddings:
     """Concatenates embeddings with the same node columns, at least one."""
     first, *others = chunks
     all_of = [first, *others]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.plan.logical import Expand, StepPattern
     from gpugda.query.ast import Expression
 
-__all__ = ["Steps", "StepsCache", "truth_of_each", "turned"]
+__all__ = ["Steps", "StepsCache", "reversed_direction", "truth_of_each"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ def _plain(asked: Expand, graph: DataGraph) -> Steps:
     return Steps(found, None, asked.path_predicates)
 
 
-def turned(direction: Direction) -> Direction:
+def reversed_direction(direction: Direction) -> Direction:
     """The direction as seen from the other end."""
     if direction is Direction.OUTGOING:
         return Direction.INCOMING

@@ -78,7 +78,7 @@ def _exact_sums(
 
 def sum_of_floats(rows: Rows) -> Column | None:
     """Sum of each group, added in row order; None if a group has no rows."""
-    if rows.there() is not None:
+    if rows.groups_with_rows() is not None:
         return None  # the sum of no values is an integer
     sums = _without_rounding(rows)
     if sums is None:

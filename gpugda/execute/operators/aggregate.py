@@ -9,13 +9,14 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregate_calls import arguments_of, counts, counts_unread
 from gpugda.execute.aggregates import aggregate
-from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, added, too_large
-from gpugda.execute.batch import Batch, joined_weights, whether_only
+from gpugda.execute.batch import Batch, flag_only_batch, joined_weights
+from gpugda.execute.display import text_of
+from gpugda.execute.grouped_counts import LARGEST_INTEGER, GroupedCounts, summed_counts, too_large
 from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.nan_identity import (
+    creates_nans,
     evaluate_owned,
-    made_apart,
     owned_by_row,
     owner_name,
     refuse_lists,
@@ -24,7 +25,6 @@ from gpugda.execute.nan_identity import (
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.degree_count import count_by_degrees
 from gpugda.execute.row_table import RowTable, stacked
-from gpugda.execute.shown import text_of
 from gpugda.execute.weights import sum_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, as_column, take, validity
@@ -70,13 +70,13 @@ class Aggregate(Operator):
         self.keys = keys
         self.aggregates = aggregates
         self.always = always
-        self._owners = child.once_each()
+        self._owners = child.distinct_variables()
         self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
         self._is_number = always and not keys and len(aggregates) > 0
         self._is_number &= all(counts_unread(each, child.columns) for each in aggregates)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        context = context.for_some(None)
+        context = context.needing(None)
         if self._is_number and context.argument is None:
             yield self._number(context)
             return
@@ -99,19 +99,19 @@ class Aggregate(Operator):
 
     def _counted(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
         """The result if all aggregates are counts: batch by batch, in memory for the groups."""
-        aggregation: Aggregation | None = None
+        aggregation: GroupedCounts | None = None
         carried: tuple[str, ...] = ()
-        for batch, is_only in whether_only(self.children[0].batches(context)):
+        for batch, is_only in flag_only_batch(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
-                aggregation = Aggregation(self._query(carried, context), self._owners)
+                aggregation = GroupedCounts(self._query(carried, context), self._owners)
             apart = batch.distinct and self._named.issuperset(batch.columns)
             once = {place: same for place, same in self._counted_once(batch) if is_only or not same}
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
             carried = () if context.argument is None else tuple(context.argument.carried)
-            aggregation = Aggregation(self._query(carried, context), self._owners)
+            aggregation = GroupedCounts(self._query(carried, context), self._owners)
         groups = aggregation.finish()
         count = len(self.keys)
         owners = dict(zip(carried, groups.keys[count:], strict=True))
@@ -195,7 +195,7 @@ class Aggregate(Operator):
             if isinstance(each, ast.FunctionCall) and each.distinct:
                 made.append((each.arguments[0], table.columns[place]))
             place += len(arguments_of(each))
-        return any(made_apart(expression, operand) for expression, operand in made)
+        return any(creates_nans(expression, operand) for expression, operand in made)
 
     def _made(
         self,
@@ -220,7 +220,7 @@ class Aggregate(Operator):
         if weights is None:
             numbers = np.bincount(rows, minlength=len(groups.first))
             return Column(ColumnKind.INTEGER, numbers.astype(np.int64))
-        return added(self._query((), context), place, rows, weights, len(groups.first))
+        return summed_counts(self._query((), context), place, rows, weights, len(groups.first))
 
     def _empty(self, carried: tuple[str, ...], context: ExecutionContext) -> Batch:
         """No group, or the single group of no rows."""

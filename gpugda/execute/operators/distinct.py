@@ -51,7 +51,7 @@ class Distinct(Operator):
         stored = self._stored()
         waiting: list[Batch] = []
         count = 0
-        for batch in self.children[0].batches(context.for_some(None)):
+        for batch in self.children[0].batches(context.needing(None)):
             if batch.distinct:
                 yield replace(batch, weights=None)
                 continue
@@ -66,9 +66,9 @@ class Distinct(Operator):
         if waiting:
             yield seen.new(waiting)
 
-    def once_each(self) -> frozenset[str]:
+    def distinct_variables(self) -> frozenset[str]:
         """Those of its input, and the only column if there is one."""
-        return super().once_each().union(self.columns if len(self.columns) == 1 else ())
+        return super().distinct_variables().union(self.columns if len(self.columns) == 1 else ())
 
     def _stored(self) -> frozenset[str]:
         """Columns that hold stored properties unchanged."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import offsets_of
+from gpugda.execute.bound_lists import follows_bound_list
 from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.entry_windows import entries_of
-from gpugda.execute.given_lists import along_lists
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
 from gpugda.execute.reach import reached
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.plan.logical import Expand as LogicalExpand
 
-__all__ = ["Expand", "TooManyTrailsError", "begun", "none_of", "reaching"]
+__all__ = ["Expand", "TooManyTrailsError", "empty_level", "path_starts", "paths_to"]
 
 
 class TooManyTrailsError(Exception):
@@ -68,15 +68,15 @@ class Expand(Operator):
         asked = self.asked
         steps = self._cache.steps(context)
         for batch in self.children[0].batches(context):
-            rows, starts, target = begun(batch, asked, steps.nodes_allowed)
-            yield self._batch(batch, none_of(asked.minimum), context)
-            keeps = along_lists(batch, asked.given) if asked.given else None
+            rows, starts, target = path_starts(batch, asked, steps.nodes_allowed)
+            yield self._batch(batch, empty_level(asked.minimum), context)
+            keeps = follows_bound_list(batch, asked.given) if asked.given else None
             if self.most is not None:
                 keeps = _bounded(steps.forwards, asked.maximum, self.most)
             # A search returns each end once per row.
             distinct = batch.distinct and not self._walks(steps)
             for level in self._levels(steps, rows, starts, context, keeps):
-                kept = reaching(level, target)
+                kept = paths_to(level, target)
                 kept = kept.taken(passing(batch, kept, asked, steps.left, context))
                 yield replace(self._batch(batch, kept, context), distinct=distinct)
 
@@ -111,12 +111,12 @@ class Expand(Operator):
             with_start=asked.minimum == 0,
             device=DeviceSearches(context, self, partial(self._cache.backwards, context)),
         )
-        for begun, nodes in found:
+        for reached_starts, nodes in found:
             if len(some) == len(starts):
                 walked = np.zeros((len(nodes), 0), dtype=np.uint32)
-                yield Level(order[begun], nodes, walked)
+                yield Level(order[reached_starts], nodes, walked)
                 continue
-            paths, places = entries_of(bounds, begun)
+            paths, places = entries_of(bounds, reached_starts)
             walked = np.zeros((len(paths), 0), dtype=np.uint32)
             yield Level(order[places], nodes[paths], walked)
 
@@ -151,7 +151,7 @@ def _bounded(
     return keeps
 
 
-def begun(
+def path_starts(
     batch: Batch, asked: LogicalExpand, allowed: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Column | None]:
     """Rows where paths begin, their first nodes, and the last nodes if these are bound."""
@@ -167,7 +167,7 @@ def begun(
     return rows, start.values[rows], target
 
 
-def none_of(length: int) -> Level:
+def empty_level(length: int) -> Level:
     """An empty level of paths of a length."""
     return Level(
         np.zeros(0, dtype=np.int64),
@@ -176,7 +176,7 @@ def none_of(length: int) -> Level:
     )
 
 
-def reaching(level: Level, target: Column | None) -> Level:
+def paths_to(level: Level, target: Column | None) -> Level:
     """The paths that end at their row's target node."""
     if target is None:
         return level

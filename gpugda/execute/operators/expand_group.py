@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.execute.operators.expand import Expand, begun, none_of, reaching
+from gpugda.execute.operators.expand import Expand, empty_level, path_starts, paths_to
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.steps import truth_of_each, turned
+from gpugda.execute.steps import reversed_direction, truth_of_each
 from gpugda.execute.trails import adjacency_of, trails
 from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode
@@ -49,13 +49,13 @@ class ExpandGroup(Expand):
         size = len(steps)
         bounds = asked.minimum * size, None if asked.maximum is None else asked.maximum * size
         for batch in self.children[0].batches(context):
-            rows, starts, target = begun(batch, asked)
-            yield self._batch(batch, none_of(bounds[0]), context)
+            rows, starts, target = path_starts(batch, asked)
+            yield self._batch(batch, empty_level(bounds[0]), context)
             keeps = self._keeps(batch, left, context) if left else None
             repeats = asked.mode is ExpandMode.WALKS
             given = steps, rows, starts, *bounds, context.check, keeps
             for level in trails(*given, repeats=repeats):
-                yield self._batch(batch, reaching(level, target), context)
+                yield self._batch(batch, paths_to(level, target), context)
 
     def _keeps(
         self, batch: Batch, conditions: tuple[Expression, ...], context: ExecutionContext
@@ -143,7 +143,7 @@ def _as_walked(
         before, after = step.nodes[place : place + 2]
         direction = arrow.direction
         if asked.reversed:
-            before, after, direction = after, before, turned(direction)
+            before, after, direction = after, before, reversed_direction(direction)
         types = type_ids(arrow.types, graph.types)
         allowed = masks.get(step.relationships[place])
         steps = adjacency_of(graph, direction, types, allowed)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.execute.display import text_of
 from gpugda.execute.operator import Operator
-from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import check_faults
 

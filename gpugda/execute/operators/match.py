@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.execute.aggregating import LARGEST_INTEGER, too_large
 from gpugda.execute.batch import Batch, in_batches
+from gpugda.execute.grouped_counts import LARGEST_INTEGER, too_large
 from gpugda.execute.matching import Selected, narrowed, select
-from gpugda.execute.needs import need_of, tells_apart
+from gpugda.execute.needs import identifies_embeddings, need_of
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_count import count_oriented, groups_oriented
 from gpugda.execute.oriented_form import noting_chunks, noting_unoriented
-from gpugda.execute.oriented_rows import begun, rows_oriented
+from gpugda.execute.oriented_rows import computed_first, rows_oriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
 from gpugda.match.embeddings import Embeddings
@@ -171,7 +171,7 @@ class Match(PatternOperator):
         given = context.values, context.report_of(self), context.deadline
         if isinstance(need, Rows):
             leaves_early = context.enough is not None
-            return None if leaves_early else begun(rows_oriented(*of, need, *given))
+            return None if leaves_early else computed_first(rows_oriented(*of, need, *given))
         if isinstance(need, Groups):
             groups = groups_oriented(*of, need, *given)
             return None if groups is None else [groups]
@@ -194,7 +194,9 @@ class Match(PatternOperator):
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
             indexes = (chunk.nodes if is_node else chunk.relationships)[position]
             columns[name] = Column(kind, indexes)
-        distinct = chunk.distinct or tells_apart([places[name] for name in names], plan.bound)
+        distinct = chunk.distinct or identifies_embeddings(
+            [places[name] for name in names], plan.bound
+        )
         return Batch(chunk.row_count, columns, chunk.weights, distinct=distinct)
 
     def nothing(self) -> Batch:

@@ -51,7 +51,7 @@ def passing(
     found = found.adding({asked.end: ends})
     found = found.adding(path_columns(found, level, asked, context, None))
     if asked.path:
-        lists = path_lists(level, turned=asked.reversed)
+        lists = path_lists(level, is_reversed=asked.reversed)
         starts = entity_column(found.columns[asked.start], len(every), is_node=True)
         first = ends if asked.reversed else starts
         path = path_column(context.graph, first.values, [lists], None)
@@ -81,7 +81,7 @@ def path_columns(
     """
     made: dict[str, Operand] = {}
     if wanted is None or asked.relationships in wanted:
-        made[asked.relationships] = path_lists(level, turned=asked.reversed)
+        made[asked.relationships] = path_lists(level, is_reversed=asked.reversed)
     step = asked.step
     if step is None or (wanted is not None and not step.names & wanted):
         return made
@@ -114,7 +114,7 @@ def _lists(elements: NDArray[np.uint32], *, of_nodes: bool) -> Column:
     return list_column(offsets, np.ascontiguousarray(elements).reshape(-1), of_nodes=of_nodes)
 
 
-def path_lists(level: Level, *, turned: bool) -> Column:
+def path_lists(level: Level, *, is_reversed: bool) -> Column:
     """A list column of the paths' relationships, in the order of the pattern."""
-    walked = level.relationships[:, ::-1] if turned else level.relationships
+    walked = level.relationships[:, ::-1] if is_reversed else level.relationships
     return _lists(walked, of_nodes=False)

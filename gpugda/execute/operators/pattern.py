@@ -39,7 +39,7 @@ class PatternOperator(Operator):
     def need(self, bound: BoundQuery) -> Need:
         """What the strategy must compute, given the predicates left for the rows."""
 
-    def once_each(self) -> frozenset[str]:
+    def distinct_variables(self) -> frozenset[str]:
         """The single node or directed relationship that makes up a pattern without input rows.
 
         Nodes at a relationship may repeat over rows.

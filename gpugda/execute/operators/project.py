@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
-from gpugda.execute.nan_identity import evaluate_owned, made_apart
+from gpugda.execute.display import text_of
+from gpugda.execute.nan_identity import creates_nans, evaluate_owned
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.slice import Slice
-from gpugda.execute.shown import text_of
 from gpugda.query.ast import Variable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Project(Operator):
         before = tuple(n for n in child.columns if n not in own) if keeps else ()
         self._passed = {i.name: i.expression for i in items if isinstance(i.expression, Variable)}
         self._named = {each.name for each in self._passed.values()}
-        self._owners = child.once_each()
+        self._owners = child.distinct_variables()
         self.columns = (*before, *own)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -71,7 +71,7 @@ class Project(Operator):
             for item in self.items
         }
 
-    def once_each(self) -> frozenset[str]:
+    def distinct_variables(self) -> frozenset[str]:
         """Those of its input, under their new names."""
         kept = (
             {name: name for name in self._owners.intersection(self.columns)} if self.keeps else {}
@@ -81,7 +81,7 @@ class Project(Operator):
 
     def _tells_rows(self, made: dict[str, Operand]) -> bool:
         """True if a row creates a NaN: equal rows with a weight would create several."""
-        return any(made_apart(each.expression, made[each.name]) for each in self.items)
+        return any(creates_nans(each.expression, made[each.name]) for each in self.items)
 
     def expected_rows(self) -> float | None:
         """The estimate of its input."""

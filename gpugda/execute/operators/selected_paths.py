@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.device_searches import DeviceSearches
+from gpugda.execute.distinct_pairs import DistinctPairs
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.pair_trails import PairTrails
-from gpugda.execute.pairs import Pairs
 from gpugda.execute.path_choice import AtMost
 from gpugda.execute.trails import Level
 
@@ -67,7 +67,7 @@ class SelectedPaths(ShortestPath):
     ) -> Generator[Level, None, NDArray[np.int64]]:
         """Yields trails found by walks of all pairs; returns the places without a result."""
         back = self._cache.backwards(context)
-        pairs = Pairs(asked, np.arange(len(asked.rows)))
+        pairs = DistinctPairs(asked, np.arange(len(asked.rows)))
         bounds = self.asked.minimum, self.asked.maximum
         device = DeviceSearches(context, self, lambda: back)
         trails = PairTrails(bounds, self.asked.most, self.asked.by_group, context.check, device)

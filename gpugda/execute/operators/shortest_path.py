@@ -9,11 +9,11 @@ import numpy as np
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.device_searches import DeviceSearches
-from gpugda.execute.longer_paths import paths_by_length
+from gpugda.execute.distinct_pairs import DistinctPairs
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
-from gpugda.execute.pairs import Pairs
 from gpugda.execute.path_choice import Ends, Shortest
+from gpugda.execute.paths_by_length import paths_by_length
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import Steps, StepsCache
@@ -109,7 +109,7 @@ class ShortestPath(Operator):
     ) -> Iterator[Level]:
         """Shortest paths of pairs of distinct nodes; each pair is searched once."""
         back = self._cache.backwards(context)
-        pairs = Pairs(asked, np.flatnonzero(asked.starts != asked.ends))
+        pairs = DistinctPairs(asked, np.flatnonzero(asked.starts != asked.ends))
         found = shortest_paths(
             steps.forwards,
             back,

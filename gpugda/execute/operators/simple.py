@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch
-from gpugda.execute.nan_identity import read_apart
+from gpugda.execute.nan_identity import as_union_input
 from gpugda.execute.operator import Operator
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Union(Operator):
         known = context.argument is None
         count = batch.row_count
         return batch.adding(
-            {n: read_apart(batch.columns[n], count, place, known=known) for n in self.columns}
+            {n: as_union_input(batch.columns[n], count, place, known=known) for n in self.columns}
         )
 
     def describe(self) -> str:

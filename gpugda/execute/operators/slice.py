@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch, joined
+from gpugda.execute.display import text_of
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.sort import Sort
-from gpugda.execute.shown import text_of
 from gpugda.expressions.operands import as_column
 from gpugda.query.ast import Literal
 
@@ -47,7 +47,7 @@ class Slice(Operator):
         if stop == 0 and not isinstance(child, Sort):  # a sort reads its rows even then
             yield child.nothing()
             return
-        with closing(child.batches(context.for_some(stop))) as rows:
+        with closing(child.batches(context.needing(stop))) as rows:
             yield from _sliced(rows, skip, stop)
 
     def expected_rows(self) -> float | None:

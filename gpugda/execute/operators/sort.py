@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch, joined
+from gpugda.execute.display import text_of
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.operator import Operator
-from gpugda.execute.shown import text_of
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.id_order import by_ids
@@ -49,7 +49,7 @@ class Sort(Operator):
         stop = None if self.bounds is None else self.bounds.stop(context)
         waiting: list[Batch] = []
         room, count = ResultRoom(copied=True), 0
-        for batch in self.children[0].batches(context.for_some(None)):
+        for batch in self.children[0].batches(context.needing(None)):
             waiting.append(batch.expanded())
             room.add(waiting[-1])
             count += waiting[-1].row_count

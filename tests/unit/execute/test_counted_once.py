@@ -9,7 +9,7 @@ import pytest
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.execute.batch import Batch, whether_only
+from gpugda.execute.batch import Batch, flag_only_batch
 from gpugda.execute.operators import aggregate, distinct, expand
 
 pytestmark = [
@@ -53,13 +53,13 @@ def accelerator():
 def once(monkeypatch):
     """How many aggregates of each chunk of rows were counted so."""
     found = []
-    push = aggregate.Aggregation.push
+    push = aggregate.GroupedCounts.push
 
     def noted(self, environment, weights=None, **how):
         push(self, environment, weights, **how)
         found.append(len(self._once) if environment.row_count else 0)
 
-    monkeypatch.setattr(aggregate.Aggregation, "push", noted)
+    monkeypatch.setattr(aggregate.GroupedCounts, "push", noted)
     return found
 
 
@@ -84,7 +84,7 @@ def test_rows_in_several_batches_are_compared():
         ([nothing, rows, nothing], [False, False, True]),
         ([rows, nothing, rows, rows], [False, False, False, False]),
     ):
-        found = list(whether_only(iter(given)))
+        found = list(flag_only_batch(iter(given)))
         assert [is_only for _, is_only in found] == expected
         assert sum(each.row_count for each, _ in found) == sum(each.row_count for each in given)
 

@@ -272,7 +272,7 @@ def test_merging_in_between_changes_nothing(graph, asked, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gpugda.execute.operators.distinct._MERGE_ROWS", 1)
         patch.setattr("gpugda.execute.operators.sort._MERGE_ROWS", 1)
-        patch.setattr("gpugda.execute.aggregating._MERGE_ROWS", 1)
+        patch.setattr("gpugda.execute.grouped_counts._MERGE_ROWS", 1)
         found = answer(asked, graph, pairs, 2)
     assert identical(found, Expected(graph, asked).rows(pairs))
 

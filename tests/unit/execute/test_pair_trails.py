@@ -20,7 +20,7 @@ from gpugda.errors import MemoryLimitError
 from gpugda.execute import device_searches, host_walks, selected_trails
 from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.pair_trails import PairTrails
-from gpugda.execute.steps import turned
+from gpugda.execute.steps import reversed_direction
 from gpugda.execute.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -60,7 +60,10 @@ def check(edges: Any, arrow: str, asked: Any, pairs: Any, context: Any = None) -
     device = None if context is None else on_device(context, graph)
     trails = PairTrails(bounds, most, by_group, lambda: None, device)
     direction = ARROWS[arrow]
-    steps = adjacency_of(graph, direction, None), adjacency_of(graph, turned(direction), None)
+    steps = (
+        adjacency_of(graph, direction, None),
+        adjacency_of(graph, reversed_direction(direction), None),
+    )
     starts, ends = (np.array(each, np.uint32) for each in zip(*pairs, strict=True))
     found: dict[int, list[tuple[int, ...]]] = {}
     levels = trails.of(*steps, starts, ends)

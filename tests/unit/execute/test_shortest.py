@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import examples
 
-from gpugda.execute import compact, entry_windows, longer_paths, shared_searches, shortest
-from gpugda.execute.longer_paths import distances_to, paths_by_length
+from gpugda.execute import compact, entry_windows, shared_searches, shortest
+from gpugda.execute import paths_by_length as by_length
+from gpugda.execute.paths_by_length import distances_to, paths_by_length
 from gpugda.execute.shared_searches import HostSeconds
 from gpugda.execute.shortest import shortest_paths
-from gpugda.execute.steps import turned
+from gpugda.execute.steps import reversed_direction
 from gpugda.execute.trails import Level, adjacency_of
 from gpugda.query.ast import Direction
 
@@ -44,7 +45,9 @@ def _pairs() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _steps(graph: Any, direction: Direction) -> tuple[Any, Any]:
-    return adjacency_of(graph, direction, None), adjacency_of(graph, turned(direction), None)
+    return adjacency_of(graph, direction, None), adjacency_of(
+        graph, reversed_direction(direction), None
+    )
 
 
 @settings(max_examples=examples(150))
@@ -122,7 +125,7 @@ def test_longer_paths_come_by_length(
 
     with pytest.MonkeyPatch.context() as patch:
         if single:
-            patch.setattr(longer_paths, "_MOST_DISTANCES", 1)
+            patch.setattr(by_length, "_MOST_DISTANCES", 1)
         steps = _steps(graph, direction)
         paths_by_length(*steps, starts, ends, (minimum, maximum), enough, _nothing)
     wanted = Counter(

@@ -10,7 +10,7 @@ from every_trail import trails_from
 
 import gpugda
 from gpugda.execute import lower
-from gpugda.execute.operators import few_trails
+from gpugda.execute.operators import short_trails
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.simple import Union
 
@@ -32,7 +32,7 @@ def accelerator() -> Any:
 
 def limits(patch: pytest.MonkeyPatch, expected: int, walked: int) -> None:
     """Trails that may be expected, and found, where they are walked."""
-    patch.setattr(few_trails, "MOST_TRAILS", expected)
+    patch.setattr(short_trails, "MOST_TRAILS", expected)
     patch.setattr(lower, "MOST_TRAILS", walked)
 
 

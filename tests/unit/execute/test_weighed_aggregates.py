@@ -18,7 +18,7 @@ from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import Groups
 from gpugda.execute.operators import aggregate as operator
-from gpugda.execute.operators import few_trails
+from gpugda.execute.operators import short_trails
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import value_at
 
@@ -140,7 +140,7 @@ def accelerator():
 @pytest.mark.parametrize("most", [0, 1 << 15])
 @pytest.mark.parametrize("query", QUERIES + ROWS_ALONE)
 def test_rows_are_those_of_the_reference(accelerator, monkeypatch, query, most):
-    monkeypatch.setattr(few_trails, "MOST_TRAILS", most)
+    monkeypatch.setattr(short_trails, "MOST_TRAILS", most)
     weighed, table = [], operator.Aggregate._table
 
     def noted(self, batch, *rest):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from projected import GivenEmbeddings, projected
 
 from gpugda.errors import CypherTypeError, ParameterMissingError
-from gpugda.execute.constants import Verdict, judge_constants, with_constants
+from gpugda.execute.constant_predicates import Verdict, evaluate_constants, with_constants
 from gpugda.execute.needs import need_of
 from gpugda.match.candidates.selections import make_masks, mask_query
 from gpugda.match.need import Count
@@ -151,12 +151,12 @@ def test_a_count_is_not_plain_while_errors_are_possible():
 )
 def test_constants(constants, expected):
     parameters = {"p": True, "list": [1], "float": 1.5}
-    assert judge_constants(bound(ASKED, constants=constants), parameters) is expected
+    assert evaluate_constants(bound(ASKED, constants=constants), parameters) is expected
 
 
 def test_constants_without_value():
     with pytest.raises(ParameterMissingError):
-        judge_constants(bound(ASKED, constants=[param("p")]), {})
+        evaluate_constants(bound(ASKED, constants=[param("p")]), {})
 
 
 def test_constants_that_are_errors_wait_for_rows():

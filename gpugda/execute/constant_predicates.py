@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Verdict", "judge_constants", "with_constants"]
+__all__ = ["Verdict", "evaluate_constants", "with_constants"]
 
 
 class Verdict(Enum):
@@ -31,7 +31,7 @@ class Verdict(Enum):
     """The first row that no other predicate rejects raises an error."""
 
 
-def judge_constants(bound: BoundQuery, parameters: Mapping[str, Any]) -> Verdict:
+def evaluate_constants(bound: BoundQuery, parameters: Mapping[str, Any]) -> Verdict:
     """Evaluates the conjunction of the predicates without variables.
 
     Raises:

@@ -6,10 +6,10 @@ from gpugda.plan import logical
 from gpugda.plan.rules.unroll import unrolled
 from gpugda.query.shapes import all_names
 
-__all__ = ["arguments_read", "columns_of", "imported_by", "leaves_out", "made_by"]
+__all__ = ["arguments_read", "available_arguments", "column_set", "columns_of", "grouping_shrinks"]
 
 
-def leaves_out(tree: logical.Logical, read: frozenset[str]) -> bool:
+def grouping_shrinks(tree: logical.Logical, read: frozenset[str]) -> bool:
     """True if grouping may shrink a pattern's rows much: at most one of its nodes is read.
 
     Grouping by one node gives at most as many groups as nodes; by two, about as many as rows.
@@ -26,12 +26,12 @@ def leaves_out(tree: logical.Logical, read: frozenset[str]) -> bool:
         case logical.Filter():
             read |= all_names(tree.predicates)
         case logical.Optional():
-            return leaves_out(tree.sub, read) or leaves_out(
+            return grouping_shrinks(tree.sub, read) or grouping_shrinks(
                 tree.input, read | arguments_read(tree.sub)
             )
         case _:
             return False
-    return leaves_out(tree.input, read)
+    return grouping_shrinks(tree.input, read)
 
 
 def columns_of(tree: logical.Logical) -> tuple[str, ...]:
@@ -67,22 +67,22 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
     return ()
 
 
-def made_by(tree: logical.Logical) -> frozenset[str]:
+def column_set(tree: logical.Logical) -> frozenset[str]:
     """All columns that a tree produces, as a set."""
     return frozenset(columns_of(tree))
 
 
-def imported_by(tree: logical.Logical) -> tuple[str, ...]:
+def available_arguments(tree: logical.Logical) -> tuple[str, ...]:
     """Columns of the argument that are available to a subquery."""
     if isinstance(tree, logical.Argument):
         return tree.columns
-    found = [name for child in logical.children_of(tree) for name in imported_by(child)]
+    found = [name for child in logical.children_of(tree) for name in available_arguments(child)]
     return tuple(dict.fromkeys(found))
 
 
 def arguments_read(tree: logical.Logical) -> frozenset[str]:
     """Columns of the argument that the operators of a subquery read."""
-    available = frozenset(imported_by(tree))
+    available = frozenset(available_arguments(tree))
     found: set[str] = set()
     stack = [tree]
     while stack:

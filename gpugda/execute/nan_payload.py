@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "INPUT",
-    "INPUTS",
-    "OF_RELATIONSHIPS",
-    "OF_ROWS",
-    "digits_of",
+    "INPUT_SHIFT",
+    "MAX_INPUTS",
+    "RELATIONSHIP_MARK",
+    "ROW_MARK",
     "is_nan",
     "nan_rows",
-    "numbers_of_rows",
+    "payloads_of",
+    "row_payloads",
     "used_values",
-    "with_digits",
+    "with_payloads",
 ]
 
-OF_RELATIONSHIPS: Final = 1 << 50
-OF_ROWS: Final = 1 << 49
-INPUT: Final = 34
+RELATIONSHIP_MARK: Final = 1 << 50
+ROW_MARK: Final = 1 << 49
+INPUT_SHIFT: Final = 34
 """First bit of the number of the UNION input that read a property."""
-INPUTS: Final = 1 << (49 - INPUT)
+MAX_INPUTS: Final = 1 << (49 - INPUT_SHIFT)
 _NAN: Final = 0x7FF8 << 48
-_DIGITS: Final = (1 << 51) - 1
+_PAYLOAD_BITS: Final = (1 << 51) - 1
 
 
 class _Rows:
@@ -56,13 +56,13 @@ class _Rows:
             first = self._next
             self._next += count
         numbers = np.arange(first, first + count, dtype=np.int64)
-        return numbers & (OF_ROWS - 1) | OF_ROWS
+        return numbers & (ROW_MARK - 1) | ROW_MARK
 
 
 _rows = _Rows()
 
 
-def numbers_of_rows(count: int) -> NDArray[np.int64]:
+def row_payloads(count: int) -> NDArray[np.int64]:
     """Payloads for the NaNs that this many rows create, ``int64``."""
     return _rows.take(count)
 
@@ -93,21 +93,21 @@ def used_values(column: Column) -> tuple[list[Any], NDArray[np.int64]]:
     return column.dictionary.values(used.astype(np.int32)), places
 
 
-def digits_of(column: Column) -> NDArray[np.int64]:
+def payloads_of(column: Column) -> NDArray[np.int64]:
     """Payload of the NaN in each row; undefined for other rows."""
     if column.kind is ColumnKind.FLOAT:
-        return np.ascontiguousarray(column.values).view(np.int64) & _DIGITS
+        return np.ascontiguousarray(column.values).view(np.int64) & _PAYLOAD_BITS
     values, places = used_values(column)
-    digits = [_digits_of(each) if isinstance(each, float) else 0 for each in values]
-    return np.array(digits, dtype=np.int64)[places]
+    payloads = [_payload_of(each) if isinstance(each, float) else 0 for each in values]
+    return np.array(payloads, dtype=np.int64)[places]
 
 
-def _digits_of(number: float) -> int:
+def _payload_of(number: float) -> int:
     bits: int = struct.unpack("<q", struct.pack("<d", number))[0]
-    return bits & _DIGITS
+    return bits & _PAYLOAD_BITS
 
 
-def with_digits(column: Column, rows: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Column:
+def with_payloads(column: Column, rows: NDArray[np.bool_], numbers: NDArray[np.int64]) -> Column:
     """The column with new payloads in its NaNs.
 
     Args:

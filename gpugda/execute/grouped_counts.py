@@ -11,12 +11,12 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouping import Groups, group_rows, single_rows
 from gpugda.execute.nan_identity import (
+    creates_nans,
     evaluate_owned,
-    made_apart,
     owner_name,
     refuse_lists,
     row_identity,
-    rows_with_nan,
+    weighted_nan_error,
 )
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.expressions.operands import Operand, take, validity
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import Environment
     from gpugda.query.query_graph import Query
 
-__all__ = ["LARGEST_INTEGER", "Aggregation", "GroupTable", "added", "too_large"]
+__all__ = ["LARGEST_INTEGER", "GroupTable", "GroupedCounts", "summed_counts", "too_large"]
 
 LARGEST_INTEGER = 2**63 - 1
 """Cypher's largest integer."""
@@ -48,7 +48,7 @@ class GroupTable:
     aggregates: tuple[Operand, ...]
 
 
-class Aggregation:
+class GroupedCounts:
     """Groups rows by the query's keys and counts them; memory grows with the number of groups.
 
     Args:
@@ -112,7 +112,7 @@ class Aggregation:
                 counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
                 continue
             some = weights if counted is None else weights[counted]
-            counts.append(added(self._query, place, chosen, some, len(groups.first)))
+            counts.append(summed_counts(self._query, place, chosen, some, len(groups.first)))
         firsts = tuple(take(key, groups.first) for key in keys)
         self._partial.add(RowTable(len(groups.first), firsts + tuple(counts)), len(firsts))
         self._rows_seen += environment.row_count
@@ -144,8 +144,8 @@ class Aggregation:
             operand = evaluate_owned(expression, environment, self._owners)
             if owner_name(expression) is None:
                 refuse_lists(operand)
-            if weights is not None and made_apart(expression, operand):
-                raise rows_with_nan()
+            if weights is not None and creates_nans(expression, operand):
+                raise weighted_nan_error()
             keyed += [operand, row_identity(operand)]
         return tuple(keyed)
 
@@ -229,7 +229,9 @@ class _Merging:
         for place, counts in enumerate(table.columns[key_count:]):
             assert isinstance(counts, Column)
             values = counts.values.view(np.uint64)
-            sums.append(added(self._query, place, groups.group_of, values, len(groups.first)))
+            sums.append(
+                summed_counts(self._query, place, groups.group_of, values, len(groups.first))
+            )
         firsts = tuple(take(key, groups.first) for key in keys)
         self._tables = [RowTable(len(groups.first), firsts + tuple(sums))]
         self._waiting, self._merged_rows = 0, len(groups.first)
@@ -245,7 +247,7 @@ def _pairs_per_group(keys: RowTable, pairs: RowTable | None) -> Operand:
     )
 
 
-def added(
+def summed_counts(
     query: Query,
     place: int,
     group_of: NDArray[np.int64],

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.trails import Level
 
-__all__ = ["along_lists"]
+__all__ = ["follows_bound_list"]
 
 _NONE = -1
 
 
-def along_lists(batch: Batch, name: str) -> Callable[[Level], NDArray[np.bool_]]:
+def follows_bound_list(batch: Batch, name: str) -> Callable[[Level], NDArray[np.bool_]]:
     """A test that keeps the paths that are a prefix of their row's list of relationships.
 
     Args:

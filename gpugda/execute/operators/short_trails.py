@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.execute.operators.expand import Expand
     from gpugda.execute.operators.simple import Union
 
-__all__ = ["MOST_TRAILS", "FewTrails"]
+__all__ = ["MOST_TRAILS", "ShortTrails"]
 
 MOST_TRAILS: Final = 1 << 15
 """Trails that the host enumerates in the time that joins of several patterns need to start."""
@@ -27,7 +27,7 @@ _MOST_RELATIONSHIPS: Final = 1 << 20
 """Most relationships of the graph: the host reads all to build the adjacency, cached with it."""
 
 
-class FewTrails(Operator):
+class ShortTrails(Operator):
     """Joins each row with each path from one of its nodes; the paths themselves are not read.
 
     Args:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.environment import Environment
 
-__all__ = ["is_folded", "is_made"]
+__all__ = ["creates_own_nan", "is_constant_folded"]
 
 _ARITHMETIC: Final = frozenset(
     (
@@ -43,7 +43,7 @@ _PASSING: Final = (
 """Expressions whose value may be the same object in several rows."""
 
 
-def is_folded(expression: ast.Expression) -> bool:
+def is_constant_folded(expression: ast.Expression) -> bool:
     """True if Neo4j computes the value once per query: a parameter, or arithmetic on literals."""
     if isinstance(expression, ast.Parameter):
         return True
@@ -51,14 +51,14 @@ def is_folded(expression: ast.Expression) -> bool:
     return all(isinstance(each, allowed) for each in walk(expression))
 
 
-def is_made(expression: ast.Expression, environment: Environment) -> bool:
+def creates_own_nan(expression: ast.Expression, environment: Environment) -> bool:
     """True if a NaN result belongs to its row alone; False if that is unknown.
 
     Args:
         expression: Neither a variable nor a property of one.
         environment: Environment of the rows.
     """
-    if _is_arithmetic(expression) and not is_folded(expression):
+    if _is_arithmetic(expression) and not is_constant_folded(expression):
         return True
     if isinstance(expression, ast.FunctionCall) and expression.name.lower() in _MAKERS:
         return True
@@ -90,6 +90,6 @@ def _is_read(node: ast.Expression, environment: Environment) -> bool:
         column = environment.variables.get(node.name)
         kinds = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
         return column is not None and column.kind in kinds
-    if _is_arithmetic(node) and is_folded(node):
+    if _is_arithmetic(node) and is_constant_folded(node):
         return isinstance(node, ast.Unary)
     return not isinstance(node, _PASSING)

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from gpugda.execute.path_choice import Ends
 
-__all__ = ["Pairs"]
+__all__ = ["DistinctPairs"]
 
 
-class Pairs:
+class DistinctPairs:
     """The distinct pairs at some places.
 
     Args:
-        asked: Pairs of nodes, one per place.
+        asked: DistinctPairs of nodes, one per place.
         places: The places considered.
     """
 
