@@ -1,16 +1,25 @@
-/* Candidates of query nodes: labels and degrees, collection, neighbourhood.
+/* Candidates of query nodes: checks labels and degrees, collects candidates, explores neighbours.
 
-   Candidates are a matrix of bits, one row of `words` words per query node (see query_graph.h for the order of rows). A batch is
-   the rows first_row … first_row+row_count-1.
+   Candidates are a bit matrix with one row of `words` words per query node (see query_graph.h for the order of
+   rows); bit i of a row is data node i. A batch is the rows first_row … first_row+row_count-1. Work split:
 
-       check_candidates     one item per word of a batch: up to 32 data nodes at once
-       count_candidates     a group per piece of a row: how many bits there are
-       collect_candidates   one item per word of a batch: writes the node indexes of its bits, rising, row after row
-       explore_candidates   one item per collected candidate: takes it away, or (on a CPU) marks its neighbours
-       mark_neighbours      on a GPU: the same, marks neighbours of those that are left
-       explore_bits         on a GPU: both, one item per bit of a batch, for few candidates without hubs: nothing is collected
+          check_candidates     one item per word of a batch: 32 data nodes at once; writes the word to candidates and
+                               kept
+          count_candidates     one group per piece of a row: adds the number of its bits to counts[row]
+          collect_candidates   one item per word of a batch: writes the node indexes of its bits, ascending, to nodes
+                               from ranks[word] on, and copies the word to kept
+          explore_candidates   one item per collected candidate: clears its bit in kept if a neighbour is missing, or
+                               (on a CPU) marks its neighbours in marks
+          mark_neighbours      GPU: one item per collected candidate: marks the neighbours of those that remain
+          explore_bits         GPU: both, one item per bit of a batch, for few candidates without hubs; no collection
 
-   Exploration reads `candidates` and takes away in `kept`, a copy, so that the result hangs on no order of work items.
+       candidates, kept, marks   uint[rows * words]
+       counts                    uint[rows]
+       ranks                     ulong[row_count * words + 1]   prefix sums of the bit counts of the batch
+       nodes                     uint[ranks[row_count * words]]
+
+   Exploration reads `candidates` and clears bits in `kept`, a copy, so that the result does not depend on the
+   order of work items.
 */
 #include "work_split.h"
 #include "csr.h"
@@ -33,7 +42,7 @@ kernel void check_candidates(
     }
 }
 
-/* Adds up the bits of each row; a group takes words of one row. */
+/* Adds up the bits of each row; a group processes words of one row. */
 kernel void count_candidates(global const uint *candidates, uint row_count, uint words, global uint *counts) {
     local uint sum;
     uint groups = get_num_groups(0) / row_count, row = get_group_id(0) / groups;
@@ -48,7 +57,7 @@ kernel void count_candidates(global const uint *candidates, uint row_count, uint
     if (get_local_id(0) == 0) atomic_add(&counts[row], sum);
 }
 
-/* ranks[i]: candidates in the words of the batch before word i; one more at the end. */
+/* ranks[i]: the number of candidates in the words of the batch before word i; one more element at the end. */
 kernel void collect_candidates(
     global const uint *candidates, global const ulong *ranks, uint first_row, uint row_count, uint words,
     global uint *kept, global uint *nodes
@@ -69,7 +78,7 @@ static inline uint row_of(ulong i, global const ulong *ranks, uint first_row, ui
     return row;
 }
 
-/* The bits of the candidates at the other end of an adjacency; none where its level is not known yet. */
+/* The candidates of an adjacency's other end; null if its level is not known yet. */
 #define BITS_OF(adjacency) bits_of(query, adjacency, candidates, kept, words, settled, known)
 static inline global const uint *bits_of(
     global const uint *query, uint adjacency, global const uint *candidates, volatile global uint *kept, uint words,
@@ -116,15 +125,16 @@ static inline void explore_node(
     }
 }
 
-/* Rows up to level `known` have candidates. Those below level `settled` have been explored: theirs are read from `kept`. */
+/* Rows up to level `known` have candidates. Those below level `settled` have been explored: they are read from
+   `kept`. */
 #ifdef ON_CPU
 kernel void explore_candidates(EXPLORE_PARAMETERS) {
     EXPLORED_GRAPH;
     FOR_EACH(i, ranks[(ulong)row_count * words]) EXPLORE_NODE(row_of(i, ranks, first_row, words), nodes[i]);
 }
 #else
-/* A group takes GROUP candidates. What an item does not decide by a few entries goes to a list of runs, whose entries all items
-   of the group share: a hub keeps nobody waiting. */
+/* A group processes GROUP candidates. Adjacencies that an item does not decide within the first FEW entries go
+   to a list of runs, whose entries all items of the group share: so no item waits for another's hub. */
 #define GROUP 256
 #define FEW 16
 #define MOST_RUNS 1024
@@ -132,13 +142,14 @@ kernel void explore_candidates(EXPLORE_PARAMETERS) {
 
 typedef struct {
     uint count;
-    /* sums: entries of the runs before, once `share_runs` has been called; until then those of the run */
+    /* sums: before `share_runs` the length of each run, afterwards the number of entries before it */
     uint begins[MOST_RUNS], sums[MOST_RUNS + 1], adjacencies[MOST_RUNS];
     ushort owners[MOST_RUNS];
     uint nodes[GROUP], totals[GROUP];
 } SharedRuns;
 
-/* Adds all runs of an adjacency, the direction in its highest bit; false if there is no place for one of them. */
+/* Adds all runs of an adjacency, with the direction in the highest bit; false if there is no space for one of
+   them. */
 static inline bool add_runs(
     local SharedRuns *shared, const Csr *outgoing, const Csr *incoming, global const uint *query, uint adjacency, uint node
 ) {
@@ -154,7 +165,7 @@ static inline bool add_runs(
     return true;
 }
 
-/* Makes prefix sums of the runs' lengths; gives the number of all entries. To be called by all items. */
+/* Computes prefix sums of the runs' lengths; returns the number of all entries. All items must call it. */
 static inline uint share_runs(local SharedRuns *shared) {
     uint item = get_local_id(0), lengths[RUNS_PER_ITEM], own = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -182,7 +193,7 @@ static inline uint share_runs(local SharedRuns *shared) {
     return shared->sums[MOST_RUNS];
 }
 
-/* The run to which an entry of all belongs. */
+/* The run to which an entry, counted over all runs, belongs. */
 static inline uint shared_run(local const SharedRuns *shared, uint number) {
     uint first = 0;
     for (uint step = MOST_RUNS / 2; step > 0; step /= 2) {
@@ -240,7 +251,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void explore_candidate
     }
 }
 
-/* After exploration: marks the neighbours of those who stay, at levels that are not known yet. */
+/* Runs after exploration: marks the neighbours of the remaining candidates at levels that are not known yet. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mark_neighbours(EXPLORE_PARAMETERS) {
     const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
     const Neighbourhood around = {query, relationship_masks, mask_words, words};

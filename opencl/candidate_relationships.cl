@@ -1,13 +1,17 @@
-/* Candidate relationships: per query relationship a table by the candidates of one end.
+/* Candidate relationships: for each query relationship a table indexed by the candidates of one end.
 
-   The tables of all query relationships lie one after the other. A section is one table; its rows are the collected candidates
-   of the end by which it is looked up. sections[3 s …] holds the place of its first row among all rows, the place of its first
-   candidate in `nodes`, and the place of its adjacency in `query`; one more section closes the last.
+   The tables of all query relationships are concatenated. A section is one table; its rows are the collected
+   candidates of the end by which it is looked up. Work split:
 
-       count_candidate_relationships   one item per row: how many entries it has
-       write_candidate_relationships   one item per row: the node at the other end and the relationship of each entry
+          count_candidate_relationships   one item per row: counts[row] = number of entries
+          write_candidate_relationships   one item per row: writes node at the other end and relationship of each entry
+                                          from offsets[row] on
 
-   Between them a prefix sum of the counts gives the row offsets, over all sections.
+       sections       ulong[3 * (section_count + 1)]   position of the first row among all rows, position of the first
+                                                       candidate in nodes, position of the adjacency in query
+       counts         uint[row_count]                  rows of all sections
+       offsets        ulong[row_count + 1]             prefix sums of counts
+       end_nodes, relationships   uint[offsets[row_count]]
 */
 #include "work_split.h"
 #include "csr.h"
@@ -21,7 +25,7 @@ static inline uint section_of(global const ulong *sections, uint section_count, 
     return section;
 }
 
-/* Counts the entries of a row, and writes them from `place` on where there are arrays to write to. */
+/* Counts the entries of a row, and writes them from `place` on if the arrays are not null. */
 static inline uint assemble(
     const Csr *outgoing, const Csr *incoming, global const uint *incoming_relationship_indexes,
     global const uint *query, uint adjacency, uint node, global const uint *relationship_masks, uint mask_words,

@@ -1,5 +1,5 @@
-/* What makes a data node a candidate: labels, a mask, degrees, and neighbours that fit. */
-/* Deeper label programs are evaluated by the host and come as a node mask. */
+/* Conditions that make a data node a candidate: labels, a mask, degrees, and fitting neighbours. */
+/* Maximum stack depth; deeper label programs are evaluated on the host and arrive as a node mask. */
 #define LABEL_STACK 16
 
 #define LABEL 0
@@ -9,7 +9,7 @@
 #define AND 4
 #define OR 5
 
-/* Which of the 32 data nodes of a word have the labels asked for. */
+/* The data nodes of a word (32 nodes) that have the required labels, as bits. */
 static inline uint labelled(
     global const uint *query, uint row, global const uint *label_bits, uint words, uint word
 ) {
@@ -48,7 +48,7 @@ static inline bool has_degrees(
     return true;
 }
 
-/* Those of 32 data nodes that have a row's labels, mask and degrees; of `bits`, others are not looked at. */
+/* The nodes among `bits` of a word that have a row's labels, mask and degrees. Other nodes are not checked. */
 static inline uint checked_bits(
     global const uint *query, uint row, global const uint *label_bits, global const uint *node_masks, uint words,
     uint node_count, const Csr *outgoing, const Csr *incoming, uint word, uint bits
@@ -67,13 +67,13 @@ static inline uint checked_bits(
     return bits;
 }
 
-/* Arrays that exploration looks into. */
+/* Arrays that exploration reads. */
 typedef struct {
     global const uint *query, *relationship_masks;
     uint mask_words, words;
 } Neighbourhood;
 
-/* What an adjacency of a query node asks of one entry of a data node. */
+/* True if an entry of a data node satisfies an adjacency of a query node. */
 static inline bool fits_adjacency(
     const Neighbourhood *around, uint adjacency, bool is_incoming, uint node, uint entry, uint neighbour,
     global const uint *incoming_relationship_indexes, global const uint *row_bits
@@ -89,7 +89,8 @@ static inline bool fits_adjacency(
 #define FOUND 1
 #define UNDECIDED 2
 
-/* Is there a fitting neighbour, and a candidate where `row_bits` are known, among the first `most` entries? */
+/* Searches the first `most` entries for a neighbour that fits, and that is a candidate if `row_bits` is not
+   null. */
 static inline uint find_neighbour(
     const Neighbourhood *around, const Csr *outgoing, const Csr *incoming,
     global const uint *incoming_relationship_indexes, uint adjacency, uint node, global const uint *row_bits, uint most
@@ -108,7 +109,7 @@ static inline uint find_neighbour(
 
 static inline void mark(volatile global uint *row_marks, uint node) {
     uint bit = 1u << (node & 31);
-    /* Most neighbours of a hub's neighbours are marked already: look before the atomic. */
+    /* Most neighbours of a hub's neighbours are marked already: a plain read first avoids the atomic. */
     if (!(row_marks[node >> 5] & bit)) atomic_or(&row_marks[node >> 5], bit);
 }
 

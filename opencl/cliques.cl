@@ -1,14 +1,16 @@
-/* Counting cliques of four or five nodes of one type, in lists by rank that hold both directions (see ranked_lists.h): no two nodes
-   may have two relationships between them.
+/* Counts cliques of four or five nodes of one type, in ranked lists of both directions (see ranked_lists.h). No two
+   nodes may have two relationships between them.
 
-   A clique is found once, from its lowest node x. Neighbours above x are few even at hubs (Chiba and Nishizeki, 1985). Which of
-   them are neighbours is written down as a triangle of bits: row i, bit j < i, for the i-th and the j-th of them. Cliques of four
-   are bits that rows i and j have in common where row i has bit j, those of five what these have in common with row k of such a
-   bit (Almasri et al., 2022).
+   A clique is found once, from its lowest node x. Neighbours above x are few even at hubs (Chiba and Nishizeki,
+   1985). Their adjacency is written as a triangular bit matrix: row i, bit j < i, for the i-th and the j-th of
+   them. Cliques of four are common bits of rows i and j if row i has bit j; cliques of five are common bits of
+   these with row k of such a bit (Almasri et al., 2022).
+   Work split: work groups take tasks of `task_nodes` nodes x from counters[0] until they have read `most_work`
+   entries and words. Teams of LANES items read the list of one neighbour each; nodes that pass a filter in local
+   memory, a bit per rank modulo FILTER, are looked up in the list of x.
 
-   Work groups take nodes x from a counter of tasks, `task_nodes` at a time, until they looked at `most_work` entries and words.
-   Each has `words` of scratch for the rows. Teams of LANES items read the list of one neighbour each; what passes a filter in
-   local memory, a bit per rank modulo FILTER, is looked up in the list of x.
+       scratch   uint[groups * words]   rows of the bit matrix, one matrix per group
+       totals    ulong[groups]          number of cliques; each group adds to its own
 */
 #include "work_split.h"
 #include "search.h"
@@ -48,14 +50,15 @@ static void write_rows(
     set_filter(lists, x, filter, true);
 }
 
-/* How many nodes before the k-th one are neighbours of all three. */
+/* The number of nodes up to word `last_word` that are neighbours of all three. */
 static ulong in_common(volatile global const uint *i, volatile global const uint *j, volatile global const uint *k, uint last_word) {
     ulong sum = 0;
     for (uint word = 0; word <= last_word; ++word) sum += popcount(i[word] & j[word] & k[word]);
     return sum;
 }
 
-/* Cliques of x, two neighbours, and `size` - 3 more that come before the second one of them in both rows. */
+/* The number of cliques of x, two neighbours, and `size` - 3 more nodes that precede the second one in both
+   rows. */
 static ulong before(volatile global const uint *rows, uint row_words, uint i, uint j, uint size, ulong *work) {
     ulong sum = 0;
     volatile global const uint *one = rows + i * row_words, *other = rows + j * row_words;

@@ -1,11 +1,11 @@
-/* Comparing two values of a row by their keys, made by gpugda/match/candidates/keys.py.
+/* Compares two values of a row by their keys, which gpugda/match/candidates/keys.py makes.
 
-   Keys are in the order of the values, equal where these are, and exist for all that a mask leaves. A place of NONE stands for the
-   indexes themselves, as nodes rise with their ids; any other one says at which block of KEY_BLOCK keys those of a side begin.
-   With GROUPED the highest bits of a key are a number of its kind: an order is defined within one kind alone.
-
-   A test says which outcomes pass: left BELOW right, SAME, ABOVE; a bit COMPARES tells it from one that needs no keys.
-*/
+   Keys have the order of the values, are equal if the values are, and exist for all indexes that a mask lets pass.
+   A place of NONE means that the indexes themselves are compared, as node indexes ascend with the ids; any other
+   place is the number of the block of KEY_BLOCK keys at which the keys of that side begin. With GROUPED the highest
+   4 bits of a key are the kind of the value: values are comparable only within one kind.
+   A test lists the outcomes that pass: left BELOW right, SAME, ABOVE. The bit COMPARES distinguishes it from a
+   test without keys. */
 #define BELOW 1u
 #define SAME 2u
 #define ABOVE 4u
@@ -23,13 +23,13 @@ static inline bool outcome_passes(uint test, uint left, uint right) {
     return (test & outcome) && (!(test & GROUPED) || (left ^ right) <= KIND_KEYS);
 }
 
-/* Keys that pass against a given one: key - low <= span, modulo 2^32. */
+/* Range of keys that pass against a given key: key - low <= span, modulo 2^32. */
 typedef struct {
     global const uint *keys;
     uint low, span;
 } KeyRange;
 
-/* The right keys that pass against a left one, false if there are none. */
+/* Computes the range of right keys that pass against a left one; false if there are none. */
 static inline bool keys_that_pass(uint test, uint left, KeyRange *range) {
     uint first = test & GROUPED ? left & ~KIND_KEYS : 0, last = test & GROUPED ? left | KIND_KEYS : NONE;
     uint outcomes = test & (BELOW | SAME | ABOVE);

@@ -1,9 +1,9 @@
-/* The number of a row's new rows as a sum over the last link's entries, none of which is looked at twice. Needs special_nodes.h and
-   row_ranges.h. */
+/* Counts a row's new rows as a sum over the last link's entries, each of which is read once. Needs
+   special_nodes.h and row_ranges.h. */
 #ifdef ON_CPU
 #define NO_ROW 0xFFFFFFFFFFFFFFFFul
 
-/* Of the nodes whose keys are in a range. */
+/* The sum of the marks of the nodes whose keys are in a range. */
 static inline ulong marked_ways_within(
     global const uchar *restrict marks, global const uint *restrict neighbours, uint begin, uint end, const KeyRange *range
 ) {
@@ -23,7 +23,8 @@ static inline ulong marked_ways(global const uchar *restrict marks, global const
     return ways;
 }
 
-/* Entries of a link that lead to a node and fit its mask, or only the loops among them that count for the other direction. */
+/* The number of a link's entries that lead to a node and fit its mask; with `only_loops`, only loops that belong
+   to the other direction. */
 static ulong entries_to(const Step *step, uint link, uint from, uint node, bool only_loops) {
     ulong count = 0;
     Segments segments = all_segments(step->words, link, true);
@@ -39,8 +40,8 @@ static ulong entries_to(const Step *step, uint link, uint from, uint node, bool 
     return count;
 }
 
-/* The last count, which the next row has too if all its links begin at the same nodes. Of a step with one link, one more than
-   the counts of the nodes that were met. */
+/* Cache of the last row's count, which the next row shares if all its links begin at the same nodes. For a step
+   with one link, `of_nodes` caches one more than the count of each node that occurred. */
 typedef struct {
     ulong row, count;
     global uint *of_nodes;
@@ -55,7 +56,7 @@ static inline uint ways_at(const Step *step, const Level *level, uint node) {
     return level ? level->marks[node] : !step->row_bits || has_bit(step->row_bits, node);
 }
 
-/* In how many ways the last link's entries and the marks lead to any node. */
+/* The sum over the last link's entries of the marks of the nodes that they lead to. */
 static ulong count_entries(
     const Step *step, uint link, uint from, const Level *level, const RowRanges *ranges, ulong *work
 ) {
@@ -91,7 +92,8 @@ static ulong count_entries(
     return total;
 }
 
-/* Of a row that nothing has to be looked up for but at a few nodes: these are taken out again. */
+/* Counts a row that needs relationship lookups at a few special nodes only: their share is replaced by exact
+   counts. */
 static ulong count_row(
     const Step *step, ulong row, uint link, uint from, const Level *level, const Special *special,
     const RowRanges *ranges, Known *known, ulong *work

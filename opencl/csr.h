@@ -1,11 +1,16 @@
-/* The data graph: one CSR per direction, with a directory of runs of one type; written by gpugda/device/graph/directory.py.
+/* The data graph: one CSR per direction, with a directory of runs (entries of one type in a row); written by
+   gpugda/device/graph/directory.py.
 
-   Node v has the runs run_offsets[v] … run_offsets[v+1]-1; run i has the type run_types[i] (rising within a row) and the entries
-   run_starts[i] … run_starts[i+1]-1, sorted by neighbour. Entry e of an outgoing row is relationship e; an incoming entry says
-   which one it is. Where the graph has one type only, run_offsets and run_types are null, and row v is run v.
+       neighbours    uint[m]          node at the other end of each entry, ascending within a run
+       run_offsets   uint[n + 1]      node v has the runs run_offsets[v] … run_offsets[v + 1] - 1
+       run_types     TypeId[runs]     type of each run, ascending within a row
+       run_starts    uint[runs + 1]   run i has the entries run_starts[i] … run_starts[i + 1] - 1
 
-   A run of a row is found in two loads that depend on each other: run_offsets, then run_types and run_starts. A row of more than
-   FEW_RUNS is halved first, until so many are left: types lie side by side, so that the last of them are read at once.
+   Entry e of an outgoing row is relationship e; for incoming entries an array has the relationship indexes. If the
+   graph has only one type, run_offsets and run_types are null, and row v is run v.
+   Finding a run takes two dependent loads: run_offsets, then run_types and run_starts. In a row with more than
+   FEW_RUNS runs, a binary search comes first until FEW_RUNS are left: their types are adjacent, so they are read
+   together.
 */
 #include "name_ids.h"
 
@@ -16,8 +21,8 @@ typedef struct {
     global const uint *run_starts;
 } Csr;
 
-/* Every kernel that reads the data graph begins with these ten arguments. Where only a part of the entries is on the device,
-   outgoing_relationship_indexes says which relationship an outgoing entry is; else it is null. */
+/* Every kernel that reads the data graph begins with these ten arguments. outgoing_relationship_indexes is null
+   unless only a part of the entries is on the device. */
 #define GRAPH_PARAMETERS \
     global const uint *outgoing_neighbours, global const uint *outgoing_run_offsets, global const TypeId *outgoing_run_types, \
     global const uint *outgoing_run_starts, \
@@ -39,7 +44,7 @@ static inline uint relationship_at(
 
 #define FEW_RUNS 16
 
-/* Where to look for a type among the runs of a row, as [x, y). */
+/* Narrows the runs of a row to at most FEW_RUNS that may have a type, as [x, y). */
 static inline uint2 runs_to_look_at(const Csr *csr, uint node, uint type) {
     uint run = csr->run_offsets[node], last = csr->run_offsets[node + 1];
     while (last - run > FEW_RUNS) {
@@ -61,7 +66,7 @@ static inline uint2 run_of_type(const Csr *csr, uint node, uint type) {
     return (uint2)(0, 0);
 }
 
-/* The run itself, of a type that the row has. */
+/* The number of the run of a type that the row has. */
 static inline uint place_of_run(const Csr *csr, uint node, uint type) {
     if (!csr->run_offsets) return node;
     uint2 runs = runs_to_look_at(csr, node, type);
@@ -69,7 +74,7 @@ static inline uint place_of_run(const Csr *csr, uint node, uint type) {
     return runs.x;
 }
 
-/* The entries of one row, or of one type in it: type NONE stands for all. */
+/* The entries of one row, as [x, y), or of one type in it: type NONE stands for all. */
 static inline uint2 run_of(const Csr *csr, uint node, uint type) {
     if (type != NONE) return run_of_type(csr, node, type);
     if (!csr->run_offsets) return (uint2)(csr->run_starts[node], csr->run_starts[node + 1]);

@@ -1,15 +1,24 @@
-/* Compressed sparse rows of relationships (see csr.h) from sorted numbers.
+/* Builds compressed sparse rows of relationships (see csr.h) from sorted numbers.
 
-   A number holds a node, a type and perhaps the neighbour, the node highest; `low_bits` are those of the neighbour.
+   A number packs node, type and, if low_bits > 0, the neighbour, with the node highest. `low_bits` are the bits of
+   the neighbour. Work split: one item per element.
 
-       pack_outgoing   start, type and end side by side, and the place of arrival
-       pack_incoming   of sorted numbers: end and type side by side, the relationship index, and start and end apart
-       mark_runs       a bit per entry: does it begin a run?
-       write_runs      where runs begin, their types, and their nodes
-       write_rows      where the runs and the entries of each node begin
-       take_starts     the start of each relationship of a list
-       look_at_pairs   of sorted numbers: loops per type, and whether two numbers of a type are the same
-       pack_pairs      of such numbers: start and end side by side, without the type
+          pack_outgoing   per relationship: numbers[i] = start, type, end; places[i] = i, the position of arrival
+          pack_incoming   per sorted number: replaces it by end, type; writes relationship index, start and end
+                          separately
+          mark_runs       per word of 32 entries: bit i is set if entry i begins a run
+          write_runs      per word: start, type and node of each run that begins there; run_starts[runs] = count
+          write_rows      per node: where its runs and its entries begin
+          take_starts     per position: found[i] = starts[places[i]]
+          look_at_pairs   per sorted number: counts loops per type; parallel[type] = 1 if it equals the one before
+          pack_pairs      per number: pairs[i] = start, end, without the type
+
+       numbers, pairs              ulong[count]
+       starts, ends, places        uint[count]
+       words                       uint[ceil(count / 32)]; runs_before: their prefix sums of bits, one more element
+       run_starts                  uint[runs + 1]      run_types  ushort[runs]      run_nodes  uint[runs]
+       run_offsets, row_offsets    uint[nodes + 1]
+       loops, parallel             uint[types]
 */
 #include "work_split.h"
 

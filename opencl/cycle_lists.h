@@ -1,16 +1,20 @@
-/* A cycle of four query nodes as words, written by gpugda/device/launch/squares.py, and the lists of a node along its links.
+/* A cycle of four query nodes, encoded by gpugda/device/launch/squares.py, and the lists of a node along its links.
 
-   Each link joins an even place (0 or 2) and an odd one (1 or 3). Per type and direction, seen from the even one, there is a bit
-   for each link that fits. A loop is in both rows of its node: an undirected link takes it from the outgoing one.
+   Each link joins an even position (0 or 2) and an odd one (1 or 3). For each type and direction, seen from the
+   even position, there is a bit for each link that fits. A loop is in both rows of its node: an undirected link
+   uses the one in the outgoing row.
 
-   words[0 …] rows of the four places in the matrix of candidates, NONE where every node fits
-        [4 …] slots of the four links among the relationship masks, or NONE      [8] flags
-        [9] bit 4 * i + j: links i < j must differ      [10] number of types      [11] number of partitions; then
-   type       its id, links that fit where it starts at the even place, where it ends there
-   partition  coefficient, four blocks, which are sets of links, the last ones empty
+       words[0 … 3]    candidate matrix rows of the four positions; NONE if every node fits
+            [4 … 7]    relationship mask slots of the four links, or NONE
+            [8]        flags
+            [9]        bit 4 * i + j: links i < j must be different relationships
+            [10]       number of types       [11]  number of partitions; then
+       type            id, links that fit if it starts at the even position, links that fit if it ends there
+       partition       coefficient, four blocks (sets of links); unused blocks are empty
 
-   In how many ways four relationships between two given nodes differ where they must is a sum over partitions of the links: the
-   coefficient times, for each block, the number of relationships that fit to all of its links (inclusion and exclusion).
+   Inclusion-exclusion: the number of ways to choose four relationships between two given nodes that differ where
+   they must is a sum over partitions of the links. A term is the coefficient times, for each block, the number
+   of relationships that fit all of its links.
 */
 #define ROWS_AT 0
 #define SLOTS_AT 4
@@ -22,16 +26,17 @@
 #define SQUARE_TYPE_WORDS 3
 #define PARTITION_WORDS 5
 
-/* Flags: the ways over 1 and over 3 are the same; there are loops; links 0 and 3, or 1 and 2, can take the same relationship;
-   what is in the places of 0 and 2 could be exchanged, so that only pairs in falling order are counted, twice; a triangle is
-   directed, and no relationships of the data graph lie on a directed cycle. */
+/* Flags: SYMMETRIC if the paths over 1 and over 3 are the same; HAS_LOOPS if there are loops; MEET_AT_ODD if
+   links 0 and 3, or 1 and 2, can take the same relationship; HALVED if positions 0 and 2 can be exchanged, so
+   that only pairs in descending order are counted, twice; UPWARDS if a triangle is directed, and no
+   relationships of the data graph lie on a directed cycle. */
 #define SYMMETRIC 1u
 #define HAS_LOOPS 2u
 #define MEET_AT_ODD 4u
 #define HALVED 8u
 #define UPWARDS 16u
 
-/* Types of all links together, in both directions. */
+/* Maximum number of types of all links together, counted in both directions. */
 #define MOST_LISTS 16
 
 typedef struct {
@@ -57,7 +62,7 @@ static inline global const uint *neighbours_of(const Square *square, bool is_inc
     return is_incoming ? square->incoming.neighbours : square->outgoing.neighbours;
 }
 
-/* Does the mask of a link let an entry pass? */
+/* True if the mask of a link lets an entry pass. */
 static inline bool passes_mask(const Square *square, uint link, bool is_incoming, uint entry) {
     uint slot = slot_of(square, link);
     if (slot == NONE) return true;
@@ -66,14 +71,14 @@ static inline bool passes_mask(const Square *square, uint link, bool is_incoming
 }
 
 /* ------------------------------------------------------------------ lists */
-/* The lists of a node along a link: while (next_list(&lists, square, node)) … lists.entries … */
+/* Iterates over the lists of a node along a link: while (next_list(&lists, square, node)) … lists.entries … */
 typedef struct {
     uint link, turn;
     bool from_even, is_incoming, takes_loops;
     uint2 entries;
 } Lists;
 
-/* The links that fit to what starts at the even place (`starts`), or ends there. */
+/* The links that fit relationships that start at the even position (`starts`), or end there. */
 static inline uint links_of(const Square *square, uint type, bool starts) {
     return square->words[SQUARE_TYPES_AT + type * SQUARE_TYPE_WORDS + (starts ? 1 : 2)];
 }
@@ -101,7 +106,7 @@ static inline bool next_list(Lists *lists, const Square *square, uint node) {
     return false;
 }
 
-/* The first entry of a list that leads to a node from `node` on. */
+/* The first entry of a list that leads to `node` or a higher one. */
 static inline uint first_entry_from(const Square *square, bool is_incoming, uint2 list, uint node) {
     global const uint *neighbours = neighbours_of(square, is_incoming);
     while (list.x < list.y) {
@@ -112,7 +117,7 @@ static inline uint first_entry_from(const Square *square, bool is_incoming, uint
     return list.x;
 }
 
-/* The part of a list that leads to a node. */
+/* The entries of a list that lead to a node. */
 static inline uint2 entries_to(const Square *square, bool is_incoming, uint2 list, uint node) {
     uint first = first_entry_from(square, is_incoming, list, node), last = first;
     while (last < list.y && neighbours_of(square, is_incoming)[last] == node) ++last;

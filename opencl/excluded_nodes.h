@@ -1,13 +1,14 @@
-/* What tests say about the nodes that may be added to a row (see extension.h). */
+/* The nodes that tests exclude as the added node of a row (see extension.h). */
 #define MOST_EXCLUDED 16
 
-/* Does a test compare relationships? Then one of them is a link of this step. */
+/* True if a test compares relationships, one of which is a link of this step. */
 static inline bool is_on_relationships(const Step *step, uint test) {
     uint left = step->words[test], right = step->words[test + 1];
     return !(step->words[test + 2] & COMPARES) && step->words[test + 3] == NONE && (left > step->width || right > step->width);
 }
 
-/* The nodes that the tests exclude for a row, none twice. Each test on nodes has the added one in one of its pairs, or in both. */
+/* Lists the nodes that the tests exclude for a row, each once. A test on nodes has the added one in one of its
+   pairs, or in both. */
 static uint excluded_nodes(const Step *step, ulong row, uint *excluded) {
     uint count = 0;
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {

@@ -1,12 +1,19 @@
-/* Extending partial embeddings by one query node, one (partial row, neighbour) pair at a time (see extension.h).
+/* Extends partial embeddings by one query node, one (partial row, neighbour) pair at a time (see extension.h). Work
+   split:
 
-       measure_extensions   one item per row: its link with the fewest entries, the base, and how many these are
-       extend_pairs         one item per pair: tests the neighbour, appends a row
-       count_pairs          one item per pair: counts what would be appended, in totals[group]
-       test_rows            one item per row: 1 where it passes the tests, for a step that adds nothing
+          measure_extensions   one item per row: bases[row] = its link with the fewest entries, lengths[row] = their
+                               number
+          extend_pairs         one item per pair: tests the neighbour, appends a row to extended
+          count_pairs          one item per pair: adds the number of rows that would be appended to totals[group]
+          test_rows            one item per row: counts[row] = 1 if it passes the tests, for a step that adds nothing
 
-   `sums` are the prefix sums of the lengths: pair p belongs to the row with sums[row] <= p < sums[row + 1]. Rows are appended at
-   `appended`, in any order. On a CPU an item takes a share of pairs and goes through it row by row.
+       lengths    uint[row_count]         bases   uchar[row_count]
+       sums       ulong[row_count + 1]    prefix sums of lengths: pair p belongs to the row with
+                                          sums[row] <= p < sums[row + 1]; a launch processes pairs low … high-1
+       extended   new table; rows are appended in any order from *appended on, which is increased atomically
+       totals     ulong[groups]
+
+   On a CPU an item takes a contiguous share of pairs and processes it row by row.
 */
 #include "work_split.h"
 #include "search.h"
@@ -67,7 +74,7 @@ kernel void count_pairs(
     totals[get_group_id(0)] += extend_share(&step, row_count, sums, bases, low, high, 0, 0, 0);
 }
 #else
-/* Each group takes `tiles` times its size of pairs, finds their rows once, and goes on with the next such piece. */
+/* Each group takes pieces of `tiles` times its size of pairs, and finds the rows of a piece once. */
 #define PIECES(begin) \
     for (ulong begin = low + get_group_id(0) * piece; begin < high; begin += get_num_groups(0) * piece)
 

@@ -1,17 +1,26 @@
-/* Extending partial embeddings on a GPU where all links of a step are plain sorted lists without parallel relationships (see
-   extension.h): one work item per (row, neighbour) pair, and what it needs to know of its row lies in local memory.
+/* Extends partial embeddings on a GPU if all links of a step are plain sorted lists without parallel relationships
+   (see extension.h). Work split: one item per (row, neighbour) pair; facts about its row are in local memory.
 
-       find_rows       one item per piece: the row of its first pair; after the last piece the row of the last pair
-       count_listed    counts the pairs that pass, in totals[group]
-       append_listed   appends a row for each of them
-       weigh_listed    adds for each row how many of its pairs pass to counts[row]
-       append_weighed  one item per row: appends those that have a count, with this where the added node would be
+          find_rows       one item per piece: first_rows[piece] = row of its first pair; one more, the row of the last
+                          pair
+          count_listed    adds the number of pairs that pass to totals[group]
+          append_listed   appends a row to extended for each pair that passes
+          weigh_listed    adds to counts[row] the number of the row's pairs that pass
+          append_weighed  one item per row: appends rows with a count, which takes the place of the added node
 
-   A work group takes pieces of PIECE pairs. It goes through the rows of a piece in blocks of GROUP: a bit marks where in the
-   block each row begins, so that counting the bits up to a pair gives its row; lists of other links are looked up once per row.
-   A long one is its bitmap (see hub_bitmaps.h), others are searched.
-   The host may not know how many pairs there are: `high` may lie behind the last one.
-   What is found is marked by bits too, and counting these gives each its place: one atomic per block, and rows stay in order.
+       sums         ulong[row_count + 1]   prefix sums of the rows' base lengths; a launch processes pairs low … high-1
+       bases        uchar[row_count]       link whose list a row is paired with
+       first_rows   uint[pieces + 1]
+       counts       uint[row_count]
+       totals       ulong[groups]
+       others       local uint2[GROUP * max(1, links - 1)]   lists of the links besides the base
+
+   A work group takes pieces of PIECE pairs. It processes the rows of a piece in blocks of GROUP: a bit marks where
+   each row begins in the block, so that counting the bits up to a pair gives its row; lists of other links are
+   looked up once per row. A long list is probed by its bitmap (see hub_bitmaps.h), others by binary search.
+   The host may not know the number of pairs: `high` may lie beyond the last one.
+   Hits are marked by bits, too, and counting these gives the output position of each: one atomic per block, and
+   rows stay in order.
 */
 #include "work_split.h"
 #include "search.h"
@@ -33,22 +42,23 @@ kernel void find_rows(ulong row_count, global const ulong *sums, ulong low, ulon
     }
 }
 
-/* Of the rows of a block that have pairs in the piece. `directions`: bit 0 says whether the base is incoming, bit n + 1 whether
+/* Rows of a block that have pairs in the piece. `directions`: bit 0 is set if the base is incoming, bit n + 1 if
    other list n is. */
 typedef struct {
     uint marks[PIECE_WORDS], ranks[PIECE_WORDS], rows[GROUP], shifts[GROUP];
     uchar directions[GROUP];
 } Block;
 
-/* Other list n of the row at a place is others[n * GROUP + place]: its first entry and its length, or its bitmap and HUB. */
+/* Other list n of the row at a position is others[n * GROUP + position]: first entry and length, or bitmap and
+   HUB. */
 #define HUB NONE
 
-/* How many of the marks are before a place. */
+/* The number of marks before a position. */
 static inline uint rank_of(local const uint *marks, local const uint *ranks, uint place) {
     return ranks[place >> 5] + popcount(marks[place >> 5] & ((1u << (place & 31)) - 1));
 }
 
-/* ranks[w] becomes the number of marks in the words before w; gives the number of all. */
+/* Sets ranks[w] to the number of marks in the words before w; returns the number of all marks. */
 static inline uint rank_marks(local const uint *marks, local uint *ranks) {
     uint item = get_local_id(0), own = popcount(marks[item]);
     ranks[item] = own;
@@ -66,7 +76,7 @@ static inline uint rank_marks(local const uint *marks, local uint *ranks) {
     return total;
 }
 
-/* Ranks the hits, and makes place for as many rows behind those that were appended. */
+/* Ranks the hits, and reserves as many output rows. */
 static inline void take_places(
     local const uint *hits, local uint *hit_ranks, local uint *first_place, volatile global uint *appended
 ) {
@@ -75,7 +85,7 @@ static inline void take_places(
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Where the lists of a row at a place of a block begin, bitmaps first: a look at one costs less than a search. */
+/* Looks up the lists of a row in a block. Bitmaps come first, as a probe costs less than a search. */
 static inline void look_up_lists(
     const Step *step, const Hubs *hubs, local Block *block, local uint2 *others, ulong row, uint place, uint base, uint offset
 ) {
@@ -99,7 +109,7 @@ static inline void look_up_lists(
     block->directions[place] = (uchar)directions;
 }
 
-/* The rows first … last-1, at most GROUP, and their pairs from `begin` on, up to `end`. */
+/* Looks up the rows first … last-1, at most GROUP, for their pairs in begin … end-1. */
 static inline void look_up_block(
     const Step *step, const Hubs *hubs, local Block *block, local uint2 *others, global const ulong *sums,
     global const uchar *bases, ulong first, ulong last, ulong begin, ulong end
@@ -126,7 +136,7 @@ static inline void look_up_block(
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Of `size` rising values, at least one: no list is shorter than the base. */
+/* Searches `size` ascending values, at least one, as no list is shorter than the base. */
 static inline bool is_in_list(global const uint *values, uint size, uint wanted) {
     uint begin = 0;
     while (size > 1) {
@@ -141,7 +151,7 @@ static inline uint place_of(local const Block *block, uint pair) {
     return block->ranks[pair >> 5] + popcount(block->marks[pair >> 5] & (NONE >> (31 - (pair & 31)))) - 1;
 }
 
-/* What pairs are looked up in. */
+/* Arrays in which pairs are looked up. */
 typedef struct {
     global const uint *outgoing, *incoming, *hub_bits;
     uint node_words, other_count;
@@ -155,11 +165,12 @@ static inline uint node_of(const Lists *lists, local const Block *block, uint pa
     return neighbours[pair + block->shifts[place]];
 }
 
-/* An item takes so many pairs at once, GROUP apart, that the one is loaded while it waits for the other. */
+/* An item processes this many pairs at once, GROUP apart, so that their loads overlap. */
 #define TOGETHER 4
 #define EACH(i) _Pragma("unroll") for (uint i = 0; i < TOGETHER; ++i)
 
-/* Which of the pairs pair, pair + GROUP, … pass, as bits. `first` is the first row of the block, which has `count` pairs. */
+/* Bits of the pairs pair, pair + GROUP, … that pass. `first` is the first row of the block, which has `count`
+   pairs. */
 static inline uint passing_pairs(
     const Step *step, const Lists *lists, local const Block *block, local const uint2 *others, ulong first, uint pair, uint count
 ) {
@@ -209,7 +220,7 @@ static inline uint passing_pairs(
     uint count = begin < end ? (uint)(end - begin) : 0; \
     look_up_block(&step, &hubs, &block, others, sums, bases, first, last, begin, end)
 
-/* others: local memory for as many lists per item as the step has links besides the base, and at least one. */
+/* others: local memory for a list per item and link besides the base, at least one per item. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void count_listed(
     STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
     global const uchar *bases, ulong low, ulong high, global const uint *first_rows, global ulong *totals
@@ -270,7 +281,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
     }
 }
 
-/* A row may have pairs in several pieces: what a group counts is added up in local memory first. */
+/* A row may have pairs in several pieces: a group adds up its counts in local memory first. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_listed(
     STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
     global const uchar *bases, ulong low, ulong high, global const uint *first_rows, volatile global uint *counts

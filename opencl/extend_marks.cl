@@ -1,20 +1,25 @@
-/* Extending partial embeddings row by row on a CPU, along links of any types and directions (see extension.h).
+/* Extends partial embeddings row by row on a CPU, along links of any types and directions (see extension.h). Work
+   split:
 
-       intersect_rows    a few items that take rows from a counter: intersects lists by marks for the slowly changing ones
+          intersect_rows   a few items take tasks of task_rows rows from counters[1]; an item intersects lists by
+                           marks of the slowly changing ones
 
-   counters[0] counts rows that were appended, counters[1] tasks that were taken.
-   Links are in the order in which their nodes were bound: the last one changes fastest from row to row. Level l of the marks
-   holds for each node in how many ways the links 0 … l lead to it, as long as neighbouring rows have the same nodes there, so
-   that going through the last link's entries counts the rest:
+       counters   uint[2]                               rows appended, tasks taken
+       scratch    uint[items * (links - 1) * level_words]   marks of each item, zero before and after
+       extended   new table; rows are appended in batches, in any order
+       totals     ulong[items]                          number of new rows; each item adds to its own
 
-       row    a  b  c        level 0: marks of a's neighbours
-              a  b  c'       level 1: of those that b's entries lead to as well; kept for the next row
-              a  b' …        level 0 kept, level 1 made anew
+   Links are in the order in which their nodes were bound: the last one changes fastest from row to row. Level l of
+   the marks holds for each node the number of ways in which links 0 … l lead to it, as long as consecutive rows
+   have the same nodes there, so that scanning the last link's entries counts the rest:
 
-   Ways are looked up where a mark is full (see marks.h), and where relationships could be the same (see special_nodes.h).
+          row    a  b  c        level 0: marks of a's neighbours
+                 a  b  c'       level 1: of those that b's entries lead to as well; kept for the next row
+                 a  b' …        level 0 kept, level 1 rebuilt
 
-   Comparisons with the added node cut what the last link's entries are (see row_ranges.h). With `weighs` a row is not extended, but
-   appended with the number of its new rows (see weigh.cl).
+   Relationships are looked up if a mark is FULL (see marks.h), and if they could coincide (see special_nodes.h).
+   Comparisons with the added node restrict the last link's entries (see row_ranges.h). With `weighs`, a row is
+   not extended but appended once with the number of its new rows (see weigh.cl).
 */
 #include "work_split.h"
 #include "search.h"
@@ -90,7 +95,7 @@ static ulong go_through_marked(
     return total;
 }
 
-/* The rows of one row, whose marks are there if it has several links. */
+/* Makes the new rows of one row; its marks are built if it has several links. */
 static ulong intersect(
     const Step *step, ulong row, const Level *level, uint ends, bool binds, const Output *output,
     Known *known, ulong *work
@@ -121,7 +126,7 @@ static ulong intersect(
     return go_through_entries(step, row, link, from, level, &special, &ranges, output);
 }
 
-/* Must it be known which relationships lead to a node? */
+/* True if the new table has a relationship column, so that relationships must be looked up. */
 static bool binds_relationships(const Step *step) {
     bool binds = false;
     for (uint number = 0; number < step->link_count; ++number) {
@@ -130,9 +135,9 @@ static bool binds_relationships(const Step *step) {
     return binds;
 }
 
-/* Items stop taking tasks when they looked at `most_work` entries: the host starts them again until all tasks are done.
-   Each has `level_words` words for each link but the last: the marks, then the list. With one link these are for what is known
-   of each node, zero at first, or there are none. */
+/* Items stop taking tasks when they have read `most_work` entries: the host launches again until all tasks are
+   done. Each item has `level_words` words for each link but the last: the marks, then the list. With one link
+   these cache counts of nodes, initially 0, or are absent. */
 kernel void intersect_rows(
     STEP_PARAMETERS, uint end_count, ulong first_row, ulong last_row, uint task_rows, ulong most_work, uint weighs,
     global uint *scratch, ulong level_words,

@@ -1,7 +1,14 @@
-/* Extending partial embeddings row by row, where all links of a step are plain sorted lists of neighbours (see extension.h).
+/* Counts the new rows of a step with one link that is a plain sorted list of neighbours (see extension.h). Work
+   split:
 
-       count_fitting     one item per candidate of the bound end: how many of its neighbours are candidates
-       count_leaves      one item per row: counts its new rows from that, less what the tests exclude
+          count_fitting   one item per candidate of the bound end: fitting[node] = number of its neighbours that are
+                          candidates
+          count_leaves    one item per row: fitting (or the length of the list) less the excluded nodes; adds the
+                          group's sum to totals[group]
+
+       nodes     uint[…]         collected candidates, first_node … first_node+count-1
+       fitting   uint[nodes of the data graph]
+       totals    ulong[groups]
 */
 #include "work_split.h"
 #include "search.h"

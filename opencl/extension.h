@@ -1,21 +1,25 @@
-/* One step of the strategy that goes node by node, as words written by gpugda/device/launch/extend.py.
+/* One step of the strategy that joins node by node, encoded by gpugda/device/launch/extend.py.
 
-   A step adds one query node to partial embeddings (or, with a bound column, one query relationship between two nodes that are
-   there). A link is a query relationship between the added node and a node of the row, seen from the latter.
+   A step adds one query node to partial embeddings or, with a bound column, one query relationship between two
+   nodes that are there. A link is a query relationship between the added node and a node of the row, seen from the
+   latter.
 
-   words[at + …]
-   0 number of old columns that are kept      1 number of tests, and above 2^16 how many of them know no relationship of the step
-   2 number of links
-   3 row of the added node in the matrix of candidates, NONE where every neighbour fits
-   4 its column in the new table or NONE      5 bound column: the other end of the only link, NONE where a node is added
-   then the kept columns, the tests, the links; before all this, for each test of a link and an old relationship,
-   the columns of both ends of the latter
+       words[at + 0]   number of old columns that are kept
+                 1     number of tests, plus 2^16 * the number of leading tests that need no relationship of the step
+                 2     number of links
+                 3     candidate matrix row of the added node; NONE if every neighbour fits
+                 4     its column in the new table, or NONE
+                 5     bound column (the other end of the only link); NONE if a node is added
+                 6 …   kept columns, tests, links
+       before words[at]: for each test of a link and an old relationship, the columns of both ends of the latter
+       test            left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both
+                       pairs may be equal
+            or         left, right, outcomes that pass, place of left keys, place of right keys (see comparisons.h)
+       link            column of the bound end, directions, first type, number of types, mask slot, relationship column
+                       or NONE, flags
 
-   test   left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both pairs may be equal
-          left, right, outcomes that pass, place of left keys, of right keys (see comparisons.h)
-   link   column of the bound end, directions, first type, number of types, mask slot, relationship column or NONE, flags
-
-   A test names an old column (0 … width-1), the added node (width) or the relationship of link l (width + 1 + l).
+   A test names an old column (0 … width-1), the added node (width) or the relationship of link l (width + 1 +
+   l).
 */
 #include "comparisons.h"
 
@@ -31,19 +35,19 @@
 #define LINK_RELATIONSHIP_COLUMN 5
 #define LINK_FLAGS 6
 
-/* The relationship is tested, masked or kept: it must be known. */
+/* The relationship is tested, masked or kept, so it must be known. */
 #define NEEDS_RELATIONSHIP 1u
-/* As the base, a neighbour counts once however many relationships lead to it; they are bound by a later step. */
+/* As the base, a neighbour counts once for any number of relationships to it; a later step binds these. */
 #define DISTINCT 2u
-/* Several relationships may lead to one node: all are wanted. */
+/* Several relationships may lead to one node: each is a match of its own. */
 #define SEVERAL 4u
-/* Rows of the data graph are sorted by neighbour even where any type fits. */
+/* Rows of the data graph are sorted by neighbour, even if any type fits. */
 #define SORTED_ROWS 8u
 
-/* One type, or any type where there is only one: at most one sorted list per direction. */
+/* One type, or any type in a graph with one: at most one sorted list per direction. */
 #define PLAIN 16u
 
-/* It is undirected, and the data graph has loops of its types. */
+/* The link is undirected, and the data graph has loops of its types. */
 #define LOOPS 32u
 
 #define EVERY_ONE 0xFFFFFFFFu
@@ -81,8 +85,8 @@ static inline bool has_bit(global const uint *bits, uint place) {
 }
 
 /* ------------------------------------------------------------------ segments */
-/* Walks over the segments of a node's entries that a link allows: whole rows or runs of one type. With `sorted` each segment is
-   sorted by neighbour. */
+/* Iterates over the segments of a node's entries that a link allows: whole rows or runs of one type. With
+   `sorted`, each segment is sorted by neighbour. */
 typedef struct {
     uint directions, types_at, per_direction, turn, run, last_run;
     bool any_type, whole_rows, is_incoming;
@@ -131,12 +135,12 @@ static inline global const uint *neighbours_of(const Step *step, bool is_incomin
     return is_incoming ? step->incoming.neighbours : step->outgoing.neighbours;
 }
 
-/* The only type of a plain link; NONE stands for any, where there is only one. */
+/* The only type of a plain link; NONE stands for any type in a graph with one. */
 static inline uint plain_type(const Step *step, uint link) {
     return step->words[link + LINK_TYPE_COUNT] == NONE ? NONE : step->words[step->words[link + LINK_TYPES]];
 }
 
-/* By value: a choice between two addresses would keep the whole step in slow memory. */
+/* Returned by value: selecting one of two addresses would keep the whole step in slow memory. */
 static inline Csr csr_of(const Step *step, bool is_incoming) {
     Csr csr = step->outgoing;
     if (is_incoming) csr = step->incoming;
@@ -149,7 +153,7 @@ static inline uint2 plain_list(const Step *step, uint link, bool is_incoming, ui
     return run_of(&csr, from, plain_type(step, link));
 }
 
-/* Number of entries of a link, fitting or not. */
+/* The number of entries of a link, fitting or not. */
 static inline uint entry_count(const Step *step, uint link, uint from) {
     uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
     if (step->words[link + LINK_FLAGS] & PLAIN) {
@@ -165,7 +169,8 @@ static inline uint entry_count(const Step *step, uint link, uint from) {
     return count;
 }
 
-/* A loop of the data graph is in both rows of its node: an undirected link takes it from the outgoing one. */
+/* True for the second copy of a loop: a loop is in both rows of its node, and an undirected link uses the
+   outgoing one. */
 static inline bool is_second_side(uint directions, bool is_incoming, uint from, uint node) {
     return is_incoming && (directions & OUTGOING) && from == node;
 }
@@ -174,7 +179,7 @@ static inline uint relationship_of(const Step *step, bool is_incoming, uint entr
     return relationship_at(is_incoming, entry, step->incoming_relationship_indexes, step->outgoing_relationship_indexes);
 }
 
-/* Does the relationship of an entry pass the link's mask? Gives it where it must be known, and passes. */
+/* True if the relationship of an entry passes the link's mask; then stores it if it must be known. */
 static inline bool take_relationship(
     const Step *step, uint link, bool is_incoming, uint entry, uint *relationship
 ) {
@@ -185,7 +190,7 @@ static inline bool take_relationship(
     return true;
 }
 
-/* How many fitting relationships of a sorted list lead to a node, counted up to `most`; and the last one of these. */
+/* The number of fitting relationships of a sorted list that lead to a node, up to `most`; stores the last one. */
 static inline uint matches_in(
     const Step *step, uint link, bool is_incoming, uint begin, uint end, uint node, uint most, uint *relationship
 ) {
@@ -197,7 +202,7 @@ static inline uint matches_in(
     return count;
 }
 
-/* The same of a link. */
+/* The same for all lists of a link. */
 static inline uint matches(
     const Step *step, uint link, uint from, uint node, uint most, uint *relationship
 ) {
@@ -220,7 +225,8 @@ static inline uint matches(
     return count;
 }
 
-/* Does an earlier entry of the link lead to the same node? `begin` is the first one of the entry's row or run. */
+/* True if an earlier entry of the link leads to the same node. `begin` is the first entry of the same row or
+   run. */
 static inline bool is_repeated(
     const Step *step, uint link, uint from, bool is_incoming, uint begin, uint entry, uint node
 ) {
@@ -237,7 +243,8 @@ static inline bool is_repeated(
     return false;
 }
 
-/* The entries of a row's link that has the fewest, its base; of a link to a bound column, those that lead there. */
+/* Finds the base of a row: the link with the fewest entries; for a link to a bound column, entries that lead
+   there. */
 static inline uint shortest_list(const Step *step, ulong row, uint *base) {
     uint shortest = NONE, relationship;
     for (uint number = 0; number < step->link_count && shortest > 0; ++number) {
@@ -284,7 +291,7 @@ static inline bool passes_tests(const Step *step, ulong row, uint node, const ui
     return true;
 }
 
-/* The tests that need no relationship of the step come before any list is searched, the others when these are known. */
+/* Tests that need no relationship of the step run before any list is searched, the others when these are known. */
 static inline bool passes_early(const Step *step, ulong row, uint node) {
     for (uint test = step->tests; test < step->early_end; test += TEST_WORDS) {
         if (!passes_test(step, test, row, node, 0)) return false;
@@ -299,8 +306,8 @@ static inline bool passes_late(const Step *step, ulong row, uint node, const uin
     return true;
 }
 
-/* In how many ways do the links lead to a node? Fills in how many relationships each link has, and one of them.
-   `base` has one: the entry. */
+/* The number of combinations of relationships by which the links lead to a node. Stores the number of
+   relationships of each link, and one of them. Link `base` has one relationship, the entry. */
 static inline ulong combinations(
     const Step *step, ulong row, uint base, uint from, bool is_incoming, uint begin, uint entry, uint node,
     uint *counts, uint *relationships
@@ -331,7 +338,7 @@ static inline ulong combinations(
     return product;
 }
 
-/* Takes one of the combinations. */
+/* Stores the relationships of combination `which`. */
 static inline void take_combination(
     const Step *step, ulong row, uint node, const uint *counts, ulong which, uint *relationships
 ) {
@@ -343,7 +350,7 @@ static inline void take_combination(
     }
 }
 
-/* How many of the combinations pass the tests? */
+/* The number of combinations that pass the tests. */
 static inline ulong passing(
     const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships
 ) {
@@ -357,7 +364,7 @@ static inline ulong passing(
     return found;
 }
 
-/* The offset-th entry of a row's base: the node it leads to, and the number of combinations. */
+/* The offset-th entry of a row's base: stores the node it leads to; returns the number of combinations. */
 static inline ulong nth_combinations(
     const Step *step, ulong row, uint base, uint offset, uint *node, uint *counts, uint *relationships
 ) {

@@ -1,5 +1,5 @@
-/* The sum of a value over the work items of a group. A tree in local memory, a place per item: 64 bit atomics are an extension that
-   not every device has. To be called by all items. */
+/* The sum of a value over the work items of a group, which all items must call. Uses a tree in local memory with
+   one element per item, as 64-bit atomics are an extension that not every device has. */
 static inline ulong group_sum(ulong value, local ulong *scratch) {
     uint item = get_local_id(0);
     scratch[item] = value;

@@ -1,19 +1,23 @@
-/* The join of GSI (Zeng et al., 2020): one query node at a time, by Prealloc-Combine.
+/* The join of GSI (Zeng et al., 2020): one query node at a time, by Prealloc-Combine. Work split:
 
-       bound_rows        one item per row: where the list of its first linking relationship lies, and how long it is; these
-                         lengths are the places that are allocated in advance
-       join_first        one warp per row: entries of that list that are candidates and pass the tests, into the row's places
-       intersect_next    one warp per row: of those, the entries whose neighbour is in the list of a further relationship
-       link_rows         one item per new row: the old row, the node, the relationship
-       count_passing     one item per row: 1 where it passes the tests
-       write_passing     one item per row: copies it where it passes
+          bound_rows       one item per row: position and length of the list of its first linking relationship; the
+                           lengths are the output positions that are allocated in advance
+          join_first       one warp per row: writes the entries of that list that are candidates and pass the tests to
+                           the row's positions
+          intersect_next   one warp per row: keeps of those the entries whose neighbour is in a further relationship's
+                           list
+          link_rows        one item per new row: writes old row, node, relationship
+          count_passing    one item per row: counts[row] = 1 if it passes the tests
+          write_passing    one item per row: copies it if it passes
 
-   A GPU has warps of 32 work items, eight to a group; on a CPU one item takes whole rows. `begins` and `lengths` are of the
-   rows first_row … first_row+count-1 of the table, and so are `sums`, where each row's places begin in the buffer. Without them
-   each row has `place_stride` places.
+       begins, lengths, counts   uint[count]        rows first_row … first_row+count-1 of the table
+       sums                      ulong[count + 1]   where each row's positions begin in the buffer; null: each row has
+                                                    place_stride positions
 
-   Load balance: a row longer than `alone_from` is left out here and given to whole groups by a launch with a list of rows and
-   `parts` groups each. Of the others a warp does the first `share_from` entries; what is left all warps of the group divide.
+   A GPU has warps of 32 work items, eight per group; on a CPU one item processes whole rows.
+   Load balance: a launch skips rows longer than `alone_from`; another launch gives them to whole groups, with a
+   list of rows and `parts` groups each. Of other rows a warp processes the first `share_from` entries; all warps
+   of the group share the rest.
 */
 #include "work_split.h"
 #include "search.h"
@@ -24,10 +28,10 @@
 #define STAGED 128
 
 /* Bits of `how`. */
-#define SET_OPERATIONS 1u   /* read lists in batches from local memory, candidates as bitmaps, collect what is written */
+#define SET_OPERATIONS 1u   /* read lists in batches from local memory, candidates as bitmaps, buffer the output */
 #define SHARED_INPUT 2u     /* warps of a group with the same list read it once */
 #define IS_CLOSING 4u       /* the node is bound already: only its relationship is added */
-#define APPENDS 8u          /* counts say how many places are filled by now; neighbours go there, and relationships to `second` */
+#define APPENDS 8u          /* counts tell how many positions are filled by now; neighbours go there, and relationships to `second` */
 
 kernel void bound_rows(
     global const uint *table, ulong stride, ulong first_row, ulong count, uint column, uint other_column, LISTS_PARAMETERS,
@@ -51,7 +55,7 @@ typedef struct {
     ulong stride, first_row;
     uint width;
     const Lists *lists;
-    global const uint *bits, *candidates; /* of the added node: a bitmap, and without it a rising list */
+    global const uint *bits, *candidates; /* of the added node: a bitmap, and without it an ascending list */
     ulong candidate_count;
     global const uint *words;
     uint at, how;
@@ -135,7 +139,7 @@ kernel void join_first(FIRST_PARAMETERS) {
     const JoinStep step = JOIN_STEP;
     uint lane = get_local_id(0) % WARP, warp = get_local_id(0) / WARP, group = get_group_id(0);
 
-    /* What this group does: a row per warp, or a part of one row. `task_alone` entries a warp does for itself. */
+    /* Tasks of this group: a row per warp, or a part of one row. The warp processes `task_alone` entries alone. */
     if (lane == 0) {
         uint row = NONE, begin = 0, length = 0;
         if (!rows) {
@@ -204,7 +208,7 @@ kernel void join_first(FIRST_PARAMETERS) {
     if (lane == 0 && row != NONE && !rows) counts[row] = written + held;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
-    /* What is left of all rows, in batches that the warps take in turn. */
+    /* The rest of all rows, in batches that the warps take in turn. */
     uint batches = 0;
     for (uint task = 0; task < WARPS; ++task) batches += (task_length[task] - task_alone[task] + WARP - 1) / WARP;
     for (uint first = 0; first < batches; first += WARPS) {
@@ -281,7 +285,7 @@ kernel void intersect_next(NEXT_PARAMETERS) {
             if (each < warp) rank += popcount(ballots[each]);
             all += popcount(ballots[each]);
         }
-        /* All of the batch are read by now: the places that are written may be the same buffer's. */
+        /* All entries of the batch are read by now, so the output may overwrite the same buffer. */
         if (found && buffer_out) buffer_out[first_place(sums_out, place_stride, row) + written + rank] = entry;
         written += all;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -291,7 +295,7 @@ kernel void intersect_next(NEXT_PARAMETERS) {
 
 #endif
 
-/* New row low + i: the places of its old row begin at sums_in, those that are filled are counted by sums. */
+/* New row low + i: the positions of its old row begin at sums_in; sums count those that are filled. */
 kernel void link_rows(
     global const uint *table, ulong stride, ulong first_row, ulong count, global const uint *words, uint at,
     global const ulong *sums_in, ulong place_stride, global const uint *buffer, global const ulong *sums, ulong low, ulong high,

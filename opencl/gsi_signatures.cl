@@ -1,12 +1,17 @@
-/* Vertex signatures of GSI: what surrounds a node, hashed into groups of two bits.
+/* Vertex signatures of GSI: the surroundings of a node, hashed into groups of two bits. Work split:
 
-       add_to_signatures    one item per relationship: its keys, as seen from both ends
-       check_signatures     one item per query node and data node: takes away candidates that lack something
+          add_to_signatures   one item per relationship: adds its keys to the signatures of both ends, atomically
+          check_signatures    one item per query node and data node: clears the node's bit in matrix if its signature
+                              lacks a required bit
 
-   Word w of the signature of node v lies at w * word_stride + v * node_stride: column-first, and neighbouring work items read
-   neighbouring words, with strides of the number of nodes and 1. A group is 00 where no key was hashed to it, 01 for one, 11 for
-   more. Keys are made of a type or any, a direction or either, and a label of the neighbour or any; as in
-   gpugda/match/gsi/signatures.py.
+       signatures   uint[signature_words * node_count]   word w of node v at w * word_stride + v * node_stride;
+                                                         strides of node_count and 1 (column-first) let adjacent items
+                                                         read adjacent words
+       asked        uint[rows * signature_words]         required signature of each row
+       matrix       uint[rows * matrix_words]            candidates, a bit per node
+
+   A group is 00 if no key was hashed to it, 01 for one key, 11 for more. Keys consist of a type or any, a
+   direction or either, and a label of the neighbour or any; as in gpugda/match/gsi/signatures.py.
 */
 #include "work_split.h"
 #include "name_ids.h"
@@ -35,7 +40,7 @@ kernel void add_to_signatures(
     }
 }
 
-/* `asked` holds for each row of the matrix its signature, word by word. */
+/* `asked` has the signature of each row of the matrix, word by word. */
 kernel void check_signatures(
     global const uint *signatures, ulong word_stride, ulong node_stride, uint signature_words,
     global const uint *asked, uint rows, ulong node_count, uint matrix_words, volatile global uint *matrix

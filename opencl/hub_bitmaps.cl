@@ -1,6 +1,9 @@
-/* Making bitmaps of long lists (see hub_bitmaps.h).
+/* Makes bitmaps of long lists (see hub_bitmaps.h). Work split:
 
-       mark_hubs   one work group per list: sets the bits of its neighbours in bitmap first_slot + number of the list
+          mark_hubs   one work group per list: sets the bits of its neighbours in bitmap first_slot + number of the list
+
+       hub_runs   uint[hub_count]                runs of the long lists
+       bits       uint[bitmaps * node_words]     initially 0
 */
 #include "work_split.h"
 

@@ -1,7 +1,9 @@
-/* Bitmaps of long lists: whether a node is in one of them is then a look at one word, not a search.
+/* Bitmaps of long lists: testing membership is then one load instead of a search.
 
-   A list is a run of the data graph (see csr.h). Run i of a direction has bitmap slots[i], or none (NONE); bitmap s is the words
-   s * node_words … of `bits`, one bit per data node. Lists shorter than `shortest` have none.
+       slots[run]           bitmap of a run of the data graph (see csr.h), or NONE; one array per direction
+       bits[s * node_words …]   bitmap s: one bit per data node
+
+   Lists shorter than `shortest` have no bitmap.
 */
 typedef struct {
     global const uint *outgoing_slots, *incoming_slots, *bits;
@@ -13,7 +15,7 @@ typedef struct {
 
 #define HUB_ARGUMENTS {outgoing_hub_slots, incoming_hub_slots, hub_bits, shortest_hub}
 
-/* The bitmap of a node's run of one type, type NONE where there is only one; NONE if it has none. */
+/* The bitmap of a node's run of one type (NONE in a graph with one type); NONE if it has none. */
 static inline uint hub_slot(const Hubs *hubs, const Csr *csr, bool is_incoming, uint node, uint type, uint length) {
     if (length < hubs->shortest) return NONE;
     uint run = place_of_run(csr, node, type == NONE ? 0 : type);

@@ -1,18 +1,22 @@
-/* Joining candidate relationships with partial embeddings (see partial_embeddings.h).
+/* Joins candidate relationships with partial embeddings (see partial_embeddings.h). Work split:
 
-       count_combinations   one item per row: entries of its candidate relationships that fit
-       write_combinations   one item per row: a new row for each, those with places in the window [low, high)
-       write_product        one item per new row: row p / size of the old table with entry p % size
-       count_valid          one item per row: 1 where it passes the tests
-       write_valid          one item per row: copies it where it passes
+          count_combinations   one item per row: counts[row] = number of its candidate relationships that fit
+          write_combinations   one item per row: writes a new row for each, if its position is in the window [low, high)
+          write_product        one item per new row p: row p / size of the old table with entry p % size
+          count_valid          one item per row: counts[row] = 1 if it passes the tests
+          write_valid          one item per row: copies it to its position if that is in the window
 
-   `sums` are the prefix sums of the counts. A window is what fits the memory at once.
+       counts     uint[row_count]
+       sums       ulong[row_count + 1]   prefix sums of counts: output positions
+       extended   column c of the new row at position p is written at c * extended_stride + p - low
+
+   A window is the part of the output that fits the memory at once.
 */
 #include "work_split.h"
 #include "search.h"
 #include "partial_embeddings.h"
 
-/* Row of a table of candidate relationships that belongs to a data node: its rank among the candidates, moved to the section. */
+/* The row of a section for a data node: its rank among the candidates, moved by the offset of the section. */
 static inline ulong section_row(
     global const uint *row_bits, global const ulong *row_ranks, ulong to_section, uint node
 ) {
@@ -20,7 +24,7 @@ static inline ulong section_row(
     return row_ranks[node >> 5] + popcount(before) + to_section;
 }
 
-/* The entries [x, y) among which a partial row's combinations are; with `sorted` just those that end at `other`. */
+/* The entries [x, y) to join with a partial row; with `sorted` only those that end at `other`. */
 static inline ulong2 entries_of(
     global const uint *table, ulong stride, ulong row, uint bound_column, uint other_column, uint sorted,
     global const uint *row_bits, global const ulong *row_ranks, ulong to_section,
@@ -93,8 +97,8 @@ kernel void write_combinations(
     }
 }
 
-/* Entry e is node nodes[first_node + e], or with `offsets` the candidate relationship first_entry + e of the section with rows
-   first_row … first_row+row_count-1. */
+/* Entry e is node nodes[first_node + e] or, with `of_relationships`, candidate relationship first entry + e of
+   the section with rows first_row … first_row+row_count-1. */
 kernel void write_product(
     global const uint *table, ulong stride, global const uint *words, uint at, ulong size, ulong low, ulong high,
     global const uint *nodes, ulong first_node, uint of_relationships,

@@ -1,15 +1,20 @@
-/* What a join can use of the entries of one direction, a chunk of which is on the device (see gpugda/match/extend/segments/reduce.py).
+/* Selects the entries of one direction that a join can use, chunk by chunk (see
+   gpugda/match/extend/segments/reduced.py). Work split:
 
-       find_kept      one item per 32 entries: a bit for each that some link may follow
-       write_kept     one item per 32 entries: copies those behind what chunks before this one left; the first item says how many
-       start_kept     one item per run that begins in the chunk: where its entries are among those that are kept
+          find_kept    one item per 32 entries: sets the bit of each entry that some link may follow
+          write_kept   one item per 32 entries: copies these behind those of earlier chunks; the first item writes
+                       kept[chunk + 1]
+          start_kept   one item per run that begins in the chunk: start of its entries among the kept ones
 
-   Where the device knows all runs, all stay, some without entries. Else types and starts of those of the chunk come with its
-   entries, from `runs_place` on, the first of which is `first_run`; kept_runs.cl writes those that are kept.
+       tests   number of tests, at most 32; then per test: candidate matrix rows of the bound end and of the other end
+               (NONE: any node), position of the first type in these words, number of types (NONE: any type)
+       bits    uint[ceil(count / 32)]       sums   ulong[words + 1]   prefix sums of the bits
+       kept    ulong[chunks + 1]            entries kept before each chunk; the total last
+       kept_neighbours, kept_numbers   uint[capacity]
 
-   tests    number of tests, at most 32, then per test: row of the bound end and row of the other end in the matrix of
-            candidates (NONE: any node), place of the first type in these words, number of types (NONE: any type)
-   kept     per chunk how many entries were kept before it; the total last
+   If the device knows all runs, all stay, some of them empty. Otherwise types and starts of the chunk's runs
+   come with its entries, at `runs_place`; the first of them is `first_run`, and kept_runs.cl writes the kept
+   ones.
 */
 #include "work_split.h"
 #include "search.h"
@@ -32,7 +37,7 @@ static inline bool may_be(global const uint *candidates, uint words, uint row, u
     return row == NONE || is_candidate(candidates + (ulong)row * words, node);
 }
 
-/* The tests that a run's node and type pass. */
+/* The tests that a run's node and type pass, as bits. */
 static inline uint tests_of(
     global const uint *tests, global const uint *candidates, uint words, uint node, uint type
 ) {
@@ -54,7 +59,7 @@ static inline bool leads_to(
     return false;
 }
 
-/* Run and node of an entry: neighbouring entries are found by walking on. */
+/* Run and node of an entry; those of following entries are found by advancing. */
 typedef struct {
     uint run, node, end, alive;
 } Place;
@@ -82,7 +87,7 @@ kernel void find_kept(
         uint last = min(entry + 32, first_entry + count);
         if (word != following) {
             place_at(&place, run_starts, run_count, run_offsets, node_count, first_run, entry);
-            place.end = entry; /* nothing is known of the run yet */
+            place.end = entry; /* forces the run to be looked up */
         }
         following = word + 1;
         for (uint bit = 0; entry < last; ++entry, ++bit) {

@@ -1,14 +1,19 @@
-/* The runs of the entries that are kept of a chunk, where the device does not know all runs (see
-   gpugda/match/extend/segments/kept_runs.py and kept_entries.cl).
+/* Selects the runs of the kept entries of a chunk, if the device does not know all runs (see
+   gpugda/match/extend/segments/kept_runs.py and kept_entries.cl). Work split:
 
-       find_runs      one item per 32 runs that begin in the chunk: a bit for each that keeps entries
-       write_runs     one item per 32 runs: copies their types, and where they begin now; the first item says how many
-       start_nodes    one item per node whose runs begin in the chunk: where these are among the runs that are kept
+          find_runs     one item per 32 runs that begin in the chunk: sets the bit of each run that keeps entries
+          write_runs    one item per 32 runs: copies their types, writes their new starts; the first item writes
+                        kept_runs[chunk + 1]
+          start_nodes   one item per node whose runs begin in the chunk: its first run among the kept ones
 
-   A run whose end is in a later chunk is kept with or without entries: a row has one run of a type, and which of its entries
-   are kept there is not known yet. `run_starts` and `run_types` have those that begin in the chunk from `runs_place` on.
+       run_starts, run_types   the runs that begin in the chunk, from runs_place on
+       bits, sums              kept entries of the chunk: bits, and prefix sums of these; run_bits, run_sums: the same
+                               of runs
+       kept, kept_runs         ulong[chunks + 1]   entries, or runs, kept before each chunk; the total last
+       kept_types   TypeId[capacity]      kept_starts   uint[capacity + 1]      kept_offsets   uint[n + 1]
 
-   kept, kept_runs   per chunk how many entries, or runs, were kept before it; the total last
+   A run that ends in a later chunk is kept with or without entries: a row has one run per type, and it is not
+   known yet which of its entries are kept there.
 */
 #include "work_split.h"
 #include "name_ids.h"
@@ -49,7 +54,7 @@ kernel void write_runs(
     if (get_global_id(0) == 0) {
         ulong total = before + run_sums[words];
         kept_runs[chunk + 1] = total;
-        /* Where the last one ends, until the next chunk's first one begins there. */
+        /* The end of the last run, unless the first run of the next chunk begins there. */
         if (total <= capacity) kept_starts[total] = (uint)kept[chunk + 1];
     }
 }

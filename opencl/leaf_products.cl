@@ -1,10 +1,14 @@
-/* Counting rows whose leaves are multiplied (see gpugda/plan/counting/degree_messages.py).
+/* Counts rows by the products of their leaves (see gpugda/plan/counting/degree_messages.py). Work split:
 
-       count_ways          one item per candidate of an anchor: how many relationships fit to a group of like leaves,
-                           with `adds` in addition to what is there
-       count_common        one item per row of the core: how many relationships both groups of a factor could have, into a
-                           column; with `adds` in addition to what is there
-       multiply_leaves     one item per row of the core: the product of its factors, added up modulo `modulus` (0: 2^64)
+          count_ways        one item per candidate of an anchor: ways[first_way + node] = number of its relationships
+                            that fit a group of equal leaves; with `adds`, added to the previous value
+          count_common      one item per row of the core: number of relationships that both groups of a factor could
+                            match, to a column of the table; with `adds`, added to the previous value
+          multiply_leaves   one item per row of the core: product of its factors; the group writes its sum to
+                            totals[group], modulo `modulus` (0: 2^64)
+
+       ways     uint[slots * node_count]
+       totals   ulong[groups]
 */
 #include "leaf_products.h"
 #include "group_sum.h"

@@ -1,18 +1,20 @@
 /* The product of the leaves of one row of the core (see gpugda/plan/counting/leaves.py): `value_of_row`.
 
-   product[0] is the number of factors, product[1] that of weights, product[2] that of branches. Of each weight: the column with a
-   number of ways, and how many like query nodes have it (see weigh.cl). Of each branch: the low and the high word of the place of
-   its sums among the tables, then its roots as `group_of` reads them. Then words of a factor, then of each of its groups:
+       product[0 … 2]   numbers of factors, of weights, of branches; then these, in the order weights, branches, factors
+       weight           column with a number of matches, number of equal query nodes that have it (see weigh.cl)
+       branch           position of its sums among the tables (low word, high word), then its roots as in `group_of`
+       factor [0]       number of groups (1 or 2)
+              [1] [2]   position and number of the pairs taken from both groups
+              [3]       column with the number of relationships common to both, NONE to look it up; then its groups
+       group  [0]       column of the anchor             [1]   slot of its relationship counts in `ways`
+              [2]       number of leaves                 [3]   directions
+              [4]       candidate matrix row of the leaves, NONE if every neighbour fits
+              [5]       adjacency of the anchor in the query's words
+              [6] [7]   position and number of the pairs taken
+       pair taken       a relationship of the core: columns of its start and its end
 
-   0 number of groups (1 or 2)   1 place of the pairs taken from both   2 how many
-   3 column with what both have in common, NONE where that is looked up
-   group: 0 column of the anchor   1 slot among the ways   2 number of leaves   3 directions
-          4 row of the leaves in the matrix of candidates, NONE where every neighbour fits
-          5 adjacency of the anchor in the query's words   6 place of the pairs taken   7 how many
-
-   A pair taken is a relationship of the core: columns of its start and its end.
-
-   Values are taken modulo `modulus`, 0 for 2^64; with SATURATING they are exact up to MOST, and MOST stands for what is more.
+   Values are taken modulo `modulus`, 0 for 2^64. With SATURATING they are exact up to MOST, which stands for all
+   greater values.
 */
 #include "work_split.h"
 #include "search.h"
@@ -48,11 +50,10 @@ static inline uint node_of(const Core *core, ulong row, uint column) {
     return core->table[column * core->stride + row];
 }
 
-/* The number of a row's group, made of the ranks of its nodes among their candidates.
+/* The number of a row's group, computed from the ranks of its nodes among their candidates.
 
-   keys[0] is the number of grouped query nodes; of each: column, row in the matrix of candidates, number of its candidates.
-   ranks[i]: candidates in the words of the matrix before word i.
-*/
+   keys[0] is the number of grouped query nodes; for each: column, candidate matrix row, number of its candidates.
+   ranks[i]: the number of candidates in the words of the matrix before word i. */
 static uint group_of(const Core *core, global const uint *keys, ulong row) {
     uint group = 0;
     for (uint i = 0; i < keys[0]; ++i) {
@@ -71,7 +72,7 @@ static Group group_at(const Core *core, uint at) {
     return group;
 }
 
-/* Is a relationship from `start` to `end` one that a leaf of the group could have? */
+/* True if a leaf of the group could match a relationship from `start` to `end`. */
 static inline bool could_take(const Core *core, const Group *group, uint anchor, uint start, uint end) {
     return ((group->directions & OUTGOING) && start == anchor && may_be_leaf(core, group, end))
         || ((group->directions & INCOMING) && end == anchor && may_be_leaf(core, group, start));
@@ -87,7 +88,7 @@ static uint taken_from(const Core *core, ulong row, const Group *group, uint anc
     return taken;
 }
 
-/* Relationships that both groups could have. */
+/* The number of relationships that both groups could match. */
 static uint in_common(const Core *core, const Group *group, const Group *other, uint anchor, uint other_anchor) {
     uint total = 0, adjacency = group->adjacency;
     bool sorted = core->query[adjacency + 4] != NONE || !core->outgoing.run_offsets;
@@ -95,7 +96,7 @@ static uint in_common(const Core *core, const Group *group, const Group *other, 
     while (next_run(&runs, &core->outgoing, &core->incoming, core->query, anchor)) {
         global const uint *neighbours = runs.is_incoming ? core->incoming.neighbours : core->outgoing.neighbours;
         uint entry = runs.begin;
-        // Only what leads to the other anchor can be in common.
+        // Only entries that lead to the other anchor can be in common.
         if (anchor != other_anchor && sorted) entry = lower_bound(neighbours, runs.begin, runs.end, other_anchor);
         for (; entry < runs.end; ++entry) {
             uint neighbour = neighbours[entry];
@@ -134,7 +135,7 @@ static inline ulong plus(const Core *core, ulong left, ulong right) {
     return left + right;
 }
 
-/* count (count - 1) … with so many factors. */
+/* Falling factorial: count (count - 1) … with `factors` factors. */
 static ulong falling(const Core *core, uint count, uint factors) {
     if (count < factors) return 0;
     ulong result = 1;
@@ -157,7 +158,7 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     uint column = core->product[factor + 3];
     uint common = column == NONE ? in_common(core, &group, &other, anchor, other_anchor) : node_of(core, row, column);
     common -= taken_from_both(core, row, factor, &group, &other, anchor, other_anchor);
-    // By how many of the first group's leaves take what is in common.
+    // Sums over the number of the first group's leaves that take common relationships.
     ulong sum = 0, choices = 1;
     for (uint shared = 0; shared <= min(group.leaves, common); ++shared) {
         ulong ways = times(core, falling(core, common, shared), falling(core, available - common, group.leaves - shared));
@@ -170,7 +171,7 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     return sum;
 }
 
-/* What the rows of a branch add up to, by the nodes that its roots are in this row. */
+/* The sum of a branch for the root nodes of this row. */
 static ulong value_of_branch(const Core *core, ulong row, uint branch) {
     ulong place = core->product[branch] | (ulong)core->product[branch + 1] << 32;
     global const uint *sum = core->tables + place + (ulong)SUM_WORDS * group_of(core, core->product + branch + 2, row);

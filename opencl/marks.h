@@ -1,10 +1,11 @@
-/* Marks of what the links of a row have in common, level by level (see extend_marks.cl). Needs extension.h.
+/* Marks of the nodes that the links of a row have in common, level by level (see extend_marks.cl). Needs
+   extension.h.
 
-   A mark that reaches FULL only says that there are many ways; they are looked up. */
+   A mark saturates at FULL; the exact number is then looked up. */
 #ifdef ON_CPU
 #define FULL 255
 
-/* A byte per node, which is found faster than a bit, and the list of the nodes that are marked. */
+/* A sparse accumulator: a byte per node, which is accessed faster than a bit, and the list of the marked nodes. */
 typedef struct {
     global uchar *marks;
     global uint *list;
@@ -18,8 +19,8 @@ static void clear(Level *level) {
     level->has_full = false;
 }
 
-/* A search costs about as much as looking at so many neighbours one after the other, to mark one as so many. What an item has
-   done until it stops is reckoned by less: there most searched lists lie in a cache. */
+/* Costs in neighbours read sequentially: of a search, and of a mark. SEARCH_WORK is the lower cost by which an
+   item accounts for searches to decide when to stop: there most searched lists are in a cache. */
 #define SEARCH_COST 64
 #define MARK_COST 4
 #define SEARCH_WORK 16
@@ -41,7 +42,7 @@ static inline bool fits_mask(const Step *step, uint link, bool is_incoming, uint
     return step->words[link + LINK_MASK] == NONE || take_relationship(step, link, is_incoming, entry, &relationship);
 }
 
-/* The node to which an entry of a segment does not lead, for it is a loop that was taken from the other direction. */
+/* The node that entries of a segment must not lead to, since such a loop was taken from the other direction. */
 static inline uint loop_of(const Step *step, uint link, bool is_incoming, uint from) {
     return is_incoming && (step->words[link + LINK_DIRECTIONS] & OUTGOING) ? from : NONE;
 }
@@ -102,7 +103,7 @@ static ulong build(const Step *step, ulong row, uint number, Level *levels) {
     return mark_by_entries(step, link, from, below, level);
 }
 
-/* Are marks cheaper than searches, from the first level that is not there? The next row shares some. */
+/* True if building the missing levels of marks costs less than searches. The next row reuses `shared` levels. */
 static bool marks_pay(const Step *step, ulong row, uint built, uint shared, uint *shortest) {
     ulong least = EVERY_ONE, work = 0;
     for (uint number = 0; number < step->link_count; ++number) {

@@ -1,12 +1,18 @@
-/* Merging the lists of some types, in one direction or both, into one list per node that is sorted by neighbour.
+/* Merges the lists of several types, in one direction or both, into one list per node, sorted by neighbour. Work
+   split:
 
-       measure_merged   one item per node: how many entries its merged list has
-       merge_lists      one item per entry of one direction: writes its neighbour to its place. `most` becomes the largest number
-                        of entries of a list that lead to one node
+          measure_merged   one item per node: lengths[node] = number of entries of its merged list
+          merge_lists      one item per entry of one direction: writes its neighbour to its position in merged; raises
+                           *most to the number of entries of a list that lead to the same node
 
-   The place of an entry is the number of entries before it in all lists of its node that are merged, found by binary search. Of
-   entries that lead to one node, those of the list that is gone through first come first: outgoing before incoming, then by type.
-   A loop is in the outgoing and in the incoming list of its node: where both are merged, `drops_loops` leaves out the latter.
+       lengths   uint[node_count]
+       starts    uint[node_count + 1]    prefix sums of lengths
+       merged    uint[starts[node_count]]
+
+   The position of an entry is the number of entries before it in all merged lists of its node, found by binary
+   search. Ties between entries to the same node are broken by the order in which lists are visited: outgoing
+   before incoming, then by type. A loop is in the outgoing and in the incoming list of its node: if both are
+   merged, `drops_loops` leaves the latter out.
 */
 #include "work_split.h"
 #include "search.h"
@@ -24,7 +30,7 @@ typedef struct {
 #define WANTED_PARAMETERS global const uint *types, uint type_count, uint directions, uint drops_loops
 #define WANTED_ARGUMENTS {types, type_count, directions, drops_loops != 0}
 
-/* Lists of one direction that are merged; some of them may be empty. */
+/* The number of merged lists of one direction; some of them may be empty. */
 static inline uint list_count(const Wanted *wanted, const Csr *csr, uint node) {
     if (wanted->type_count != NONE) return wanted->type_count;
     return csr->run_offsets ? csr->run_offsets[node + 1] - csr->run_offsets[node] : 1;
@@ -77,7 +83,7 @@ static inline uint node_of_entry(const Csr *csr, uint node_count, uint entry) {
     return first;
 }
 
-/* What is before an entry in its merged list. */
+/* Entries before a given entry in its merged list. */
 typedef struct {
     uint entries, same_node;
     bool is_found;

@@ -1,4 +1,4 @@
-/* Ids of types and labels in arrays: 16 bits, or 32 where the data graph has more of them. */
+/* Ids of types and labels in arrays: 16 bits, or 32 if the data graph has more of them. */
 #ifdef WIDE_TYPES
 typedef uint TypeId;
 #define TYPE_BITS 32

@@ -1,15 +1,17 @@
-/* The lists of one partition of the relationships: for a node, its entries there, sorted by neighbour.
+/* The lists of one partition of the relationships: the entries of each node, sorted by neighbour.
 
-   A partition holds the relationships of some types, seen along one direction or both; gpugda/match/gsi/pcsr.py builds it.
+   A partition holds the relationships of some types in one direction or both; gpugda/match/gsi/pcsr.py builds it.
 
-   groups      with group_count above 0, hash groups of 128 bytes, so many that a hash chooses from, and behind them those in which
-               full ones go on: 15 pairs (node, first entry), and a last pair (the group in which it goes on or NONE; where the
-               entries of the last node end). The list of a pair's node ends where the next pair's begins; an empty pair holds NONE.
-               with group_count 0, plain row offsets: the list of node v is groups[v] … groups[v + 1] - 1.
-   relationships   of each entry; null where nobody asks for them
-   types       of each entry; null where all entries have the types asked for
-   allowed     bitmap of the types asked for
-   mask        bitmap of the relationships that predicates leave; null for all
+       groups          group_count > 0: hash groups of 32 words (128 bytes): 15 pairs (node, first entry) and a last
+                       pair (overflow group or NONE; end of the last node's entries). Overflow groups follow the
+                       group_count groups that the hash selects from. A node's list ends where the next pair's begins.
+                       An empty pair holds NONE.
+                       group_count = 0: row offsets, node v has the entries groups[v] … groups[v + 1] - 1
+       neighbours      of each entry
+       relationships   of each entry; null if not needed
+       types           of each entry; null if all entries have an allowed type
+       allowed         bitmap of the allowed types
+       mask            bitmap of the relationships that pass the predicates; null for all
 */
 #include "name_ids.h"
 
@@ -37,7 +39,7 @@ static inline uint hash_of_node(uint node) {
     return hash ^ (hash >> 13);
 }
 
-/* The entries [x, y) of a node. One group, which is one transaction, holds the pair of nearly every node. */
+/* The entries [x, y) of a node. One group, which is one memory transaction, holds the pair of almost every node. */
 static inline uint2 list_of(const Lists *lists, uint node) {
     if (lists->group_count == 0) return (uint2)(lists->groups[node], lists->groups[node + 1]);
     uint number = mul_hi(hash_of_node(node), lists->group_count);
@@ -52,14 +54,15 @@ static inline uint2 list_of(const Lists *lists, uint node) {
     return (uint2)(0, 0);
 }
 
-/* Those of the entries [x, y) that lead to one neighbour. */
+/* The part of the entries [x, y) that leads to one neighbour. */
 static inline uint2 entries_to(const Lists *lists, uint2 list, uint neighbour) {
     list.x = (uint)lower_bound(lists->neighbours, list.x, list.y, neighbour);
     list.y = (uint)upper_bound(lists->neighbours, list.x, list.y, neighbour);
     return list;
 }
 
-/* Of `count` rows, those whose list a group takes stand at the front of long_rows, those for a launch of their own at its end. */
+/* Lists a long row among `count` rows: rows for whole groups from the front of long_rows, rows for a launch of
+   their own from its end. */
 static inline void note_long_row(
     global uint *long_rows, volatile global uint *long_counts, ulong count, uint row, bool is_longest
 ) {
@@ -67,7 +70,7 @@ static inline void note_long_row(
     long_rows[is_longest ? count - 1 - place : place] = row;
 }
 
-/* Has an entry a type asked for, and do predicates leave its relationship? */
+/* True if an entry has an allowed type and its relationship passes the predicates. */
 static inline bool entry_passes(const Lists *lists, uint entry) {
     if (lists->types) {
         uint type = lists->types[entry];
@@ -78,7 +81,7 @@ static inline bool entry_passes(const Lists *lists, uint entry) {
     return (lists->mask[relationship >> 5] >> (relationship & 31)) & 1;
 }
 
-/* Is one of the entries [x, y) one to this neighbour that passes? */
+/* True if one of the entries [x, y) leads to this neighbour and passes. */
 static inline bool has_neighbour(const Lists *lists, uint2 list, uint neighbour) {
     uint entry = (uint)lower_bound(lists->neighbours, list.x, list.y, neighbour);
     for (; entry < list.y && lists->neighbours[entry] == neighbour; ++entry) {

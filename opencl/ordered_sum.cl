@@ -1,11 +1,13 @@
-/* The sum of floats as one addition after the other rounds it, on the processor itself.
+/* The sum of floats with the rounding of sequential additions, on the host's processor. Work split:
 
-       ordered_sum       moves *total by the values of rows, in their order
+          ordered_sum   one item: adds values[0 … count-1] to *total
 
-   An addition waits for the one before, which takes four times as long as to read the values. But while the total stays between two
-   powers of 2 its last bit has one size, the unit: to add a value is to add its nearest multiple of the unit, exactly, unless the value
-   lies just between two. So a block of rows is rounded and added in lanes in any order. Whether the total can have left the two powers
-   is bounded by the least and the greatest sum of each lane; then, and where a value lies between, the block is added row by row.
+   An addition waits for the one before, which takes four times as long as reading the values. But while the
+   total stays between two powers of 2, its last bit has a fixed weight, the unit: adding a value means adding
+   its nearest multiple of the unit, exactly, unless the value lies halfway between two. So a block of rows is
+   rounded and added in lanes in any order. The least and the greatest sum of each lane bound whether the total
+   may have left the interval between the two powers; then, and if a value lies halfway, the block is added row
+   by row.
 */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF

@@ -1,8 +1,7 @@
-/* Adding floats in their order, as one addition after the other rounds them (see ordered_sum.cl).
+/* Adds floats in their order with the rounding of sequential additions (see ordered_sum.cl).
 
-   Vectors are of 256 bits: with those of 512 bits PoCL's compiler takes minutes and gigabytes, or ends the process, on a processor
-   that has AVX-512.
-*/
+   Vectors have 256 bits: with 512 bits, PoCL's compiler takes minutes and gigabytes, or ends the process, on a
+   processor with AVX-512. */
 #define SUM_LANES 4
 #define SUM_BLOCK 256
 #define SIGN 0x8000000000000000ul
@@ -11,7 +10,7 @@ static inline double sum4(double4 v) {
     return (v.s0 + v.s1) + (v.s2 + v.s3);
 }
 
-/* Adds a block to the total; or leaves it, where only single steps tell the result. */
+/* Adds a block to the total; returns false, without adding, if only sequential steps give the exact result. */
 static bool add_block(global const double *values, double *total) {
     ulong exponent = (as_ulong(*total) & ~SIGN) >> 52;
     if (exponent < 64 || exponent > 1900) return false;
@@ -28,7 +27,7 @@ static bool add_block(global const double *values, double *total) {
         least = sums < least ? sums : least;
         greatest = sums > greatest ? sums : greatest;
     }
-    /* A value's place in its step of lanes is not looked at: each may come before the others. */
+    /* A value's position within its step of lanes is not tracked: each may come before the others. */
     double low = sum4(least - largest), high = sum4(greatest + largest), added = sum4(sums);
     bool is_small = !any(largest >= 0.5 * power) && low > -power && high < power;
     double at = fabs(*total), from = *total < 0 ? -high : low, to = *total < 0 ? -low : high;

@@ -1,13 +1,13 @@
 /* Partial embeddings: a table of columns, column c of row i at c * stride + i.
 
-   What a step needs to know about columns is in words, written by step_words in gpugda/device/launch/join.py:
+   The words of a step are written by step_words in gpugda/device/launch/join.py:
 
-   words[at]             number of old columns that the new table keeps, then
-   words[at + 1]         number of tests, then
-   the old columns       in the order in which the new table has them
-   the tests             left, right, whether they must be equal (1) or differ (0)
+       words[at]       number of old columns that the new table keeps
+       words[at + 1]   number of tests
+       then            the old columns, in the order of the new table; the tests
+       test            left, right, whether they must be equal (1) or differ (0)
 
-   A test names an old column, or a value that the step adds: old columns are 0 … width-1, the added node is width, the added
+   A test names an old column or an added value: old columns are 0 … width-1, the added node is width, the added
    relationship width + 1.
 */
 #define STEP_KEPT(words, at) ((at) + 2)
@@ -20,7 +20,7 @@ static inline uint value_of(
     return column == width ? node : relationship;
 }
 
-/* Does a row with a node and a relationship added pass all tests of the step? */
+/* True if a row with an added node and relationship passes all tests of the step. */
 static inline bool passes(
     global const uint *table, ulong stride, ulong row, uint width,
     global const uint *words, uint at, uint node, uint relationship
@@ -34,7 +34,7 @@ static inline bool passes(
     return true;
 }
 
-/* Copies what is kept of a row to a place in the new table. */
+/* Copies the kept columns of a row to a position in the new table. */
 static inline void keep_columns(
     global const uint *table, ulong stride, ulong row, global const uint *words, uint at,
     global uint *extended, ulong extended_stride, ulong place
@@ -49,7 +49,7 @@ static inline void put(global uint *extended, ulong stride, uint column, ulong p
     if (column != NONE) extended[column * stride + place] = value;
 }
 
-/* The rows [x, y) of which some output lies in the window [low, high). */
+/* The rows [x, y) with output in the window [low, high). */
 static inline ulong2 rows_of_window(global const ulong *sums, ulong rows, ulong low, ulong high) {
     if (low == 0 && high == sums[rows]) return (ulong2)(0, rows);
     ulong first = first_sum_above(sums, 0, rows + 1, low);

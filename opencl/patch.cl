@@ -1,11 +1,14 @@
-/* Making an array of an older one of which stretches moved (see gpugda/data/patches).
+/* Makes an array from an older one of which stretches moved (see gpugda/data/patches). Work split:
 
-       block_shifts   how far blocks of 32 numbers move, MIXED where not all of one do alike
-       patch_words    an array of u32, whose values may be numbers that move
-       patch_halves   an array of u16
+          block_shifts   one item per block of 32 numbers: their shift, or MIXED if they move differently
+          patch_words    one group per `share` entries: uint array, whose values may be numbers that move
+          patch_halves   one group per `share` entries: ushort array
 
-   The table holds, one after the other: where stretches begin; where they lie in the older array, or beyond its end in
-   what was added; what is added to their values; where numbers begin that move alike, and how far; what was added.
+       table    uint, concatenated: starts of stretches; their positions in the older array, or beyond its end in the
+                added values; addends for their values; starts of ranges of numbers that move alike; their shifts;
+                added values
+       blocks   uint[bound / 32 + 1]; numbers that move are below bound
+       found    the new array, count entries
 */
 #include "patch.h"
 

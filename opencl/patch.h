@@ -1,11 +1,11 @@
-/* Where entries of an array that changed come from, and how far numbers move; see patch.cl for the table. */
+/* Origins of the entries of a changed array, and the shifts of numbers; see patch.cl for the table. */
 #include "work_split.h"
 
 #define BLOCK_BITS 5
 #define MIXED 0x80000000u
 #define FEW_SHIFTS 32
 
-/* The last of rising starts that is not above the number, or 0. */
+/* The last of the ascending starts that is not above the number, or 0. */
 static inline uint last_not_above(global const uint *starts, uint count, uint number) {
     uint low = 0, high = count;
     while (low < high) {
@@ -27,7 +27,7 @@ static inline uint moved(
 #ifdef ON_CPU
 #define TILE 64
 
-/* By tiles, so that the compiler takes many values at a time; also where both are the same. */
+/* Works on tiles, so that the compiler vectorises; source and target may be the same. */
 #define DEFINE_MOVE_FEW(name, space)                                                                                  \
     static inline void name(                                                                                          \
         space const uint *source, uint count, global const uint *starts, uint shift_count, space uint *found          \

@@ -1,10 +1,13 @@
-/* Making an array of an older one in the older one's own memory, which nobody reads any more (see patch.cl for the table).
+/* Makes an array from an older one in the older one's memory, which nothing else reads any more (see patch.cl for
+   the table). Work split: a group is one work item and makes one share of SHARE entries.
 
-       save_words, save_halves            what lies beside each share of the array, before anybody writes to it
-       patch_words_in_place, patch_halves_in_place
+          save_words, save_halves        copy the entries beside each share to edges, before anything is written
+          patch_words_in_place, patch_halves_in_place   load a share and its edges to local memory, write the share
 
-   A group is one work item, and makes a share of the array. It needs what was in the share, and at most `edge` entries before
-   it and after it. Where nothing changes nothing is written, and memory is gone through once less than from array to array.
+       edges   [2 * edge * groups]   `edge` entries before and after each share
+
+   Entries move by at most `edge` positions. Unchanged shares are not written, and memory is read and written
+   once less than from array to array.
 */
 #include "patch.h"
 
@@ -31,7 +34,7 @@ kernel void save_halves(global const ushort *older, uint older_count, global ush
     SAVE(ushort)
 }
 
-/* Does a share stay as it is? */
+/* True if a share is unchanged. */
 static inline bool stays(
     global const uint *table, uint stretch_count, uint stretch, uint older_count, uint end
 ) {
@@ -40,7 +43,7 @@ static inline bool stays(
     return stretch + 1 == stretch_count || table[stretch + 1] >= end;
 }
 
-/* The share and what lies beside it: old[edge + i] is entry i of the share; 0 where there is none. */
+/* Loads the share and its edges: old[edge + i] is entry i of the share; 0 if there is none. */
 #define LOAD(kind)                                                                                                    \
     local kind old[SHARE + 2 * MOST_EDGE];                                                                            \
     global const kind *before = edges + 2 * edge * (uint)get_group_id(0), *after = before + edge;                     \

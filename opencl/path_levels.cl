@@ -1,14 +1,21 @@
-/* Breadth first from many nodes at once, and paths read back through the levels.
+/* Breadth-first search from many nodes at once, and paths traced back through the levels.
 
-   Bit i of a node's words says that search i has reached it: `words` words a node. A level holds what was reached for the first
-   time by so many steps. Steps are entries: those of node v, offsets[v] … offsets[v+1]-1, are the steps by which a search may come
-   to v; neighbours[e] is where it comes from.
+   Bit i of a node's words is set if search i has reached it: `words` words per node. A level holds what was reached
+   first after a given number of steps. Steps are entries: those of node v, offsets[v] … offsets[v+1]-1, are the
+   steps by which a search may reach v; neighbours[e] is where it comes from. Work split:
 
-       set_sources        one item per search: the bit of the node where it begins
-       grow_level         one item per node and word: what the newest level leads to and was not reached before
-       find_met           one item per pair: has a level this bit?
-       count_steps_back   one item per path: how many steps lead to its node from the level before, `most` at most
-       write_steps_back   the same: the paths with one relationship more, in the order of those that they come of
+          set_sources        one item per search: sets the bit of its source in level
+          grow_level         one item per node and word: fresh = reached from newest and not seen before; adds it to
+                             seen; grown[0] = 1 if any
+          find_met           one item per pair: met[i] = 1 if the level has this bit
+          count_steps_back   one item per path: counts[i] = number of steps to its node from the level before, at most
+                             `most`
+          write_steps_back   one item per path: writes the longer paths from sums[i] on, in the order of the shorter
+                             ones
+
+       level, newest, seen, fresh   uint[nodes * words]
+       offsets                      uint[nodes + 1]      neighbours, relationships   uint[entries]
+       sums                         ulong[paths + 1]     prefix sums of counts
 */
 #include "work_split.h"
 

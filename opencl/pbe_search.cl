@@ -1,16 +1,20 @@
-/* The search of PBE (Guo et al., 2020) within partitions of the data graph and across them.
+/* The search of PBE (Guo et al., 2020) within partitions of the data graph and across them. Work split:
 
-       check_seeds    one item per given row and turn: 1 where its nodes are candidates and its relationship passes, else 0
-       write_seeds    one item per given row and turn: copies those that pass
-       mark_needed    one item per row: sets the bit of a column's node
-       drop_smaller   one warp per row: keeps the entries that make no relationship across partitions that is smaller than
-                      the row's first; on a CPU one item takes whole rows
-       remap_rows     one item per row: its columns in another order
+          check_seeds    one item per given row and turn: flags[i] = 1 if its nodes are candidates and its relationship
+                         passes, else 0
+          write_seeds    one item per given row and turn: copies it to seeds at sums[i] if it passes
+          mark_needed    one item per row: sets the bit of a column's node
+          drop_smaller   one warp per row: keeps the entries that make no relationship across partitions that is smaller
+                         than the row's first; on a CPU one item processes whole rows
+          remap_rows     one item per row: its columns in another order
 
-   Given rows are relationships that cross (`starts`, `ends`, `relationships`), or single nodes (`ends` is null). With two turns
-   item count + i takes row i with start and end exchanged.
+       flags    uint[count * turns]      sums   ulong[count * turns + 1]   prefix sums of flags
+       counts   uint[count]              entries of each row in buffer, from first_place on; overwritten
 
-   Relationships that cross are ordered by their nodes alone, the lower one first: those between the same two nodes are equal.
+   Given rows are relationships that cross partitions (`starts`, `ends`, `relationships`), or single nodes (`ends`
+   is null). With two turns, item count + i takes row i with start and end exchanged.
+   Crossing relationships are ordered by their nodes alone, the lower one first: those between the same two nodes
+   are equal.
 */
 #include "work_split.h"
 #include "warps.h"
@@ -36,7 +40,7 @@ kernel void check_seeds(
     }
 }
 
-/* `words`: of each column which of first node, second node and relationship it holds. */
+/* `words`: for each column whether it holds the first node, the second node or the relationship. */
 kernel void write_seeds(
     global const uint *starts, global const uint *ends, global const uint *relationships, ulong count, uint turns,
     global const ulong *sums, global const uint *words, uint width, global uint *seeds, ulong stride
@@ -73,7 +77,7 @@ static inline ulong pair_key(uint one, uint other) {
 typedef struct {
     global const uint *table;
     ulong stride, row;
-    global const uint *columns; /* of the two nodes of the first crossing relationship, then of the neighbours */
+    global const uint *columns; /* columns of the two nodes of the first crossing relationship, then of the neighbours */
     uint at, neighbours;
     global const ushort *partition_of;
     ulong least;
@@ -137,7 +141,7 @@ kernel void drop_smaller(DROP_PARAMETERS) {
         uint entry = found ? places[offset + lane] : 0;
         found = found && makes_none_smaller(&watched, neighbours[entry]);
         uint all = ballot(ballots, warp, lane, found);
-        /* All of the batch are read by now: what is kept goes to their places or to those before. */
+        /* All entries of the batch are read by now: kept ones go to their positions or to earlier ones. */
         if (found) places[kept + popcount(all & ((1u << lane) - 1))] = entry;
         kept += popcount(all);
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -1,13 +1,16 @@
-/* Exclusive prefix sums of u32 values, or of the bits set in u32 words, as u64.
+/* Exclusive prefix sums of u32 values, or of the numbers of bits set in u32 words, as u64.
 
-   The values are cut into blocks, one work group each; no group waits for another.
+   The values are split into blocks of block_size, one work group each; no group waits for another. Work split:
 
-       sum_blocks         block_sums[b] = sum of block b
-       scan_block_sums    one group: block_sums[b] = sum of all blocks before b
-       write_prefix_sums  sums[i] = sum of values[0 … i-1], and the total at sums[count]
+          sum_blocks         one group per block b: block_sums[b] = sum of block b
+          scan_block_sums    one group: block_sums[b] = sum of all blocks before b
+          write_prefix_sums  one group per block: sums[i] = sum of values[first … first+i-1]; the total at sums[count]
 
-   A single block needs only the last kernel. A group walks over its block in tiles of one value per work item.
-   On a CPU a group is one work item, and walks alone.
+       block_sums   ulong[blocks]
+       sums         ulong[count + 1]
+
+   A single block needs only the last kernel. A group scans its block in tiles of one value per work item. On a
+   CPU a group is one work item.
 */
 #include "work_split.h"
 

@@ -1,14 +1,14 @@
 /* The query graph as words, written by gpugda/device/launch/query_words.py.
 
-   Query nodes are numbered in the order in which they are initialised (breadth first): `row` of the matrix of candidates.
+   Query nodes are numbered in breadth-first order: `row` of the candidate matrix.
 
-   words[row * NODE_WORDS + …]   where the node's parts lie, and how many there are
-   label                         operation, slot of the label's bitmap                        (postfix)
-   degree need                   directions, at least, first type, number of types
-   adjacency                     directions, other row, slot of the relationship mask, first type, number of types
-   type                          type id
+       words[row * NODE_WORDS + …]   positions and numbers of the node's parts:
+       label                         operation, slot of the label's bitmap (postfix)
+       degree need                   directions, at least, first type, number of types
+       adjacency                     directions, other row, relationship mask slot, first type, number of types
+       type                          type id
 
-   A number of types NONE stands for any type.
+   A number of types of NONE stands for any type.
 */
 #define NODE_WORDS 8
 #define LABELS_AT 0
@@ -29,10 +29,10 @@
 #define INCOMING 2u
 #define LOOP 4u
 
-/* Walks over the runs of a data node's entries that an adjacency (or a degree need) allows:
+/* Iterates over the runs of a data node's entries that an adjacency (or a degree need) allows:
 
-       Runs runs = all_runs(directions, first type, number of types);
-       while (next_run(&runs, &outgoing, &incoming, words, node)) … entries runs.begin … runs.end-1 …
+          Runs runs = all_runs(directions, first type, number of types);
+          while (next_run(&runs, &outgoing, &incoming, words, node)) … entries runs.begin … runs.end-1 …
 */
 typedef struct {
     uint directions, types_at, per_direction, turn;
@@ -67,8 +67,8 @@ static inline bool next_run(
     return false;
 }
 
-/* Does an entry fit, candidates aside? An undirected query relationship meets a loop of the data graph in both directions:
-   only the outgoing one counts. */
+/* True if an entry fits, apart from candidates. An undirected query relationship meets a loop of the data graph
+   in both directions: only the outgoing one counts. */
 static inline bool fits(
     uint directions, bool is_incoming, uint node, uint neighbour, uint relationship,
     uint mask_slot, global const uint *relationship_masks, uint mask_words
@@ -80,7 +80,7 @@ static inline bool fits(
     return (word >> (relationship & 31)) & 1;
 }
 
-/* Bit of a node in one row of the matrix of candidates. */
+/* Bit of a node in one row of the candidate matrix. */
 static inline bool is_candidate(global const uint *row_bits, uint node) {
     return (row_bits[node >> 5] >> (node & 31)) & 1;
 }

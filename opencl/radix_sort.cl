@@ -1,12 +1,17 @@
-/* One pass of a stable radix sort: numbers of 64 bits, and a number of 32 bits beside each, by one digit of 8 bits.
+/* One pass of a stable radix sort of 64-bit keys, each with an optional 32-bit payload, by one digit of 8 bits.
+   Work split: one group per block of block_size keys.
 
-       count_digits     counts[d * blocks + b] = how many numbers of block b have the digit d
-       scatter_digits   each number goes behind those of lower digits, those of its digit in earlier blocks, and those
-                        before it in its block; firsts are the prefix sums of counts
+          count_digits     counts[d * blocks + b] = number of keys of block b with digit d (a histogram per block)
+          scatter_digits   each key goes behind those of lower digits, those of its digit in earlier blocks, and those
+                           before it in its block
 
-   `beside` may be null. On a GPU a work group goes over its block in tiles of one number per work item: of each digit
-   a mask says which items have it, and the bits below an item's own count those before it. On a CPU one item goes over
-   the block alone.
+       numbers, sorted         ulong[count]
+       beside, sorted_beside   uint[count], or null
+       counts                  uint[256 * blocks]      firsts   ulong[256 * blocks + 1]   prefix sums of counts
+
+   On a GPU a work group processes its block in tiles of one key per work item: for each digit a mask has the
+   items with that digit, and the bits below an item's own count those before it. On a CPU one item processes the
+   block.
 */
 #define DIGITS 256
 #define DIGIT_MASK 0xFFul

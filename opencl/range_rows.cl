@@ -1,19 +1,24 @@
-/* Compressed sparse rows (see csr.h) made on the processor itself, by ranges of nodes that its cache holds.
+/* Builds compressed sparse rows (see csr.h) on the host's processor, by ranges of nodes that fit its cache. Work
+   split:
 
-       count_ranges    how many entries of each block fall into each range
-       scatter_starts  relationships to the ranges of their starts
-       scatter_ends    those of sorted rows to the ranges of their ends
-       sort_starts     entries of a range by (row, type, neighbour, arrival), and where its rows and runs begin
-       sort_ends       entries of a range by (row, type, index), likewise
-       write_runs      the runs of all ranges one after the other
+          count_ranges    one item per block: counts[r * blocks + b] = number of its entries in range r
+          scatter_starts  one item per block: moves relationships to the ranges of their starts
+          scatter_ends    one item per block: moves the entries of sorted rows to the ranges of their ends
+          sort_starts     items take ranges from a counter: sort by (row, type, neighbour, arrival), write rows and runs
+          sort_ends       items take ranges from a counter: sort by (row, type, index), write rows and runs
+          write_runs      one item per range: moves its runs behind those of the ranges before
 
-   An entry is one number: row, type, neighbour and place of arrival (or relationship index), the row highest. A row is counted from the
-   first node of its range. Where 64 bits are too few, the place lies in an array of its own; else that is null. Then what is sorted is
-   the number without what needs no sorting, over its place within the range.
+       firsts    uint[ranges * blocks + 1]   position of the first entry of block b in range r
+       numbers   ulong[count]                entries, range after range
+       aside     ulong[items * 2 * most]     memory of each item for sorting; most: entries of the longest range
+       range_offsets   uint[ranges + 1]      borders   uint[ranges + 1]   first node of each range
 
-   A block is a contiguous share of the entries: firsts[r * blocks + b] is the place of the first entry of block b in range r. Work items
-   take one range after the other; `aside` has 2 * most numbers for each item. Runs of a range take the place of its entries in
-   `numbers`, a run in one number (first entry, type), until all are counted.
+   An entry is one number: row, type, neighbour and position of arrival (or relationship index), the row highest. A
+   row is counted from the first node of its range. If 64 bits are too few, the position is in an array of its own;
+   otherwise that is null. Then the sort key is the number without the fields that need no sorting, above its
+   position within the range.
+   A block is a contiguous share of the entries. The runs of a range replace its entries in `numbers`, one run
+   per number (first entry, type), until all are counted.
 */
 #include "work_split.h"
 
@@ -53,7 +58,7 @@ kernel void scatter_starts(
     }
 }
 
-/* The last of the rising offsets that is not above a place; the first of them is not. */
+/* The last of the ascending offsets that is not above a position; the first of them never is. */
 static inline uint owner_of(global const uint *offsets, uint count, uint place) {
     uint low = 0, high = count;
     while (high - low > 1) {
@@ -87,7 +92,7 @@ kernel void scatter_ends(
     }
 }
 
-/* Sorts numbers by their bits from `low` to before `high`; returns where they lie then. */
+/* Sorts numbers by their bits from `low` to before `high`; returns the array where the result is. */
 static global ulong *sorted(global ulong *numbers, global ulong *others, uint count, uint low, uint high) {
     uint passes = (high - low + MOST_DIGIT_BITS - 1) / MOST_DIGIT_BITS, width = (high - low + passes - 1) / passes;
     uint mask = (1u << width) - 1;

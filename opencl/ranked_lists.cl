@@ -1,11 +1,19 @@
-/* Making the lists of one type by rank (see ranked_lists.h): relationships become numbers of two ranks, which are sorted.
+/* Makes the lists of one type by rank (see ranked_lists.h): relationships become numbers of two ranks, which are
+   sorted. Work split: one item per element.
 
-       measure_nodes   the outgoing entries of each node, and what its rank is sorted by: most first, then by index
-       write_ranks     the rank of each node of an order
-       pack_ranked     rank of the start, and rank of the end in the lowest `bits`, of each relationship; of undirected ones also
-                       turned. Loops are counted by rank: their numbers come after all others, in either order of the ends
-       unpack_ranked   ends, and the numbers turned: ranks of ends, then of starts
-       write_starts    where the list of each rank begins, where the neighbours below it do, and how many any node has above it
+          measure_nodes   per node: lengths = its outgoing entries; keys = sort key of its rank (highest degree first)
+          write_ranks     per rank: ranks[order[rank]] = rank
+          pack_ranked     per relationship: rank of the start, and of the end in the lowest `bits`; if undirected,
+                          also the reverse. Loops are counted by rank: their numbers come after all others in both
+                          orders of ends
+          unpack_ranked   per number: writes its end to neighbours; exchanges the two ranks
+          write_starts    per rank: start of its list, start of the neighbours below it; raises *most_above to the
+                          number of neighbours above it
+
+       lengths, nodes, ranks, loops, middles   uint[node_count]      keys   ulong[node_count]
+       before       ulong[node_count + 1]   prefix sums of lengths
+       numbers      ulong[count], or ulong[2 * count] if undirected
+       starts       uint[node_count + 1]
 */
 #include "work_split.h"
 #include "search.h"

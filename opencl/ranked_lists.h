@@ -1,7 +1,10 @@
-/* Lists of a graph whose nodes are numbered by rank, those of most relationships first; made by ranked_lists.cl.
+/* Lists of a graph whose nodes are numbered by rank, highest degree first; made by ranked_lists.cl.
 
-   Node v has the neighbours starts[v] … starts[v+1]-1, rising; those before middles[v] are above v (they have more
-   relationships), the others below. There are no loops.
+       neighbours   uint[size]       ascending within each list
+       starts       uint[n + 1]      node v has the neighbours starts[v] … starts[v + 1] - 1
+       middles      uint[n]          neighbours before middles[v] are above v (higher degree), the others below
+
+   There are no loops.
 */
 typedef struct {
     global const uint *neighbours, *starts, *middles;

@@ -1,8 +1,13 @@
-/* Counting triangles of one type in lists by rank (see ranked_lists.h, triangles_above.h): of each list the part above its node.
+/* Counts triangles of one type in ranked lists (see ranked_lists.h, triangles_above.h); reads the part of each list
+   above its node. Work split: work groups take tasks of task_nodes nodes from counters[0].
 
-       count_ranked_triangles  all of them
-       count_loop_triangles    each as often as its three nodes have loops
-       add_loop_triangles      embeddings of a triangle that put two query nodes, or all, on a node with loops
+          count_ranked_triangles  all triangles
+          count_loop_triangles    each triangle as many times as its three nodes have loops
+          add_loop_triangles      one group per node v: embeddings of a triangle that map two query nodes, or all
+                                  three, to a node with loops
+
+       loops    uint[node_count]   loops of each rank
+       totals   ulong[groups]      each group adds to its own
 */
 #include "triangles_above.h"
 
@@ -30,8 +35,9 @@ kernel void count_loop_triangles(
     count_triangles_of(&search, 0, node_count, task_nodes, most_work, counters, totals, of_items, &next_task);
 }
 
-/* A loop of v stands for one relationship of the query, the others lie between v and u: of p from v to u, and q back, two are taken in
-   out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q ways. */
+/* A loop of v stands for one relationship of the query, the other two lie between v and u: with p relationships
+   from v to u and q back, there are out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q ways to choose
+   them. */
 kernel void add_loop_triangles(
     RANKED_PARAMETERS, uint node_count, uint out_out, uint in_in, uint out_in, global const uint *loops, global ulong *totals
 ) {

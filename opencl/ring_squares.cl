@@ -1,27 +1,33 @@
-/* Counting cycles of four nodes from their highest ones, in lists by rank (see ranked_lists.h): directed ones, and undirected
-   ones in lists that hold both directions. What the count is wrong by says `correct_ring_squares`.
+/* Counts cycles of four nodes from their highest ones, in ranked lists (see ranked_lists.h): directed ones, and
+   undirected ones in lists of both directions. `correct_ring_squares` adds the error of the count.
 
-       d ──> a          Each c below a is marked with the ways a -> b -> c over nodes b below a; then the marks along the ways
-       ^     │          back, a <- d <- c, are added up. So few paths of two are looked at, for lists of lower nodes are short
-       │     v          where nodes are many (Chiba and Nishizeki, 1985). Each cycle of four nodes is found once; it is four
-       c <── b          embeddings. Of undirected ones two ways to c are a cycle: what its mark was when a way came is added up,
-                        and a cycle is eight embeddings.
+          d ──> a          Each c below a is marked with the number of paths a -> b -> c over nodes b below a; then the
+          ^     │          marks along the paths back, a <- d <- c, are added up. So few paths of two are read, as
+          │     v          lists of lower nodes are short where nodes are many (Chiba and Nishizeki, 1985). Each cycle
+          c <── b          of four nodes is found once; it has four embeddings. For undirected ones two paths to c are
+                           a cycle: the mark at the time when a path arrives is added up, and a cycle has eight
+                           embeddings.
 
-   Of directed ones this also counts cycles whose b and d are one node, of undirected ones pairs of ways over parallel
-   relationships; and none whose a and c are one, nor any with loops. All but triangles with a loop at a node, which are
-   counted apart, is known from the neighbours of each v alone, and their relationships p on and q back: p * q ways
-   v -> u -> v, of undirected ones p * (p - 1). Where b and d are v, a is above v, and c another one below a.
+   The count of directed cycles includes those whose b and d are one node, that of undirected ones includes pairs of
+   paths over parallel relationships; neither includes cycles whose a and c are one node, nor any with loops. All of
+   these, except triangles with a loop at a node (counted separately), follow from the neighbours of each v alone,
+   with p relationships on and q back: p * q paths v -> u -> v, for undirected ones p * (p - 1). If b and d are v, a
+   is above v, and c is another node below a.
+   Few nodes a have most of the paths. All work groups process these together, a batch at a time, so that all marks
+   in use fit the cache:
 
-   Few nodes a have most of the ways. Of these all work groups walk together, a batch at a time, so that all marks that are in use
-   lie in the cache:
+          measure_links   one item per entry of the first nodes: lengths = number of paths over two links that it begins
+          take_ways       one item per node: ways = number of paths from it
+          walk_links      all paths of a batch, in equal shares of teams: marks nodes, or adds marks up
+          clear_marks     one item per mark: 0
 
-       measure_links   how many ways over two links each entry of the first nodes begins
-       take_ways       how many there are from each node
-       walk_links      all ways of a batch, in equal shares: marks nodes, or adds marks up
-       clear_marks
+       marks    uint[batch nodes * node_count]   zero before and after
+       sums     ulong[entries + 1]               prefix sums of lengths
+       totals   ulong[groups]                    each group adds to its own
 
-   Of all others a work group takes a node at a time from a counter of tasks (`count_ring_squares`), until it walked `most_work`
-   ways; it has `node_count` words of scratch, zero before and after. Teams of LANES items take one b, or d, each.
+   For all others (`count_ring_squares`) a work group takes a node at a time from a counter of tasks until it has
+   walked `most_work` paths; it has `node_count` words of scratch, zero before and after. Teams of LANES items
+   take one b, or d, each.
 */
 #include "work_split.h"
 #include "search.h"
@@ -33,7 +39,7 @@
 #define CLEARS 2
 #define PAIRS 3
 
-/* First neighbour of b that is below a, which is above b. */
+/* The first neighbour of b that is below a, which is above b. */
 static inline uint first_below(const Ranked *lists, uint b, uint a) {
     return first_place_from(lists->neighbours, lists->starts[b], lists->middles[b], a + 1);
 }
@@ -53,7 +59,7 @@ kernel void take_ways(global const uint *starts, global const ulong *sums, uint 
     FOR_EACH(node, node_count) ways[node] = sums[starts[node + 1]] - sums[starts[node]];
 }
 
-/* The nodes first … last-1. Of sums and of the entries all begin at those of node 0. */
+/* Processes the nodes first … last-1. Indexes of sums and entries count from node 0. */
 kernel void walk_links(
     global const uint *neighbours, global const uint *starts, global const ulong *sums, uint first, uint last, uint node_count,
     uint what, global uint *marks, global ulong *totals
@@ -91,7 +97,7 @@ kernel void clear_marks(global uint *marks, ulong count) {
     FOR_EACH(i, count) marks[i] = 0;
 }
 
-/* Goes over two links of one direction from a; all items of a group together. */
+/* Walks over two links of one direction from a; all items of a group together. */
 static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks, uint what, ulong *work) {
     ulong sum = 0;
     uint last = lists->starts[a + 1];
@@ -137,9 +143,9 @@ kernel void count_ring_squares(
     if (get_local_id(0) == 0) totals[get_group_id(0)] += (undirected ? 8 : 4) * sum;
 }
 
-/* Of the neighbours u of v: sums of ways v -> u -> v as the count takes them (of those above, of those below, squares of the former),
-   of those whose relationships differ (and of their squares), of pairs of ways whose relationships all differ; of undirected ones
-   those that it takes for no pair (as the first three), and ways with two loops. */
+/* Sums over the neighbours u of v: paths v -> u -> v as counted (u above v, u below v, squares of the former);
+   paths whose relationships differ (and their squares); pairs of paths whose relationships all differ; for
+   undirected cycles the paths that do not count as a pair (as the first three); and paths with two loops. */
 #define ABOVE 0
 #define BELOW 1
 #define SQUARES_ABOVE 2
@@ -155,7 +161,8 @@ static void add_ways(ulong *sums, ulong ways, bool is_above) {
     if (is_above) sums[SQUARES_ABOVE] += ways * ways;
 }
 
-/* Adds what one neighbour is, which has p relationships from v, and q to v. Whether more than its being a neighbour counts. */
+/* Adds one neighbour, with p relationships from v and q to v. True if some path to it and back has two different
+   relationships. */
 static bool add_neighbour(ulong *sums, ulong p, ulong q, bool is_above, bool undirected, ulong loops, ulong its_loops) {
     ulong apart = undirected ? p * (p - 1) : p * q;
     add_ways(sums, p * q, is_above);
@@ -186,7 +193,7 @@ static bool measure_ways(
     return any;
 }
 
-/* Cycles that are counted, whose b and d are v. */
+/* The number of counted cycles whose b and d are v. */
 static ulong counted(local const ulong *sums) {
     return sums[ABOVE] * sums[BELOW] + (sums[ABOVE] * sums[ABOVE] - sums[SQUARES_ABOVE]) / 2;
 }

@@ -1,18 +1,22 @@
-/* What is counted of compressed sparse rows (see csr.h) on the processor itself.
+/* Statistics of compressed sparse rows (see csr.h) on the host's processor. Work split:
 
-       add_lengths     per type the longest run, how many there are, the sum of their lengths and that of the squares
-       count_labelled  entries per (label set of the row's node, type, label set of the neighbour)
-       find_parallel   do two entries of a row lead to one neighbour? Looked for in rows of several runs
+          add_lengths     one item per share of runs: per type the longest run, the number of runs, the sums of their
+                          lengths and of the squares of these
+          count_labelled  items take TASK_NODES rows at a time from a counter: entries per (label set of the row's node,
+                          type, label set of the neighbour)
+          find_parallel   items take TASK_NODES rows at a time: *found = 1 if two entries of a row with several runs
+                          lead to one neighbour
 
-   Each work item counts in a table of its own, zero before: 4 * type_count numbers, or one per triple. The latter two kernels take
-   TASK_NODES rows at a time; find_parallel has a bit per node, 0 before and after.
+       tables   ulong[items * size]    each item counts in its own, zero before; size is 4 * type_count, or
+                                       set_count * type_count * set_count
+       marks    uint[items * words]    find_parallel: a bit per node, 0 before and after
 */
 #include "work_split.h"
 
 #define TASK_NODES 4096
 #define WORD_BITS 32
 
-/* kinds may be null: all are of one type, and may be empty, which does not count. */
+/* kinds may be null: then all runs are of one type, and may be empty; empty runs do not count. */
 kernel void add_lengths(
     global const uint *starts, global const ushort *kinds, ulong count, uint type_count, global ulong *tables
 ) {

@@ -1,14 +1,18 @@
-/* Rows of the core by the nodes that they are grouped by (see gpugda/execute/row_groups.py).
+/* Aggregates rows of the core by the nodes that they are grouped by (see gpugda/execute/row_groups.py). Work split:
 
-       sum_groups          adds each row's product of leaves (1 without any) to the sum of its group
-       mark_groups         marks the groups of rows whose product is not 0
-       weigh_rows          writes the products of some rows
-       weigh_sums          adds each group's sum, times a factor per slot and node, to 128 bits of its work group
-       largest_sum         writes no less than the largest sum's high and low word, MOST at most, to largest[0] and largest[1]
+          sum_groups    one item per row: adds its product of leaves (1 without any) to the sum of its group, atomically
+          mark_groups   one item per row: marks[group] = 1 if its product is not 0
+          weigh_rows    one item per row: weights[i] = its product
+          weigh_sums    one item per group: its sum, times a factor per slot and node; each work group writes a 128-bit
+                        total
+          largest_sum   one item per group: raises largest[0] and largest[1] to the high and low word of its sum (MOST
+                        at most), so that both together are an upper bound
 
-   Groups are numbered by `group_of`.
+       sums      uint[3 * groups]   from first_word on, lowest word first
+       weights   ulong[row_count]
+       totals    ulong[2 * work groups]   low and high word
 
-   A sum has three words, the lowest first. A product is at most 2^63, which stands for all above.
+   Groups are numbered by `group_of`. A product is at most 2^63, which stands for all greater values.
 */
 #include "leaf_products.h"
 
@@ -25,14 +29,14 @@ static void add_to_sum(global uint *sum, ulong low, uint high) {
     for (uint i = 0; i < SUM_WORDS; ++i) {
         uint more = words[i] + carry;
         carry = more < carry;
-        // What has come so far is an error already: it must not be forgotten.
+        // A sum that reaches the top bit is an error already and must not wrap around.
         if (!more || (i == SUM_WORDS - 1 && sum[i] >> 31)) continue;
         carry |= atomic_add(sum + i, more) > NONE - more;
     }
 }
 
 #ifdef ON_CPU
-/* One atomic addition for rows of a group that follow each other. */
+/* One atomic addition for consecutive rows of a group. */
 kernel void sum_groups(
     CORE_PARAMETERS, ulong first_row, ulong row_count, global const uint *keys, global uint *sums, ulong first_word
 ) {
@@ -56,7 +60,7 @@ kernel void sum_groups(
 #else
 #define GROUP_SIZE 256
 
-/* The same among the rows of a work group: the first row of each run adds it up. */
+/* The same among the rows of a work group: the first row of each run of equal groups adds it up. */
 kernel void sum_groups(
     CORE_PARAMETERS, ulong first_row, ulong row_count, global const uint *keys, global uint *sums, ulong first_word
 ) {
@@ -119,7 +123,7 @@ kernel void largest_sum(global const uint *sums, ulong first_word, ulong count, 
 #define MOST_ITEMS GROUP_SIZE
 #endif
 
-/* factors[slot * node_count + node]; node of a group: nodes[first_node + group]. totals: low and high word per work group. */
+/* factors[slot * node_count + node]; group g has the node nodes[first_node + g]. */
 kernel void weigh_sums(
     global const uint *sums, ulong first_word, ulong count, global const uint *nodes, ulong first_node, global const uint *factors,
     uint slots, uint node_count, global ulong *totals

@@ -1,5 +1,5 @@
-/* What the comparisons of a step say about the added node of one row: which indexes and which keys pass (see comparisons.h and
-   extension.h). Lists of neighbours are sorted, so that indexes are a part of them. */
+/* Ranges of indexes and keys of the added node that pass the comparisons of a step for one row (see
+   comparisons.h and extension.h). As neighbour lists are sorted, an index range is a contiguous part of them. */
 #define MOST_RANGES 16
 
 typedef struct {
@@ -14,8 +14,9 @@ static inline bool is_end_of(const Step *step, uint links, uint column) {
     return false;
 }
 
-/* False where no node passes. Of comparisons beyond MOST_RANGES nothing is said: the caller has no more, or tests them himself.
-   Where `links` is not NONE, only comparisons with nodes of the first so many links are looked at. */
+/* Collects the ranges of a row; false if no node passes. Comparisons beyond MOST_RANGES are ignored: callers
+   have no more, or test these themselves. If `links` is not NONE, only comparisons with nodes of the first
+   `links` links are used. */
 static bool ranges_of_links(const Step *step, ulong row, uint from, uint to, uint links, RowRanges *found) {
     found->first = found->range_count = 0;
     found->last = NONE;
@@ -60,7 +61,7 @@ static inline bool passes_ranges(const RowRanges *ranges, uint node) {
     return true;
 }
 
-/* Are the segments of a link sorted by neighbour, as they come? */
+/* True if the segments of a link are sorted by neighbour without further splitting. */
 static inline bool has_sorted_segments(const Step *step, uint link) {
     return step->words[link + LINK_TYPE_COUNT] != NONE || (step->words[link + LINK_FLAGS] & SORTED_ROWS);
 }

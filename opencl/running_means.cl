@@ -1,17 +1,21 @@
-/* avg and stDev of groups with the rounding of a running mean, row by row, on the processor itself.
+/* avg and stDev of groups with the rounding of a running mean, row by row, on the host's processor. Work split: one
+   item does everything, as within a group every step waits for the one before; steps of different groups overlap in
+   the processor.
 
-       running_means     mean += (item - mean) / count, and the sum of squared differences by Welford's method
-       running_mean      the same of one group, in lanes
-       infinite_means    the same without squares, where an infinite mean stays unless it meets its opposite
+          running_means    mean += (item - mean) / count, and the sum of squared differences by Welford's method
+          running_mean     the same for one group, in lanes
+          infinite_means   the same without squares; an infinite mean stays unless it meets its opposite
 
-   One item does all: of a group every step waits for the one before, and steps of several groups overlap in the processor.
-   A group's state is its count, its mean and its squares; group_of is null where all rows are one group.
+       states     double[3 * groups]   count, mean, squares of each group
+       values     ulong[count]         bits of a double or long
+       group_of   long[count]; null if all rows are one group
 
-   In lanes: a block of rows is cut into pieces that follow each other, and each lane takes the steps of a piece. The mean at which a
-   piece begins is not known, but nearly: from a nearby start its steps are mostly the same, so that its end is off by what its start was.
-   The pieces are walked twice: from guessed starts, whose errors are then handed on from end to start, and from these starts. A piece
-   that begins at the very mean at which the one before ended is exact if that one is, and the first one is: what is taken is proved.
-   Of many rows each step is small beside the mean, and hardly a piece is refused.
+   Lanes: a block of rows is split into consecutive pieces, and each lane takes the steps of one piece. The mean
+   at the start of a piece is not known, but can be estimated: from a nearby start most steps are the same, so
+   that the error at the end equals that at the start. The pieces are walked twice: from estimated starts, whose
+   errors are then propagated from end to start, and from these starts. A piece that begins at exactly the mean
+   at which the one before ended is exact if that one is, and the first one is: so accepted results are proved
+   exact. With many rows each step is small compared to the mean, and few pieces are rejected.
 */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
@@ -23,7 +27,8 @@
 #define PIECE 64
 #define PIECES (VECTORS * LANES)
 #define BLOCK (PIECES * PIECE)
-/* Until so many rows were seen, and for two blocks after one of which most pieces were refused, steps are taken one by one. */
+/* Steps are taken one by one for the first FEW_SEEN rows, and for REFUSED_ROWS after a block most of whose
+   pieces were rejected. */
 #define FEW_SEEN 8192
 #define REFUSED_ROWS (2 * BLOCK)
 
@@ -41,7 +46,7 @@ static inline void store_pieces(double4 items, global double *places) {
     places[0] = items.s0, places[PIECE] = items.s1, places[2 * PIECE] = items.s2, places[3 * PIECE] = items.s3;
 }
 
-/* The mean before each piece but for its roundings. */
+/* Estimates the mean before each piece, ignoring rounding. */
 static inline void guess_starts(global const ulong *values, bool are_integers, double seen, double mean, double *starts) {
     double before = 0;
     for (uint piece = 0; piece < PIECES; ++piece) {
@@ -55,7 +60,7 @@ static inline void guess_starts(global const ulong *values, bool are_integers, d
     }
 }
 
-/* Takes the steps of all pieces; writes what each adds to the squares, if that is asked for. */
+/* Takes the steps of all pieces; writes the addend of each step to the squares if `squares` is not null. */
 static inline void walk(
     global const ulong *values, bool are_integers, double seen, const double *starts, double *ends, global double *squares
 ) {
@@ -77,7 +82,7 @@ static inline void walk(
     for (uint each = 0; each < VECTORS; ++each) vstore4(at[each], each, ends);
 }
 
-/* Takes a block's steps, or those of its first pieces; says of how many. */
+/* Takes the steps of a block, or of its first pieces; returns the number of pieces. */
 static inline uint take_block(
     global const ulong *values, bool are_integers, bool with_squares, double *state, global double *scratch
 ) {
@@ -129,7 +134,8 @@ static inline void take_all(
     }
 }
 
-/* scratch: BLOCK doubles, as RunningMeans has it. Without `with_squares` these are left as they are, or are not those of all rows. */
+/* scratch: BLOCK doubles, as RunningMeans allocates. Without `with_squares`, the squares are not updated for all
+   rows. */
 kernel void running_mean(
     ulong count, uint are_integers, uint with_squares, global const ulong *values, global double *states, global double *scratch
 ) {

@@ -1,6 +1,6 @@
-/* Binary searches in rising arrays, over the places [first, last). */
+/* Binary searches in ascending arrays, over the positions [first, last). */
 
-/* First place whose value is at least `wanted`, else `last`. */
+/* First position whose value is at least `wanted`, else `last`. */
 static inline ulong lower_bound(global const uint *values, ulong first, ulong last, uint wanted) {
     while (first < last) {
         ulong middle = first + (last - first) / 2;
@@ -10,7 +10,7 @@ static inline ulong lower_bound(global const uint *values, ulong first, ulong la
     return first;
 }
 
-/* The same over places of 32 bits. */
+/* The same for 32-bit positions. */
 static inline uint first_place_from(global const uint *values, uint first, uint last, uint wanted) {
     while (first < last) {
         uint middle = first + (last - first) / 2;
@@ -20,7 +20,7 @@ static inline uint first_place_from(global const uint *values, uint first, uint 
     return first;
 }
 
-/* First place whose value is above `wanted`, else `last`. */
+/* First position whose value is above `wanted`, else `last`. */
 static inline ulong upper_bound(global const uint *values, ulong first, ulong last, uint wanted) {
     while (first < last) {
         ulong middle = first + (last - first) / 2;
@@ -30,7 +30,7 @@ static inline ulong upper_bound(global const uint *values, ulong first, ulong la
     return first;
 }
 
-/* First place whose sum is above `wanted`, else `last`. */
+/* First position whose sum is above `wanted`, else `last`. */
 static inline ulong first_sum_above(global const ulong *sums, ulong first, ulong last, ulong wanted) {
     while (first < last) {
         ulong middle = first + (last - first) / 2;
@@ -40,7 +40,7 @@ static inline ulong first_sum_above(global const ulong *sums, ulong first, ulong
     return first;
 }
 
-/* First place whose sum is at least `wanted`, else `last`. */
+/* First position whose sum is at least `wanted`, else `last`. */
 static inline ulong first_sum_from(global const ulong *sums, ulong first, ulong last, ulong wanted) {
     while (first < last) {
         ulong middle = first + (last - first) / 2;

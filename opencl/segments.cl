@@ -1,15 +1,18 @@
-/* A data graph whose entries are on the device in parts (see gpugda/device/graph/segment_views.py).
+/* A data graph whose entries are on the device in parts (see gpugda/device/graph/segment_views.py). Work split:
 
-       shift_starts     one item per run of a window: where its entries are among those that are on the device; or per node:
-                        where its runs are
-       shift_runs       one item per run of a part, and one more: the same where the part has its own starts of runs
-       number_entries   one item per entry: the relationships of an outgoing part, counted up from the first
-       count_rows       one item per row: how many rows have each key, a segment for each of the columns asked for
-       place_rows       one item per row: copies it behind those of lower keys, in any order among those of its own
+          shift_starts     one item per run of a window: shifted[run] = position of its entries on the device; or per
+                           node: that of its runs
+          shift_runs       one item per run of a part, and one more: the same in place, if the part has its own starts
+          number_entries   one item per entry: relationship indexes of an outgoing part, which count up
+          count_rows       one item per row: counts[key] += 1
+          place_rows       one item per row: copies it behind those of lower keys, in any order among those of its key
 
-   ranges   first run, run after the last, first entry, entry after the last, place of the first entry on the device; rising
-            A run before the first range is empty, one between two ranges begins where the lower one ends.
-   keys     number of columns (1 or 2), then the columns; the key of segments a and b is a * segments + b
+       ranges    uint[5 * range_count], ascending: first run, run after the last, first entry, entry after the last,
+                 position of the first entry on the device. A run before the first range is empty; a run between two
+                 ranges begins where the lower one ends
+       keys      number of columns (1 or 2), then the columns; the key of segments a and b is a * segments + b
+       bounds    uint[segments + 1]   first node of each segment
+       counts, next   uint[key_count]
 */
 #include "work_split.h"
 #include "search.h"
@@ -37,7 +40,8 @@ kernel void shift_starts(
     }
 }
 
-/* `starts` has between the first run and the last one what the data graph has, less than which is `first_entry`. */
+/* On entry `starts` has, for all runs but the first, starts in the data graph, of which the lowest is
+   `first_entry`. */
 kernel void shift_runs(global uint *starts, ulong first, ulong count, uint first_entry, uint begin, uint end) {
     FOR_EACH(i, count + 1) {
         uint start = i == 0 ? begin : starts[first + i] - first_entry + begin;
@@ -60,7 +64,7 @@ static inline uint key_of_row(
     return key;
 }
 
-/* A group keeps the counts of few keys in local memory, for neighbouring rows have mostly the same. */
+/* A group keeps the counts of few keys in local memory, as adjacent rows mostly have the same key. */
 #define MOST_LOCAL 1024
 #define IN_TILES(begin, count) \
     for (ulong begin = get_group_id(0) * (ulong)ROWS; begin < (count); begin += get_num_groups(0) * (ulong)ROWS)
@@ -99,7 +103,7 @@ kernel void count_rows(
     }
 }
 
-/* `next` holds the place of the next row of each key. */
+/* `next` has the position of the next row of each key. */
 kernel void place_rows(
     global const uint *table, ulong stride, ulong row_count, global const uint *keys, global const uint *bounds,
     uint segments, uint key_count, volatile global uint *next, uint width, global uint *placed, ulong placed_stride

@@ -1,17 +1,20 @@
-/* The join of SGSI (Zeng et al., 2022): as that of GSI (gsi_join.cl), but the lists come in segments, one after the other, and a
-   row's list may lie in several that follow each other.
+/* The join of SGSI (Zeng et al., 2022): as that of GSI (gsi_join.cl), but lists arrive in segments, one after the
+   other, and a row's list may span several consecutive segments. Work split:
 
-       bound_segment     one item per row: where its list lies in this segment; the row's flag says whether it has been met
-       count_lengths     one item per row: how many rows have lists of 32k … 32k+31 entries
-       mark_members      one item per place: is its node in the list of the row in this segment?
-       mark_passing      one item per place: does it pass a test against a column?
-       mark_left         one item per 32 places: a bitmap of those that are filled and have passed all
-       write_left        one item per 32 places: what is left, one after the other, and whose row each is
-       duplicate_rows    one item per new row: the value of its old row
+          bound_segment     one item per row: position of its list in this segment; updates the row's flag
+          count_lengths     one item per row: histogram of list lengths, 32 per bin; bin 0 is not counted
+          mark_members      one item per position: raises its level if its node is in the row's list in this segment
+          mark_passing      one item per position: raises its level if it passes a test against a column
+          mark_left         one item per 32 positions: bitmap of those that are filled and have passed all
+          write_left        one item per 32 positions: compacts the remaining values, and writes the row of each
+          duplicate_rows    one item per new row: the value of its old row
 
-   `flags` of rows: 0 where the list has not been met, 1 where it has, -1 where it has ended: what follows is not looked at.
-   The places of row i begin at sums[i], and `counts[i]` of them are filled. `levels` of a place says how many links and tests
-   it has passed beside the first link; without them all filled places are left.
+       flags    int[count]          0 if the row's list has not begun, 1 if it has, -1 if it has ended (no more lookups)
+       sums     ulong[count + 1]    where the positions of each row begin
+       counts   uint[count]         number of filled positions of each row
+       levels   ushort[total]       number of links and tests that a position has passed besides the first link; null if
+                                    all filled positions remain
+       left     uint[ceil(total / 32)]
 */
 #include "work_split.h"
 #include "search.h"
@@ -47,7 +50,7 @@ kernel void bound_segment(
 kernel void count_lengths(global const uint *lengths, ulong count, volatile global uint *intervals, uint interval_count) {
     FOR_EACH(i, count) {
         uint interval = min(lengths[i] >> 5, interval_count - 1);
-        if (interval) atomic_inc(&intervals[interval]); /* those of the first are what is left */
+        if (interval) atomic_inc(&intervals[interval]); /* the number in the first interval follows from the others */
     }
 }
 
@@ -94,7 +97,7 @@ kernel void mark_left(
     }
 }
 
-/* `origins`, of rows of the table, may be null. */
+/* `origins`, rows of the table, may be null. */
 kernel void write_left(
     global const ulong *sums, ulong count, ulong total, global const uint *left, global const ulong *left_sums,
     global const uint *values, uint first_row, global uint *written, global uint *origins

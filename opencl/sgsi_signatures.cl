@@ -1,16 +1,19 @@
-/* Vertex signatures of SGSI, a segment of data nodes at a time; the keys are those of gsi_signatures.cl.
+/* Vertex signatures of SGSI, one segment of data nodes at a time; keys are those of gsi_signatures.cl. Work split:
 
-       add_entries       one item per entry: the keys of what a node of the segment sees there
-       check_segment     one item per query node and data node: takes away candidates that lack something in these words
+          add_entries     one item per entry: adds its keys to the signature of its owner, atomically
+          check_segment   one item per query node and data node: clears the node's bit in matrix if its signature
+                          lacks a required bit in these words
 
-   Word w of the node v of the segment lies at w * nodes + v.
+       signatures   uint[words * nodes]          word w of node v of the segment at w * nodes + v
+       asked        uint[rows * asked_words]
+       matrix       uint[rows * matrix_words]
 */
 #include "work_split.h"
 #include "name_ids.h"
 #include "signatures.h"
 
-/* `owners` from the segment's first node on; `labels` of the neighbours, NONE for none; `adds_any` where labels of others of the
-   same entry do not come with it. */
+/* `owners` count from the segment's first node; `labels` of the neighbours, NONE for none; `adds_any` to add the
+   keys of any label, once for an entry with several labels. */
 kernel void add_entries(
     global const uint *owners, global const TypeId *types, global const uint *labels, ulong count, uint direction,
     uint adds_any, volatile global uint *signatures, ulong nodes, uint groups
@@ -22,7 +25,7 @@ kernel void add_entries(
     }
 }
 
-/* `asked` holds for each row of the matrix `asked_words` words, those of the segment from `first_word` on. */
+/* `asked` has `asked_words` words for each row of the matrix; the segment has those from `first_word` on. */
 kernel void check_segment(
     global const uint *signatures, ulong nodes, uint words, global const uint *asked, uint asked_words, uint first_word,
     uint rows, uint matrix_words, volatile global uint *matrix

@@ -1,6 +1,5 @@
-/* Keys of vertex signatures: of a relationship as a node sees it, hashed into groups of two bits; as in
-   gpugda/match/gsi/signatures.py.
-*/
+/* Keys of vertex signatures: a relationship as a node sees it, hashed into groups of two bits; must match
+   gpugda/match/gsi/signatures.py. */
 #define ANYTHING 0xFFFFFFFFu
 #define STARTS_HERE 1u
 #define ENDS_HERE 2u
@@ -23,7 +22,7 @@ static inline void add_key(volatile global uint *signature, ulong word_stride, u
     if ((before >> shift) & 1) atomic_or(word, 2u << shift);
 }
 
-/* Those of one label of the neighbour, or any. */
+/* Adds the keys of one label of the neighbour, or of ANYTHING. */
 static inline void add_keys(
     volatile global uint *signature, ulong word_stride, uint groups, uint type, uint direction, uint label
 ) {
@@ -33,7 +32,7 @@ static inline void add_keys(
     add_key(signature, word_stride, groups, key_hash(ANYTHING, EITHER_WAY, label));
 }
 
-/* Takes a node out of a row of candidates where its signature lacks one of the words asked for. */
+/* Removes a node from a row of candidates if its signature lacks bits of one of the required words. */
 static inline void check_candidate(
     global const uint *signature, ulong word_stride, global const uint *asked, uint words, volatile global uint *candidates, ulong node
 ) {

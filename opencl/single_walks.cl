@@ -1,13 +1,16 @@
-/* Counting cycles of four query nodes three of whose links lead to one node at most: `count_single_walks`.
+/* Counts cycles of four query nodes three of whose links lead to at most one node: `count_single_walks`.
 
-       0 ── link 0 ─→ 1      A node in the place of 0 has one node at most along links 0 and 3, and a node in the place of 1 has one
-       │              │      along link 1: arrays say which, NONE where there is none. So each node in the place of 0 makes one pair
-     link 3         link 1   of nodes, 2 and 3, and what is counted are the relationships between these: looked up in a table of
-       ↓              ↓      pairs, or found by halving. Where most nodes belong to one other, as a comment to its author, that is
-       3 ── link 2 ── 2      far less than all paths.
+          0 ── link 0 ─→ 1      A node at position 0 has at most one node along links 0 and 3, and a node at position
+          │              │      1 at most one along link 1: arrays have these nodes, NONE if there is none. So each
+        link 3         link 1   node at position 0 gives one pair of nodes at positions 2 and 3. The relationships
+          ↓              ↓      between them are counted by a hash table of pairs, or by binary search. If most nodes
+          3 ── link 2 ── 2      belong to one other, as a comment to its author, this costs far less than all paths.
 
-   The table has bits, pairs[0]; per bucket where its entries begin, and the end; then the entries: node in the place of 2, node in
-   that of 3, how many relationships. Without a table pairs[0] is 0.
+   Work split: one item per node at position 0; adds its count to totals[group].
+
+       ones, twos, threes   uint[nodes]   the only node at positions 1, 2 and 3
+       pairs                hash table: pairs[0] bits of a bucket number (0: no table); start of each bucket, and the
+                            end; then entries: node at position 2, node at position 3, number of relationships
 
    No two links may be able to take the same relationship, and the data graph has no loops of these types.
 */
@@ -16,7 +19,7 @@
 #include "cycle_lists.h"
 
 #ifdef ON_CPU
-/* The lists in which the relationships along link 2 are found, from a node in the place of 2. */
+/* The lists that have the relationships along link 2, from a node at position 2. */
 typedef struct {
     uint count, types[MOST_LISTS];
     bool are_incoming[MOST_LISTS];
@@ -33,7 +36,7 @@ static Ways ways_to_last(const Square *square) {
     return ways;
 }
 
-/* How often a list has a node. Without a branch, which nobody could foresee. */
+/* The number of occurrences of a node in a list. Branch-free, as the branch would be unpredictable. */
 static inline ulong times_in(global const uint *neighbours, uint2 list, uint node) {
     uint first = list.x;
     for (uint size = list.y - list.x; size > 1;) {
@@ -56,7 +59,7 @@ static inline ulong relationships_between(const Square *square, const Ways *ways
     return sum;
 }
 
-/* As gpugda/match/special/single_walks.py spreads them. */
+/* Same hash as in gpugda/match/special/single_walks.py. */
 static inline uint bucket_of(uint two, uint three, uint bits) {
     uint hash = two * 0x9E3779B1u ^ three * 0x85EBCA77u;
     hash = (hash ^ hash >> 15) * 0xC2B2AE3Du;

@@ -1,12 +1,16 @@
-/* Candidates of all query nodes by one work item, for a CPU and little work: launches and waiting would take longer than it.
+/* Candidates of all query nodes by one work item, for a CPU and little work, where launches and waiting would take
+   longer.
 
-   Rows are checked, explored and refined as in candidate_filter.cl, but in place: rows level by level from where components
-   start, then, to refine, from the last row to the first.
+   Rows are checked, explored and refined as in candidate_filter.cl, but in place: level by level from where
+   components start, then, to refine, from the last row to the first.
 
-   outcome   [0] is it done? [1] are nodes written? then candidates per row
-   nodes     the node indexes of all candidates, row after row, rising, where they are no more than `most_nodes`
+       candidates, marks   uint[row_count * words]
+       outcome             uint[2 + row_count]   [0] 1 if done  [1] 1 if nodes are written; then candidates per row
+       nodes               uint[most_nodes]      node indexes of all candidates, row after row, ascending, unless
+                                                 there are more than most_nodes
 
-   It is given up after looking at `most_looks` entries or degrees. An empty row ends it: no row has candidates then.
+   The item gives up after reading `most_looks` entries or degrees. An empty row ends the search: no row has
+   candidates then.
 */
 #include "work_split.h"
 #include "csr.h"
@@ -54,7 +58,7 @@ static inline void mark_neighbours_of(Work *work, uint adjacency, uint node) {
     }
 }
 
-/* Takes away who lacks a neighbour at a level up to `known`, and marks the later neighbours of those who stay. */
+/* Removes candidates that lack a neighbour at a level up to `known`, and marks later neighbours of the others. */
 static inline bool explore_row(Work *work, uint row, uint known, uint *count) {
     global const uint *query = work->around.query;
     global uint *bits_of_row = work->candidates + (ulong)row * work->around.words;

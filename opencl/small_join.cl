@@ -1,20 +1,23 @@
-/* All steps of a join of few rows, without the host in between: waiting for counts would take longer than the rows (see
-   extension.h).
+/* All steps of a join of few rows, without host synchronisation: waiting for counts would take longer than the rows
+   (see extension.h). Work split:
 
-   Two tables are written in turns, so the rows of the last complete step are there where a step is given up: one that would look
-   at more than `most_looks` entries with those before it, or that has more rows than there is place for. The host goes on there.
+          join_rows     CPU: all steps by one work item
+          join_few      GPU: the first steps by one group, while each tests few pairs
+          join_pairs    GPU: step `number`, which extends or weighs; groups take BLOCK rows, items pairs of these
+          join_others   GPU: step `number`, which multiplies or tests; one item per word of candidates and row, or per
+                        row
 
-       join_rows     on a CPU: all steps by one work item
-       join_few      on a GPU: the first steps by one group, while each looks at few pairs
-       join_pairs    on a GPU: step `number`, which extends or weighs; groups take BLOCK rows, items pairs of these
-       join_others   on a GPU: step `number`, which multiplies or tests
+       even, odd   tables of `capacity` rows, read and written in turns
+       steps       from words[steps_at] on: kind, position of its words, maximum rows per pair (or its candidates),
+                   width
+       outcome     [0] complete steps  [1] [2] rows of the last step if it only counts, low and high  [3] entries read
+                   [4] first step that one group left  [5 …] rows of each step
 
-   A step that one group leaves is a launch of its own, none of which is waited for: how many rows there are it reads from `outcome`.
-
-   steps, from words[steps_at] on:   what it does, place of its words, most rows of a pair (or its candidates), width of its rows
-   outcome   [0] complete steps [1] [2] rows of the last step where it only counts, low and high [3] looks
-             [4] first step that one group left, then rows of each step; on a GPU it comes with all steps as complete, and the
-             first one that gives up lowers that
+   The rows of the last complete step remain if a step gives up: one that would raise the number of entries read
+   above `most_looks`, or that has more rows than fit. The host continues from there.
+   A step that one group leaves is a launch of its own, which the host does not wait for: it reads its number of
+   rows from `outcome`. On a GPU [0] starts as the number of all steps, and the first step that gives up lowers
+   it.
 */
 #include "work_split.h"
 #include "search.h"
@@ -45,7 +48,7 @@
     ulong most_looks, uint capacity, global uint *even, global uint *odd, volatile global uint *outcome
 
 #ifdef ON_CPU
-/* How many entries, bits or rows a step looks at; found without looking at them, and no further than to `most`. */
+/* The number of entries, bits or rows that a step reads; computed without reading them, and only up to `most`. */
 static ulong looks_of(const Step *step, uint kind, ulong row_count, uint node_words, uint candidates, ulong most) {
     if (kind == PRUNES) return row_count;
     if (kind == MULTIPLIES) return row_count * (node_words / 16 + candidates);
@@ -68,7 +71,7 @@ static inline ulong take_row(const Step *step, ulong row, uint node, const Outpu
     return 0;
 }
 
-/* A row with each candidate. */
+/* Appends a row with each candidate. */
 static ulong multiply_row(const Step *step, ulong row, uint node_words, const Output *output) {
     ulong total = 0;
     for (uint word = 0; word < node_words; ++word) {
@@ -79,14 +82,14 @@ static ulong multiply_row(const Step *step, ulong row, uint node_words, const Ou
     return total;
 }
 
-/* A row itself, with the number of its pairs that fit. */
+/* Appends the row itself with the number of its pairs that fit. */
 static ulong weigh_row(const Step *step, ulong row, uint base, uint length, const Output *output) {
     const Output nothing = {output->found, 0, 0, 0};
     uint ways = (uint)extend_row(step, row, base, 0, length, &nothing);
     return ways ? take_row(step, row, ways, output) : 0;
 }
 
-/* All rows of a step, which are counted where there is no output; false where there was no room for them. */
+/* Makes all rows of a step, or counts them if there is no output; false if they do not fit. */
 static bool join_step(
     const Step *step, uint kind, uint most_rows, ulong row_count, uint node_words, uint capacity, const Output *output, ulong *total
 ) {
@@ -130,11 +133,11 @@ kernel void join_rows(JOIN_PARAMETERS) {
 #define BLOCK 32
 #define MOST_ITEMS 256
 
-/* The rows that a launch makes of those of the step before. A step after one that was given up has none. */
+/* The rows that a launch makes from those of the step before. A step after one that gave up makes none. */
 typedef struct {
     uint kind, most_rows, number, capacity;
     ulong row_count;
-    global uint *extended; /* null where rows are only counted */
+    global uint *extended; /* null if rows are only counted */
     volatile global uint *rows, *outcome;
 } Made;
 
@@ -152,7 +155,7 @@ static inline void give_up(const Made *made) {
     atomic_min(made->outcome + STEPS_DONE, made->number);
 }
 
-/* Place for some rows; false where there is none. */
+/* Reserves space for rows; false if there is none. */
 static inline bool take_places(const Made *made, ulong count, uint *place) {
     *place = atomic_add(made->rows, (uint)count);
     if (*place + count <= made->capacity) return true;
@@ -173,7 +176,7 @@ static inline void take_row(const Step *step, const Made *made, ulong row, uint 
     else if (take_places(made, 1, &place)) write_row(step, row, node, unread, made->extended, made->capacity, place);
 }
 
-/* The rows of one pair. */
+/* Appends the rows of one pair. */
 static inline void take_pair(
     const Step *step, const Made *made, ulong row, uint node, const uint *counts, ulong product, ulong weight, uint *relationships
 ) {
@@ -194,14 +197,14 @@ typedef struct {
     uchar bases[BLOCK];
 } Block;
 
-/* How many pairs the rows before the one at a place have. */
+/* The number of pairs of the rows before the one at a position. */
 static inline ulong pairs_before(local const Block *block, uint place) {
     ulong sum = 0;
     for (uint i = 0; i < place; ++i) sum += block->lengths[i];
     return sum;
 }
 
-/* Are a block's pairs to be looked at? */
+/* 1 if a block's pairs are within the limit of entries read. */
 static inline uint is_within(const Step *step, const Made *made, local const Block *block, ulong most_looks) {
     uint looks = (uint)min(BLOCK + block->sums[BLOCK] * step->link_count, most_looks + 1);
     volatile global uint *outcome = made->outcome;
@@ -210,7 +213,8 @@ static inline uint is_within(const Step *step, const Made *made, local const Blo
     return goes_on;
 }
 
-/* An item's share of the pairs of a block whose first row is `first`; gives how many rows were only counted. */
+/* Processes an item's share of the pairs of a block whose first row is `first`; returns the number of rows that
+   were only counted. */
 static inline ulong join_block(const Step *step, const Made *made, local Block *block, ulong first) {
     ulong counted = 0, last = block->goes_on ? block->sums[BLOCK] : 0;
     for (ulong pair = get_local_id(0); pair < last; pair += get_local_size(0)) {
@@ -228,7 +232,7 @@ static inline ulong join_block(const Step *step, const Made *made, local Block *
     return counted;
 }
 
-/* An item's share of a step that extends or weighs: of the rows of its group. To be called by all items. */
+/* Processes an item's share of a step that extends or weighs: rows of its group. All items must call it. */
 static inline ulong share_of_pairs(const Step *step, const Made *made, local Block *block, ulong most_looks) {
     uint item = get_local_id(0);
     ulong counted = 0;
@@ -253,12 +257,12 @@ static inline ulong share_of_pairs(const Step *step, const Made *made, local Blo
     return counted;
 }
 
-/* An item's share of a step that multiplies or tests. */
+/* Processes an item's share of a step that multiplies or tests. */
 static inline ulong share_of_others(const Step *step, const Made *made, uint node_words, ulong most_looks) {
     ulong counted = 0, items = made->row_count;
     if (made->kind == MULTIPLIES) {
         items *= node_words;
-        /* Every item finds the same. */
+        /* All items take the same branch. */
         if (items / 16 + made->row_count * made->most_rows > most_looks) {
             give_up(made);
             return 0;
@@ -277,8 +281,8 @@ static inline ulong share_of_others(const Step *step, const Made *made, uint nod
     return counted;
 }
 
-/* How many pairs a step looks at, or rows it makes where it multiplies; EVERY_ONE where there are more rows than items. To be called
-   by all items. */
+/* The number of pairs that a step tests, or of rows that it makes if it multiplies; EVERY_ONE if there are more
+   rows than items. All items must call it. */
 static inline ulong pairs_of_step(const Step *step, const Made *made, local ulong *scratch) {
     uint item = get_local_id(0), base = 0;
     ulong own = 0;

@@ -1,10 +1,10 @@
-/* The nodes at which relationships of a row could be the same. Needs marks.h, excluded_nodes.h and whole_rows.h.
+/* The nodes at which relationships of a row could coincide. Needs marks.h, excluded_nodes.h and whole_rows.h.
 
-   Two relationships are the same only if both their ends are. A link's relationship ends at the added node, so it can only be one
-   of the row if the added node is an end of that one (words before the step name their columns), and can only be another link's
-   if both links begin at the same node. */
+   Two relationships are the same only if both their ends are. A link's relationship ends at the added node. So
+   it can equal one of the row only if the added node is an end of that one (words before the step name its
+   columns), and it can equal another link's only if both links begin at the same node. */
 #ifdef ON_CPU
-/* What a row makes of some nodes: the first ones are excluded, at the others relationships could be the same. */
+/* Special nodes of a row: the first ones are excluded; at the others relationships could coincide. */
 typedef struct {
     uint nodes[3 * MOST_EXCLUDED];
     uint excluded_count, count;
@@ -42,14 +42,14 @@ static inline uint special_place(const Special *special, uint node) {
     return place;
 }
 
-/* All that lead to a node, whose relationships are looked up. */
+/* Counts or appends all combinations to a node by looking up their relationships. */
 static ulong take_exactly(const Step *step, ulong row, uint node, const Output *output) {
     uint counts[MOST_LINKS], relationships[MOST_LINKS];
     ulong product = combinations(step, row, NONE, 0, false, 0, 0, node, counts, relationships);
     return take(step, row, node, counts, product, relationships, output);
 }
 
-/* Is a relationship of a link none of the row that tests compare with it? */
+/* True if a relationship of a link differs from those of the row that tests compare with it. */
 static inline bool is_new(const Step *step, ulong row, uint number, uint relationship) {
     uint column = step->width + 1 + number;
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
@@ -60,7 +60,8 @@ static inline bool is_new(const Step *step, ulong row, uint number, uint relatio
     return true;
 }
 
-/* In how many ways do new relationships lead to a node, where no two links can take the same one? `entries`: of the last link. */
+/* The number of combinations of new relationships to a node, if no two links can take the same one. `entries`:
+   entries of the last link. */
 static ulong new_ways(const Step *step, ulong row, uint node, ulong *entries) {
     ulong product = 1, count = 0;
     for (uint number = 0; number < step->link_count; ++number) {

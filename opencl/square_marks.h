@@ -1,6 +1,7 @@
-/* Squares from one node on a CPU, where a work item marks what is opposite: `all_ways`. Needs cycle_lists.h. */
+/* Counts squares from one node on a CPU, where a work item marks the opposite nodes: `all_ways`. Needs
+   cycle_lists.h. */
 #ifdef ON_CPU
-/* Without a branch, which nobody could foresee. */
+/* Branch-free, as the branch would be unpredictable. */
 static inline uint mark_list(
     global const uint *neighbours, uint2 list, global uint *restrict marks, global uint *restrict marked, uint size
 ) {
@@ -19,7 +20,7 @@ static inline ulong sum_of_list(global const uint *neighbours, uint2 list, globa
     return sum;
 }
 
-/* Marks the nodes of a list, or adds up what is marked already. */
+/* Marks the nodes of a list, or adds up their marks. */
 static inline ulong take_list(
     const Square *square, bool is_incoming, uint2 list, global uint *marks, global uint *marked, uint *size, bool adds
 ) {
@@ -29,7 +30,7 @@ static inline ulong take_list(
     return 0;
 }
 
-/* Goes over a link from a node in the place of 1 or 3 to all nodes before `last` that come after it. */
+/* Follows a link from a node at position 1 or 3 to all fitting nodes before `last`. */
 static ulong second_link(
     const Square *square, uint link, uint from, uint last, global uint *marks, global uint *marked, uint *size, bool adds,
     ulong *work
@@ -58,7 +59,7 @@ static ulong second_link(
     return sum;
 }
 
-/* The same for all ways that begin at `from`, in the place of 0. */
+/* The same for all paths over two links that begin at `from`, at position 0. */
 static ulong two_links(
     const Square *square, uint first, uint second, uint from, global uint *marks, global uint *marked, uint *size, bool adds, ulong *work
 ) {
@@ -75,7 +76,7 @@ static ulong two_links(
     return sum;
 }
 
-/* Homomorphisms with a node in the place of 0 and another one in that of 2. */
+/* The number of homomorphisms with `from` at position 0 and another node at position 2. */
 static ulong all_ways(const Square *square, uint from, global uint *marks, global uint *marked, ulong *work) {
     uint size = 0;
     ulong sum = 0;

@@ -1,13 +1,18 @@
-/* Squares (see squares.cl) by the node in the place of 0, three words per node as sums of rows are: what the rest of a pattern
-   that hangs at this node is multiplied with.
+/* Counts squares (see squares.cl) per node at position 0, in the three-word format of sums of rows: a factor for
+   the rest of a pattern that is attached to this node. Work split:
 
-       sum_squares           per listed node: ways over 1 to each node in the place of 2, times ways over 3, as if they were apart
-       measure_odd_ends      per node in the places of 1 and 3: ways on to the place of 2, and those that take one relationship twice
-       correct_square_sums   per listed node: what sum_squares counts wrongly, for two opposite nodes are one
+          sum_squares           work groups (CPU: items) take tasks of task_nodes listed nodes from counters[0] until
+                                they have read most_work entries; per node: paths over 1 to each node at position 2,
+                                times paths over 3, as if they were independent. On a GPU teams of LANES items take
+                                one path to a node at position 1 or 3 each
+          measure_odd_ends      one item per node at positions 1 and 3: paths on to position 2, and those that take one
+                                relationship twice
+          correct_square_sums   one item per listed node: corrects the sum for two opposite nodes that are the same
 
-   Work groups (on a CPU: items) take listed nodes from a counter of tasks, `task_nodes` at a time, until they looked at `most_work`
-   entries. Each has words of scratch, zero before and after: a mark per node; on a CPU also the list of what is marked. On a GPU
-   teams of LANES items take one way to a node in the place of 1 or 3 each.
+       scratch    uint[groups * node_count]; on a CPU uint[items * (2 * node_count + 1)]: a mark per node, on a CPU
+                  also the list of marked nodes; zero before and after
+       odd_ends   long[2 * node_count]
+       sums       uint[3 * listed]   from first_word on
 */
 #include "work_split.h"
 #include "csr.h"
@@ -35,7 +40,7 @@ static inline void write_sum(global uint *sums, ulong place, ulong sum) {
 #define SQUARES 2
 #define CLEARS 3
 
-/* Goes over a link from a node in the place of 1 or 3 to all nodes but `from`; a team together. */
+/* Follows a link from a node at position 1 or 3 to all nodes but `from`; a team together. */
 static ulong second_link(const Square *square, uint link, uint node, uint from, volatile global uint *marks, uint what, ulong *work) {
     ulong sum = 0;
     Lists lists = all_lists(square, link, false);
@@ -59,7 +64,7 @@ static ulong second_link(const Square *square, uint link, uint node, uint from, 
     return sum;
 }
 
-/* The same for all ways that begin at `from`, in the place of 0; teams take one each. */
+/* The same for all paths that begin at `from`, at position 0; teams take one each. */
 static ulong two_links(
     const Square *square, uint first, uint second, uint from, volatile global uint *marks, uint what, ulong *work
 ) {
@@ -153,7 +158,8 @@ kernel void measure_odd_ends(SQUARE_PARAMETERS, uint node_count, global long *od
     }
 }
 
-/* One node in the places of 1 and 3: of links 0 and 3, and of 1 and 2, one relationship was counted for both. */
+/* One node at positions 1 and 3: corrects for pairs of links, 0 and 3 or 1 and 2, that were counted with one
+   relationship for both. */
 static ulong one_odd_node(const Square *square, uint node, global const long *odd_ends) {
     long sum = 0;
     bool is_opposite = fits_place(square, 2, node);

@@ -1,14 +1,16 @@
-/* Counting cycles of four query nodes by what two opposite ones have in common: `count_squares`.
+/* Counts cycles of four query nodes by the common neighbours of two opposite ones: `count_squares`.
 
-       0 ── link 0 ── 1          For a node a in the place of 0, each node c in the place of 2 is marked with the number of ways
-       │              │          over 1. Going through the ways over 3 then adds up marks, so that all squares cost what paths of
-     link 3         link 1       two cost. This counts homomorphisms. What it counts wrongly are squares two of whose relationships
-       │              │          are between the same two nodes, which squares.h takes out again.
-       3 ── link 2 ── 2
+          0 ── link 0 ── 1          For a node a at position 0, each node c at position 2 is marked with the number of
+          │              │          paths over 1. Walking the paths over 3 then adds up marks, so that all squares
+        link 3         link 1       cost as much as paths of two. This counts homomorphisms. Squares with two
+          │              │          relationships between the same two nodes are counted wrongly; squares.h corrects
+          3 ── link 2 ── 2          these.
 
-   Items take nodes from a counter of tasks, `task_nodes` at a time, until they looked at `most_work` entries. Each has
-   2 * node_count + 1 words of scratch, marks, zero before and after, and the list of what is marked; where there are loops as
-   many again for their numbers.
+   Work split: items take tasks of `task_nodes` nodes from counters[0] until they have read `most_work` entries.
+
+       scratch   uint[items * (2 * node_count + 1)]   marks, zero before and after, and the list of marked nodes; if
+                                                      there are loops, 2 * node_count more words for their numbers
+       totals    ulong[items]                         each item adds to its own
 */
 #include "work_split.h"
 #include "csr.h"

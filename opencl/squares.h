@@ -1,7 +1,9 @@
-/* The squares whose relationships meet (see squares.cl), and in how many ways these differ where they must. Needs cycle_lists.h. */
+/* Corrections for squares whose relationships could coincide (see squares.cl), by inclusion-exclusion. Needs
+   cycle_lists.h. */
 /* ------------------------------------------------------------------ relationships between two nodes */
-/* Walks over the neighbours of a node, each once. Of the relationships between them `by_links` says how many fit to exactly which
-   links; where there is only one it is not filled in, as most often. */
+/* Iterates over the neighbours of a node, each once. `by_links` has the numbers of relationships to the
+   neighbour by the exact set of links that they fit; it is not filled in if there is only one, the most common
+   case. */
 typedef struct {
     uint2 entries[MOST_LISTS];
     uint node, count, first_links, by_links[16];
@@ -48,7 +50,7 @@ static bool next_pair(Pairs *pairs, const Square *square, uint from, bool from_e
     return true;
 }
 
-/* Relationships of a pair that fit to all of a set of links. */
+/* The number of relationships of a pair that fit all links of a set. */
 static inline long fitting_all(const Pairs *pairs, uint links) {
     if (pairs->count == 1) return (pairs->first_links & links) == links;
     long sum = 0;
@@ -60,7 +62,7 @@ static inline bool must_differ(const Square *square, uint one, uint other) {
     return square->words[TESTS_AT] >> (4 * one + other) & 1;
 }
 
-/* Relationships between a pair that two links, which must differ, could both take. */
+/* The number of relationships of a pair that two links, which must differ, could both take. */
 static inline long shared(const Square *square, const Pairs *pairs, uint one, uint other) {
     return must_differ(square, one, other) ? fitting_all(pairs, 1u << one | 1u << other) : 0;
 }
@@ -69,7 +71,7 @@ static inline long product_of(const Pairs *pairs, uint one, uint other) {
     return fitting_all(pairs, 1u << one) * fitting_all(pairs, 1u << other);
 }
 
-/* Ways of all four links between one pair. */
+/* The number of ways to choose relationships for all four links between one pair. */
 static long all_between(const Square *square, const Pairs *pairs) {
     if (pairs->count == 1 && square->words[TESTS_AT]) return 0;
     long sum = 0;
@@ -85,10 +87,12 @@ static long all_between(const Square *square, const Pairs *pairs) {
 }
 
 /* ------------------------------------------------------------------ corrections */
-/* One node in two opposite places.
+/* Corrections for one node at two opposite positions.
 
-   place 0   Not counted until now. Over 1 and over 3 go independent pairs of relationships, unless both lead to the same node.
-   place 1   Counted for different nodes in the places of 0 and 2, as if relationships to one of them need not differ. */
+       place 0   Not counted so far. The pairs of relationships over 1 and over 3 are independent unless both lead to
+                 the same node.
+       place 1   Counted, for different nodes at positions 0 and 2, as if the relationships to one of them need not differ.
+*/
 static ulong opposite_same(const Square *square, uint node, uint place, ulong *work) {
     long x = 0, shared_x = 0, y = 0, shared_y = 0, together = 0;
     Pairs pairs;
@@ -118,7 +122,7 @@ static ulong opposite_same(const Square *square, uint node, uint place, ulong *w
     return place == 0 ? x * y + together : together - x * shared_y - shared_x * y + shared_x * shared_y;
 }
 
-/* Loops at a node that fit to a link. */
+/* The number of loops at a node that fit a link. */
 static uint loops_at(const Square *square, uint link, uint node) {
     uint count = 0;
     for (uint type = 0; type < square->words[TYPE_COUNT_AT]; ++type) {
@@ -129,16 +133,16 @@ static uint loops_at(const Square *square, uint link, uint node) {
     return count;
 }
 
-/* The same, and kept for each node as one more where there is place for it. */
+/* The same, cached for each node as number + 1 if `known` is not null. */
 static inline uint known_loops(const Square *square, uint link, uint node, global uint *known) {
     if (!known) return loops_at(square, link, node);
     if (!known[node]) known[node] = 1 + loops_at(square, link, node);
     return known[node] - 1;
 }
 
-/* Two loops, at `node` in the place of 0 and at another one in that of 2, and two relationships between these, which may not be
-   the same: links 0 and 2 are the loops, and 1 and 3 between, or the other way round. `known`: 2 * node_count words that are zero at first,
-   or 0. */
+/* Subtracts two loops, at `node` at position 0 and at another node at position 2, with one and the same
+   relationship for the two links between these: links 0 and 2 are the loops, and 1 and 3 lie between, or the
+   other way round. `known`: 2 * node_count words, initially 0, or null. */
 static ulong over_loops(const Square *square, uint node, uint node_count, global uint *known) {
     long sum = 0;
     long loops[2] = {
@@ -149,7 +153,7 @@ static ulong over_loops(const Square *square, uint node, uint node_count, global
     for (uint list = 0; list < 2 * square->words[TYPE_COUNT_AT]; ++list) {
         bool is_incoming = list & 1;
         uint2 entries = list_of(square, list >> 1, is_incoming, node);
-        // Of the two that are between, one is seen from its even place, the other from its odd one.
+        // Of the two links between the nodes, one is seen from its even position, the other from its odd one.
         uint even = links_of(square, list >> 1, !is_incoming), odd = links_of(square, list >> 1, is_incoming);
         for (uint entry = entries.x; entry < entries.y; ++entry) {
             uint other = neighbours_of(square, is_incoming)[entry];

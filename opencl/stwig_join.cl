@@ -1,24 +1,31 @@
-/* The join of STwigs (Lin et al., 2016): a right-deep tree of hash joins, depth first and pipelined.
+/* The join of STwigs (Lin et al., 2016): a right-deep tree of hash joins, depth-first and pipelined. Work split:
 
-       mark_bindings     one item per row: sets the bit of a column's node
-       insert_records    one item per row: copies it as a record to the pool, and links it at the head of its chain
-       join_records      each item takes records of the probe relation and follows chains of all tables, one below the other
+          mark_bindings    one item per row: sets the bit of a column's node in matrix
+          insert_records   one item per row: copies it as a record to the pool (build side), and links it at the head
+                           of its chain
+          join_records     each item takes records of the probe side from progress[0] and follows the chains of all
+                           tables, one level below the other; writes rows from progress[1] on, or adds to counts[item]
 
-   A record takes its columns and one word more in the pool: the next record with the same hash. The hash is the sum of the
-   columns that the records are looked up by, cut to as many bits as make a table no longer than its records.
+       pool       records of all levels: columns, then the next record with the same hash
+       heads      first record of each chain of all levels
+       state      uint[(level_count + 1) * items]   element i of each row belongs to item i: depth, then the next
+                                                    record at each level
+       values     uint[slots * items]               values of each item
+       progress   uint[3]   next probe record, rows written, items with work left
 
-   Words of the join, written by gpugda/match/stwig/join_plan.py:
+   The hash is the sum of the columns by which records are looked up, cut to as many bits as make a table no longer
+   than its records. Words of the join, written by gpugda/match/stwig/join_plan.py:
 
-   words[0], words[1]    number of columns of the probe relation, and of the output; then
-   slots                 where each column of a probe record goes among the item's values; then those that are put out
-   levels                one after the other, each:
-       [0 … 4]           first word in the pool (low, high), first head (low, high), mask of a hash
-       [5 … 8]           words of a record, numbers of keys, of added values, of tests
-       keys, added       (column, slot) each
-       tests             left, right, must be equal, and a second pair or NONE twice (see vertex_join.h); slots
+       words[0], words[1]    number of columns of the probe side, and of the output; then
+       slots                 slot of each column of a probe record among the item's values; then those of the output
+       levels                one after the other, each:
+           [0 … 4]           first word in the pool (low, high), first head (low, high), mask of a hash
+           [5 … 8]           words of a record, numbers of keys, of added values, of tests
+           keys, added       (column, slot) each
+           tests             left, right, must be equal, and a second pair or NONE twice (see vertex_join.h); slots
 
-   An item's state survives a launch: how deep it is, and at each level the record to look at next. So a launch can end when the
-   output is full or after `most_steps`, and the next one goes on. What item i holds lies at place i of each row of `state`.
+   As an item's state survives a launch, a launch can end when the output is full or after `most_steps`, and the
+   next one continues.
 */
 #include "work_split.h"
 #include "vertex_join.h"
@@ -61,7 +68,7 @@ static inline uint chain_of(
     return heads[upsample(level[3], level[2]) + (hash & level[4])];
 }
 
-/* Does a record have the keys, and pass the tests once its other columns are among the values? */
+/* True if a record has the keys, and passes the tests after its other columns are stored among the values. */
 static inline bool takes_record(
     global const uint *level, global const uint *record, global uint *values, ulong items, ulong item
 ) {
@@ -82,7 +89,7 @@ static inline uint level_words(global const uint *level) {
     return LEVEL_HEAD + 2 * (level[6] + level[7]) + VERTEX_TEST_WORDS * level[8];
 }
 
-/* `progress`: the next probe record, rows put out, items that have more to do. */
+/* `progress`: the next probe record, rows written, items with work left. */
 kernel void join_records(
     global const uint *probe, ulong stride, uint probe_count, global const uint *words, uint level_count,
     global const uint *pool, global const uint *heads, global uint *state, global uint *values, ulong items,
@@ -130,7 +137,7 @@ kernel void join_records(
             continue;
         }
         uint place = atomic_inc(&progress[1]);
-        if (place >= capacity) { /* full: this record comes again with the next launch */
+        if (place >= capacity) { /* full: the next launch reads this record again */
             state[depth * items + item] = number;
             break;
         }

@@ -1,14 +1,22 @@
-/* Undirected triangles of some nodes, the members, by each of them: what the rest of a pattern that hangs at a node is multiplied
-   with, three words per node as sums of rows are. All relationships may be of the same types; none of these has loops.
+/* Counts undirected triangles per node of a set, the members, in the three-word format of sums of rows: a factor
+   for the rest of a pattern that is attached to a node. All relationships may be of the same types; none of these
+   has loops. Work split:
 
-       unite_candidates      the members: candidates of any of the three query nodes
-       measure_members       their nodes, numbered as they rise, and how many relationships each has
-       list_higher           per member x those neighbours that have more relationships than x (ties: a higher number)
-       sum_triangles         x, y above x, z above y: found once, from its lowest node, where z is above x, too
-       write_triangle_sums   per listed node twice its triangles, for the two orders of the other nodes
+          unite_candidates      one item per word: members = union of the candidates of the three query nodes
+          measure_members       one item per word of members: their nodes, ascending, and their degrees
+          list_higher           one item per member x: its neighbours of higher degree (ties: higher number)
+          sum_triangles         items take tasks of members x from counters[0]: y above x, z above y; each triangle is
+                                found once, from its lowest node, if z is above x, too
+          write_triangle_sums   one item per listed node: twice its triangles, for the two orders of the other nodes
 
-   Lists above a node are short even at hubs (Chiba and Nishizeki, Arboricity and subgraph listing algorithms, 1985). Each relationship
-   is an entry of its own, so that a triangle over parallel ones counts as often as they can be chosen.
+       members   uint[node_words]           ranks    ulong[node_words + 1]        members before each word
+       nodes, lengths, counts   uint[member_count]      starts   ulong[member_count + 1]   prefix sums of lengths
+       higher    uint[starts[member_count]]
+       scratch   uint[items * item_words]
+
+   Lists above a node are short even at hubs (Chiba and Nishizeki, Arboricity and subgraph listing algorithms,
+   1985). Each relationship is an entry of its own, so that a triangle over parallel ones counts once for each
+   choice.
 */
 #include "work_split.h"
 #include "csr.h"
@@ -51,7 +59,7 @@ kernel void measure_members(MEMBER_PARAMETERS, uint node_words, global uint *nod
     }
 }
 
-/* starts: prefix sums of lengths; a list is as long as `counts` says. */
+/* starts: prefix sums of lengths; `counts` has the length of each list. */
 kernel void list_higher(
     MEMBER_PARAMETERS, uint member_count, global const uint *nodes, global const uint *lengths, global const ulong *starts,
     global uint *counts, global uint *higher
@@ -73,7 +81,7 @@ kernel void list_higher(
     }
 }
 
-/* Adds those whose lowest member is x to the sums of all three; marks are zero before and after. */
+/* Adds the triangles whose lowest member is x to the sums of all three nodes; marks are zero before and after. */
 static ulong triangles_from(
     uint x, global const ulong *starts, global const uint *counts, global const uint *restrict higher,
     global ulong *restrict sums, global uint *restrict marks
@@ -98,8 +106,8 @@ static ulong triangles_from(
     return work;
 }
 
-/* Items take members from a counter of tasks until they looked at `most_work` entries. Each has `item_words` of scratch, zero before
-   the first launch: a sum of two words per member, then a mark per member. */
+/* Items take members from a counter of tasks until they have read `most_work` entries. Each has `item_words` of
+   scratch, zero before the first launch: a sum of two words per member, then a mark per member. */
 kernel void sum_triangles(
     uint member_count, uint task_members, ulong most_work, global const ulong *starts, global const uint *counts,
     global const uint *higher, global uint *scratch, ulong item_words, volatile global uint *counters

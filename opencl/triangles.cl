@@ -1,21 +1,29 @@
-/* Counting undirected triangles of any nodes, all of whose relationships may be of the same types: `count_triangles`.
+/* Counts undirected triangles of any nodes, all of whose relationships may be of the same types: `count_triangles`.
 
-   All orders of a triangle's nodes are embeddings, so only a > b > c are looked for, by marks of the lower neighbours of a:
+   All orders of a triangle's nodes are embeddings, so only a > b > c are searched for, by marks of the lower
+   neighbours of a:
 
-       a's lists      … b … c … | a …       marks: in how many ways they lead to each node before a
-       b's lists      … c … | b …           the sum of these marks, six times
+          a's lists      … b … c … | a …       marks: number of relationships to each node below a
+          b's lists      … c … | b …           the sum of these marks, times six
 
-   Where relationships run UPWARDS, triangles a -> b -> c, a -> c are counted, each once, with the whole outgoing lists of a and b.
-   With a loop at a node of the three, two of them are the same one, and the others are two different relationships between two
-   nodes; or all three are loops. Items take nodes from a counter of tasks until they looked at `most_work` entries. Each has a
-   byte of scratch per node, in whole words, zero before and after: no two nodes may have more than 255 relationships. Cycles are written as squares are: of these only the lists are used.
+   If relationships run UPWARDS, triangles a -> b -> c, a -> c are counted, each once, with the whole outgoing lists
+   of a and b.
+   With a loop at a node of the three, two of them are the same node, and the other relationships are two different
+   ones between two nodes; or all three are loops.
+   Work split: items take tasks of nodes from counters[0] until they have read `most_work` entries.
+
+       scratch   uint[items * ceil(node_count / 4)]   a byte per node, zero before and after: no two nodes may have more
+                                                      than 255 relationships
+       totals    ulong[items]                         each item adds to its own
+
+   Cycles are encoded as squares are, of which only the lists are used.
 */
 #include "work_split.h"
 #include "csr.h"
 #include "cycle_lists.h"
 
 #ifdef ON_CPU
-/* Entries that lead to nodes before this one: next_list, cut. Upwards all of them. */
+/* The entries of next_list that lead to nodes before this one; if UPWARDS, all of them. */
 static inline bool next_lower(Lists *lists, const Square *square, uint node) {
     if (!next_list(lists, square, node)) return false;
     if (square->words[FLAGS_AT] & UPWARDS) return true;
@@ -42,7 +50,7 @@ static ulong sum_of_marks(const Square *square, uint node, global const uchar *r
     return sum;
 }
 
-/* Triangles whose highest node this is; upwards those that begin there. */
+/* The number of triangles whose highest node this is; if UPWARDS, of those that begin there. */
 static ulong below(const Square *square, uint node, global uchar *marks, ulong *work) {
     ulong sum = 0;
     Lists lists = all_lists(square, 0, true);
@@ -61,7 +69,8 @@ static ulong below(const Square *square, uint node, global uchar *marks, ulong *
     return square->words[FLAGS_AT] & UPWARDS ? sum : 6 * sum;
 }
 
-/* Those that are a loop and two relationships to one other node, the loop in each of three places, or three loops. */
+/* The number of triangles with a loop and two relationships to one other node, the loop in each of three places,
+   or with three loops. */
 static ulong over_loops(const Square *square, uint node, global uchar *marks, ulong *work) {
     ulong loops = 0, pairs = 0;
     Lists lists = all_lists(square, 0, true);

@@ -1,15 +1,16 @@
-/* Counting triangles in lists of the neighbours above each node, which have more relationships than the node itself.
+/* Counts triangles in lists of the neighbours above each node, which have higher degree.
 
-       x         x is the lowest of a triangle, z the highest; y lies between them. Each is found once: y among the
-       │╲        neighbours above x, z among those above y, and the third side is looked up. Lists above a node are
-       y─z       short even at hubs (Chiba and Nishizeki, 1985).
+          x         x is the lowest node of a triangle, z the highest; y lies between them. Each is found once: y among
+          │╲        the neighbours above x, z among those above y, and the third side is looked up. Lists above a node
+          y─z       are short even at hubs (Chiba and Nishizeki, 1985).
 
-   Four bits of `weights` for each of the ways that the three sides may run, 0 for outgoing, 1 for incoming, seen from the lower
-   node: x–y is bit 2 of the place, y–z bit 1, x–z bit 0. So many embeddings is such a triangle.
-
-   A work group takes nodes x from a counter of tasks. It keeps a filter in local memory of the neighbours above x: two bits per
-   rank modulo FILTER, one for each direction, which are read together; teams of LANES items take a y each. Where ranks may share
-   bits, or nodes have parallel relationships, what passes the filter is looked up in the list.
+   `weights` has four bits for each combination of directions of the three sides, 0 for outgoing, 1 for incoming,
+   seen from the lower node: x–y is bit 2 of the position, y–z bit 1, x–z bit 0. They are the number of embeddings
+   of such a triangle.
+   Work split: a work group takes nodes x from a counter of tasks. It keeps a filter of the neighbours above x in
+   local memory: two bits per rank modulo FILTER, one per direction, which are read together. Teams of LANES
+   items take one y each. If ranks may share bits, or nodes have parallel relationships, nodes that pass the
+   filter are looked up in the list.
 */
 #include "work_split.h"
 #include "search.h"
@@ -21,7 +22,7 @@
 #define OUTGOING 1u
 #define INCOMING 2u
 
-/* The list of node v lies at starts[stride * v] - first … stops[stride * v] - first - 1 of neighbours, rising. */
+/* Node v has the list starts[stride * v] - first … stops[stride * v] - first - 1 of neighbours, ascending. */
 typedef struct {
     global const uint *neighbours, *starts, *stops;
     uint stride, first;
@@ -57,15 +58,16 @@ static inline void clear_filter(List list, local uint *filter) {
     }
 }
 
-/* How many relationships of a list lead to z. */
+/* The number of relationships of a list that lead to z. */
 static inline uint leading_to(List list, uint z) {
     uint first = first_place_from(list.neighbours, list.place, list.stop, z), found = 0;
     while (first + found < list.stop && list.neighbours[first + found] == z) ++found;
     return found;
 }
 
-/* `outgoing` and `incoming` hold the lists of nodes x, `outgoing_second` and `incoming_second` those of nodes y, which are at least
-   y_low and below y_high (NONE: there is no end). Where `loops` of nodes are given, a triangle counts as often as its nodes have some. */
+/* `outgoing` and `incoming` have the lists of nodes x, `outgoing_second` and `incoming_second` those of nodes y,
+   which are in y_low … y_high-1 (NONE: no upper bound). If `loops` is not null, a triangle counts as many times
+   as its nodes have loops. */
 typedef struct {
     Above outgoing, incoming, outgoing_second, incoming_second;
     uint y_low, y_high;
@@ -75,7 +77,7 @@ typedef struct {
     global const uint *loops;
 } Search;
 
-/* Those whose lowest node is x, as embeddings; all items of a group together. */
+/* The number of embeddings whose lowest node is x; all items of a group work together. */
 static inline ulong triangles_from(const Search *search, uint x, List outgoing, List incoming, ulong *work) {
     ulong sum = 0;
     bool looks_up = search->looks_up || x > FILTER;
@@ -109,7 +111,7 @@ static inline bool leads_to_second(const Search *search, List list) {
     return part.place < part.stop;
 }
 
-/* Of node x alone; the filters are empty before and after. */
+/* The same for node x including its filter, which is empty before and after. */
 static inline ulong triangles_of(const Search *search, uint x, ulong *work) {
     List outgoing = list_above(&search->outgoing, x), incoming = list_above(&search->incoming, x);
     if (outgoing.stop - outgoing.place + incoming.stop - incoming.place < 2) return 0;
@@ -127,8 +129,8 @@ static inline ulong triangles_of(const Search *search, uint x, ulong *work) {
     return sum;
 }
 
-/* Takes tasks of task_nodes nodes x from `low` to before `high` until there are none, or there was enough work for a launch; adds
-   what they count to the group's total. `of_items` has a place per item, `next_task` one. */
+/* Takes tasks of task_nodes nodes x from `low` to before `high` until none is left, or the work suffices for a
+   launch; adds the counts to the group's total. `of_items` has one element per item, `next_task` one. */
 static inline void count_triangles_of(
     const Search *search, uint low, uint high, uint task_nodes, ulong most_work, volatile global uint *counters,
     global ulong *totals, local ulong *of_items, local uint *next_task

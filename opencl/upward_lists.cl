@@ -1,11 +1,16 @@
-/* Making lists of the neighbours above each node, of which only a part is on the device at one time.
+/* Makes lists of the neighbours above each node, of which only a part is on the device at one time.
 
-   Nodes are numbered by rank, those of most relationships first (see ranked_lists.cl). A relationship of the type is in the list of
-   its lower node: list 2 v where it leads from node v upwards, 2 v + 1 where it leads to v from above. The outgoing entries of the
-   data graph come in chunks, place by place:
+   Nodes are numbered by rank, highest degree first (see ranked_lists.cl). A relationship of the type is in the list
+   of its lower node: list 2 v if it leads from node v upwards, 2 v + 1 if it leads to v from above. The outgoing
+   entries of the data graph arrive in chunks. Work split:
 
-       count_upwards   adds up how long each list is
-       pack_upwards    of the entries of some lists: number of the list, seen from `first_list`, and in the lowest `bits` the neighbour
+          count_upwards   one item per entry of the chunk: counts[list] += 1
+          pack_upwards    one item per entry: appends number of the list, counted from `first_list`, and neighbour in
+                          the lowest `bits`, to numbers at *written, if the list is in the range
+
+       counts    uint[2 * node_count]
+       ranks     uint[node_count]
+       numbers   ulong[entries of these lists]   in any order
 */
 #include "work_split.h"
 #include "search.h"
@@ -19,7 +24,7 @@ typedef struct {
     uint list, neighbour;
 } Upward;
 
-/* Of an entry; list NONE where it has another type. */
+/* List and neighbour of an entry; list NONE if it has another type. */
 static inline Upward upward_of(
     const Csr *csr, uint type, uint node_count, uint run_count, global const uint *ranks, uint entry, uint neighbour
 ) {

@@ -1,15 +1,19 @@
-/* Counting undirected cycles of four nodes in the oriented graph, whose relationships all run from lower to higher degree:
-   `count_upward_squares`, and `count_relationships`, which gives the degrees.
+/* Counts undirected cycles of four nodes in the oriented graph, whose relationships all run from lower to higher
+   degree: `count_upward_squares`, and `count_relationships`, which computes the degrees.
 
-       c ── b          The highest of the four nodes is a. Its lower neighbours b lead to nodes c below a, and each c is marked
-       │    │          with the number of ways (a, b, c): the relationships between a and b times those between b and c. Two
-       d ── a          ways over different nodes b and d make a square, so the sum of the squared marks, less the squared ways
-                       over each single b, counts every set {b, d} twice. Each cycle is found in one of its eight orders.
+          c ── b          The highest of the four nodes is a. Its lower neighbours b lead to nodes c below a, and each
+          │    │          c is marked with the number of paths (a, b, c): the relationships between a and b times
+          d ── a          those between b and c. Two paths over different nodes b and d make a square, so the sum of
+                          the squared marks, less the squared number of paths over each single b, counts every set
+                          {b, d} twice. Each cycle is found in one of its eight orders.
 
-   So few paths of two are looked at, for lists of lower nodes are short where nodes are many (Chiba and Nishizeki, 1985).
+   So few paths of two are read, as lists of lower nodes are short where nodes are many (Chiba and Nishizeki, 1985).
+   Work split: work groups take tasks of `task_nodes` nodes a from counters[0] until they have read `most_work`
+   entries. Teams of LANES items take one b each.
 
-   Work groups take nodes a from a counter of tasks, `task_nodes` at a time, until they looked at `most_work` entries. Each has
-   `node_count` words of scratch, marks, zero before and after. Teams of LANES items take one b each.
+       degrees   uint[node_count]
+       scratch   uint[groups * node_count]   marks, zero before and after
+       totals    ulong[groups]               each group adds to its own
 */
 #include "work_split.h"
 #include "csr.h"
@@ -22,7 +26,7 @@ typedef struct {
     uint2 entries;
 } List;
 
-/* How many entries from this one on lead to the same node; 0 where an entry before does. */
+/* The number of entries from this one on that lead to the same node; 0 if an entry before does. */
 static inline uint parallel_from(const List *list, uint entry) {
     uint node = list->neighbours[entry], next = entry + 1;
     if (entry > list->entries.x && list->neighbours[entry - 1] == node) return 0;
@@ -30,7 +34,7 @@ static inline uint parallel_from(const List *list, uint entry) {
     return next - entry;
 }
 
-/* Marks the nodes of a list that lie below a, or takes their marks away. What this adds to the sum. */
+/* Marks the nodes of a list that lie below a, or removes their marks. Returns the addend to the sum. */
 static ulong take_list(
     const List *list, uint to_b, uint a, global const uint *degrees, volatile global uint *marks, bool marking, ulong *work
 ) {
@@ -53,7 +57,7 @@ static ulong take_list(
     return sum;
 }
 
-/* Goes over all ways (a, b, c). */
+/* Walks all paths (a, b, c). */
 static ulong all_ways(
     const Csr *outgoing, const Csr *incoming, uint type, uint a, global const uint *degrees, volatile global uint *marks, bool marking,
     ulong *work

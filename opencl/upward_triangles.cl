@@ -1,9 +1,11 @@
-/* Counting triangles of one type without loops in lists of upper neighbours of which some are on the device (see
-   upward_lists.cl, triangles_above.h): those of the lowest nodes x, and those of the nodes y between the lowest and the highest.
+/* Counts triangles of one type without loops in lists of upper neighbours of which a part is on the device (see
+   upward_lists.cl, triangles_above.h), for ranges of lowest nodes x and of nodes y between the lowest and the
+   highest. Work split: work groups take tasks of task_nodes nodes x from counters[0].
 
-   neighbours    the lists of x_low … x_high-1 from x_place on, those of y_low … y_high-1 from y_place on
-   starts        where each list begins among all; list 2 v holds the ends of what leads from v upwards, 2 v + 1 the starts of
-                 what leads to v from above
+       neighbours    the lists of x_low … x_high-1 from x_place on, those of y_low … y_high-1 from y_place on
+       starts        uint[2 * nodes + 1]   start of each list among all; list 2 v has the ends of relationships from v
+                                           upwards, 2 v + 1 the starts of relationships to v from above
+       totals        ulong[groups]         each group adds to its own
 */
 #include "triangles_above.h"
 

@@ -1,11 +1,13 @@
-/* Rows of a join vertex by vertex: what a step keeps and tests, in words written by gpugda/device/launch/gsi_join.py.
+/* Kept columns and tests of a step of a join vertex by vertex, in words written by
+   gpugda/device/launch/gsi_join.py.
 
-   words[at], words[at + 1]   numbers of old columns that the new table keeps, and of tests; then
-   the old columns            in the order in which the new table has them
-   the tests                  left, right, whether they must be equal (1) or differ (0), and a second pair or NONE twice:
-                              with one, not both pairs may be equal
+       words[at]       number of old columns that the new table keeps
+       words[at + 1]   number of tests
+       then            the old columns, in the order of the new table; the tests
+       test            left, right, whether they must be equal (1) or differ (0), and a second pair or NONE twice: with
+                       one, not both pairs may be equal
 
-   A test names an old column; the old width stands for the added node, one more for the added relationship.
+   A test names an old column; the old width stands for the added node, width + 1 for the added relationship.
 */
 #define VERTEX_TEST_WORDS 5
 

@@ -1,15 +1,15 @@
-/* Warps of 32 work items, eight to a group, as OpenCL C 1.2 has no sub-groups; and the places of rows that warps fill. */
+/* Warps of 32 work items, eight per group, as OpenCL C 1.2 has no sub-groups; and the output positions of rows. */
 #define WARP 32
 #define WARPS 8
 
-/* Where a row's places begin: given by sums, or by the longest that any list is. */
+/* First output position of a row: given by sums, or by a fixed stride (the length of the longest list). */
 static inline ulong first_place(global const ulong *sums, ulong stride, ulong row) {
     return sums ? sums[row] : stride * row;
 }
 
 #ifndef ON_CPU
 
-/* Which lanes of this warp hold something: a bit each. All work items of the group come here. */
+/* Bits of the lanes of this warp for which `holds` is true. All work items of the group must call it. */
 static inline uint ballot(local uint *ballots, uint warp, uint lane, bool holds) {
     if (lane == 0) ballots[warp] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,8 +1,12 @@
-/* Counting the ways of a query node for each partial embedding, instead of extending it (see extension.h).
+/* Counts the matches of a query node for each partial embedding, instead of extending it (see extension.h). Work
+   split:
 
-       weigh_rows   one team of items per row: goes through its shortest list; rows that have ways are appended with their number
+          weigh_rows   one team of LANES items per row: scans its shortest list; rows with matches are appended to
+                       extended with their number
 
-   The number goes where the added node would. On a CPU a team is one item.
+       extended   new table; rows are appended in any order from *appended on; the number is in the added node's column
+
+   On a CPU a team is one item.
 */
 #include "work_split.h"
 #include "search.h"
@@ -10,7 +14,7 @@
 #include "query_graph.h"
 #include "extension.h"
 
-/* Is the link one list, sorted by neighbour, of which only membership counts? */
+/* True if the link is one list, sorted by neighbour, of which only membership counts. */
 static inline bool is_plain_list(const Step *step, uint link) {
     uint directions = step->words[link + LINK_DIRECTIONS];
     uint flags = step->words[link + LINK_FLAGS] & (PLAIN | NEEDS_RELATIONSHIP | SEVERAL);
@@ -25,7 +29,7 @@ static inline bool is_linked(const Step *step, uint link, uint from, uint node) 
     return entry < list.y && neighbours[entry] == node;
 }
 
-/* The ways of a row that the entries of one lane lead to. */
+/* The number of matches of a row among the entries of one lane. */
 static uint ways_of(const Step *step, ulong row, uint lane, uint lanes) {
     uint shortest = NONE, base = 0, counts[MOST_LINKS], relationships[MOST_LINKS];
     bool plain = true;

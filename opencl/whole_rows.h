@@ -1,6 +1,7 @@
-/* Needs row_ranges.h. On a CPU an item goes through all pairs of a row, or many of them, and appends what it finds in batches. */
+/* Needs row_ranges.h. On a CPU an item processes all pairs of a row, or many of them, and appends new rows in
+   batches. */
 #ifdef ON_CPU
-/* Found rows, before they are appended together: one atomic for many. */
+/* New rows that wait to be appended together, with one atomic for many. */
 #define WAITING 128
 typedef struct {
     uint count;
@@ -35,7 +36,7 @@ typedef struct {
     volatile global uint *appended;
 } Output;
 
-/* Counts the combinations that pass; appends them if there is an output. */
+/* Counts the combinations that pass; appends them instead if there is an output. */
 static ulong take(
     const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships, const Output *output
 ) {
@@ -48,7 +49,7 @@ static ulong take(
     return 0;
 }
 
-/* The pairs offset … last-1 of one row. */
+/* Extends one row by its pairs offset … last-1. */
 static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uint last, const Output *output) {
     ulong total = 0;
     uint node, counts[MOST_LINKS], relationships[MOST_LINKS];

@@ -1,10 +1,10 @@
-/* How work is split over work items.
+/* Splits work over work items: FOR_EACH(i, count) runs its body once for each element i.
 
-   On a GPU neighbouring work items take neighbouring elements. On a CPU there are a few work items per core, and each takes
-   one contiguous share, so that caches are used and no two cores write to one cache line for long.
+   On a GPU adjacent work items take adjacent elements. On a CPU there are a few work items per core, each with a
+   contiguous share, so that caches are used and two cores rarely write to one cache line.
 
-       GPU   item 0: 0, s, 2s, …    item 1: 1, s+1, …      s = global size
-       CPU   item 0: 0 … c-1        item 1: c … 2c-1       c = ceil(count / global size)
+          GPU   item 0: 0, s, 2s, …    item 1: 1, s+1, …      s = global size
+          CPU   item 0: 0 … c-1        item 1: c … 2c-1       c = ceil(count / global size)
 */
 #define NONE 0xFFFFFFFFu
 
