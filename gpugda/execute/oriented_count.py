@@ -28,7 +28,7 @@ from gpugda.match.special.cliques import count_cliques
 from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.special.upward_squares import UpwardSquare, count_squares, counts_upwards
-from gpugda.match.tuple_counts import TupleCounts, multiplied
+from gpugda.match.tuple_counts import TupleCounts, multiply_counts
 from gpugda.plan.rules.orient import OrientedQuery
 
 if TYPE_CHECKING:
@@ -232,4 +232,4 @@ def _query_groups(
     found = tuples.found()
     if query.as_rows:
         return concatenated(in_all_orders(found, query.sets, need.nodes))
-    return multiplied(found, query.multiplicity) if need.counted else found
+    return multiply_counts(found, query.multiplicity) if need.counted else found

@@ -127,7 +127,7 @@ class Pipeline:
     def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
         for each in measured.values():
             if each.report is report:  # break the reference cycle, so both are freed at once
-                each.report = report.alike()
+                each.report = report.copy()
         report.operators = partial(self.tree, measured)
         if isinstance(self.query, Query):
             return

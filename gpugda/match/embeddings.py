@@ -85,7 +85,7 @@ class StrategyReport:
     explored: bool = False
     corrections: Corrections | None = None
 
-    def alike(self) -> StrategyReport:
+    def copy(self) -> StrategyReport:
         """A copy of the report. Lists the fields itself, because `replace` looks up each one."""
         return StrategyReport(
             self.timings,

@@ -33,7 +33,7 @@ class LaunchSize:
         """Maximum size of the next launch."""
         return self._size
 
-    def took(self, size: int, seconds: float) -> None:
+    def record(self, size: int, seconds: float) -> None:
         """Records the time of a launch of this size."""
         if seconds > self._seconds:
             self._size = max(1, min(self._size, int(size * self._seconds / seconds)))

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.extend import Link
 
-__all__ = ["longest", "shortest"]
+__all__ = ["longest_list", "shortest_list"]
 
 
-def longest(link: Link, graph: DataGraph) -> int:
+def longest_list(link: Link, graph: DataGraph) -> int:
     """Upper bound of the entries that any node has along the link."""
     return max_list_length(graph, link.types, outgoing=link.outgoing, incoming=link.incoming)
 
 
-def shortest(links: Sequence[Link], graph: DataGraph) -> int:
+def shortest_list(links: Sequence[Link], graph: DataGraph) -> int:
     """Upper bound of the shortest of the lists along these links, for any nodes."""
-    return min(longest(link, graph) for link in links)
+    return min(longest_list(link, graph) for link in links)

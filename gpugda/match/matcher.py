@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
     from gpugda.plan.variables import Variable
 
-__all__ = ["SHARE_OF_DEVICE", "Cursor", "Matcher", "add_up", "fetched"]
+__all__ = ["SHARE_OF_DEVICE", "Cursor", "Matcher", "fetch_embeddings", "total_count"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 SHARE_OF_DEVICE = 0.8
@@ -239,7 +239,7 @@ class Matcher(ABC):
             with run.locked():
                 cursor = self.start(run, plan.bound, masks, need)
             if cursor is not None:
-                yield from fetched(run, cursor, need.enough)
+                yield from fetch_embeddings(run, cursor, need.enough)
 
     def groups(
         self,
@@ -289,7 +289,7 @@ class Matcher(ABC):
         with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, pattern, masks, Count())
-            return 0 if cursor is None else add_up(run, cursor)
+            return 0 if cursor is None else total_count(run, cursor)
 
     def _may_have_rows(self, pattern: BoundQuery) -> bool:
         graph = self._graph.graph
@@ -324,7 +324,7 @@ class Matcher(ABC):
         return workspace
 
 
-def fetched(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
+def fetch_embeddings(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
     """Yields full embeddings on the host in chunks; small ones first if ``enough`` is given."""
     tables = cursor.tables(enough)
     try:
@@ -349,7 +349,7 @@ def fetched(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Em
         cursor.describe(run)
 
 
-def add_up(run: Run, cursor: Cursor) -> int:
+def total_count(run: Run, cursor: Cursor) -> int:
     """The number of full embeddings that a cursor finds."""
     total, counts = 0, cursor.counts()
     try:

@@ -93,7 +93,7 @@ class Run:
         ends = deadline if self.deadline is None else min(deadline, self.deadline)
         return replace(self, deadline=ends)
 
-    def tried(self, seconds: float, work: Callable[[Run], T]) -> T | None:
+    def attempt(self, seconds: float, work: Callable[[Run], T]) -> T | None:
         """The result of ``work``, or None if it exceeds the given time or the free memory.
 
         Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["TupleCounts", "difference", "multiplied"]
+__all__ = ["TupleCounts", "multiply_counts", "subtract_counts"]
 
 _PIECE_ROWS = 1 << 20
 """Rows that are sorted between two checks of the deadline."""
@@ -104,7 +104,7 @@ class TupleCounts:
         return tuples.sorted().runs_merged(counted=self._counted)
 
 
-def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Embeddings:
+def subtract_counts(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Embeddings:
     """Subtracts the multiplicities of ``less`` from those of ``more``; drops zeros.
 
     Args:
@@ -128,7 +128,7 @@ def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Em
     )
 
 
-def multiplied(found: Embeddings, times: int) -> Embeddings:
+def multiply_counts(found: Embeddings, times: int) -> Embeddings:
     """Multiplies each tuple's multiplicity, saturating at `MOST_WEIGHT`."""
     if not times:
         nodes = {node: column[:0] for node, column in found.nodes.items()}

@@ -46,7 +46,7 @@ def partitioned() -> Iterator[dict[int, Any]]:
     """The same, where ``pbe`` divides each graph."""
     made: dict[int, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.match.pbe.strategy._USUAL", PbeOptions(partitions=3))
+        patch.setattr("gpugda.match.pbe.strategy._DEFAULT_OPTIONS", PbeOptions(partitions=3))
         yield made
         for accelerator in made.values():
             accelerator.close()

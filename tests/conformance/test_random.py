@@ -45,10 +45,10 @@ PLACES: dict[str, dict[str, Any]] = {
         "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
     "segments": {
-        "match.sgsi.strategy._USUAL": SgsiOptions(segment_entries=3, rows=3, places=4),
+        "match.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(segment_entries=3, rows=3, places=4),
         "match.sgsi.windows._MOST_BYTES": 24,
     },
-    "partitions": {"match.pbe.strategy._USUAL": PbeOptions(partitions=3)},
+    "partitions": {"match.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=3)},
 }
 VARIANTS = sorted({*FORMS, *JOINS, *CANDIDATES, *PLACES})
 

@@ -39,7 +39,7 @@ def test_case(
     case: Case, how: str, accelerators: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit, options = TINY[how]
-    monkeypatch.setattr(sgsi, "_USUAL", options)
+    monkeypatch.setattr(sgsi, "_DEFAULT_OPTIONS", options)
     key = id(case.graph), how
     if key not in accelerators:
         accelerators[key] = gpugda.connect(source_of(case.graph), memory_limit=limit)

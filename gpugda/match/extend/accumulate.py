@@ -11,7 +11,7 @@ from gpugda.device.launch.extend_marks import MarkKernels, Tasks
 from gpugda.device.launch.extend_rows import MOST_EXCLUDED
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.memory import least_bytes
-from gpugda.match.list_lengths import longest, shortest
+from gpugda.match.list_lengths import longest_list, shortest_list
 
 if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["SparseAccumulator"]
 
 _SHARE_FOR_SCRATCH = 0.25
-_SHARE_BESIDE_PARTS = 0.5
+_SHARE_IF_SEGMENTED = 0.5
 """Used with a segmented graph: pair by pair, each neighbour would need a search in a long list."""
 _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
@@ -46,19 +46,19 @@ class SparseAccumulator:
         self._least = least_bytes(setup.steps)
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
-    def intersects(self, number: int) -> bool:
+    def can_run(self, number: int) -> bool:
         """True if a step can go row by row and its accumulator fits in memory."""
         step = self._steps[number]
         if not step.by_rows or len(step.tests) > MOST_EXCLUDED:
             return False
         needed = 4 * self._words(number) * self._levels(number)
         whole = self._run.placement.is_whole
-        share = _SHARE_FOR_SCRATCH if whole else _SHARE_BESIDE_PARTS
+        share = _SHARE_FOR_SCRATCH if whole else _SHARE_IF_SEGMENTED
         return number in self._scratch or needed < self._free() * share
 
     def prepare(self, number: int) -> None:
         """Allocates a step's accumulator, if it fits, before the rows use the memory."""
-        if self.intersects(number):
+        if self.can_run(number):
             self._scratch_of(number)
 
     def count(self, number: int, table: Table, totals: DeviceArray) -> int:
@@ -70,7 +70,7 @@ class SparseAccumulator:
     def most_rows(self, number: int, table: Table) -> int:
         """Upper bound of the new rows for a table."""
         step = self._steps[number]
-        return table.row_count * step.most_rows * shortest(step.device_links, self._graph)
+        return table.row_count * step.most_rows * shortest_list(step.device_links, self._graph)
 
     def append(
         self,
@@ -130,7 +130,7 @@ class SparseAccumulator:
         """Words per level: a byte per node and the list of set ones, or a count per node."""
         if len(self._steps[number].links) == 1:
             return self._graph.node_count if self._keeps_counts(number) else 0
-        first = longest(self._steps[number].device_links[0], self._graph)
+        first = longest_list(self._steps[number].device_links[0], self._graph)
         return 8 * self._run.graph.words + min(first, self._graph.node_count)
 
     def _keeps_counts(self, number: int) -> bool:
@@ -149,5 +149,5 @@ class SparseAccumulator:
         """Upper bound of a row's work in neighbours; a search counts as several."""
         links = self._steps[number].device_links
         is_searched = len(links) > 1 or links[0].flags & LinkFlags.NEEDS_RELATIONSHIP
-        searched = shortest(links, self._graph) * _SEARCH_WORK if is_searched else 0
-        return max(1, searched, *(longest(link, self._graph) for link in links))
+        searched = shortest_list(links, self._graph) * _SEARCH_WORK if is_searched else 0
+        return max(1, searched, *(longest_list(link, self._graph) for link in links))

@@ -37,7 +37,7 @@ def plan_key(goal: Goal, thresholds: CountThresholds) -> object:
     return goal.nodes, goal.in_parts, thresholds.separators
 
 
-Done: TypeAlias = "PreparedJoin | Embeddings"
+Completed: TypeAlias = "PreparedJoin | Embeddings"
 """The result of an attempt: a join that has counted, or all groups."""
 
 
@@ -55,21 +55,21 @@ class Attempts:
         self._goal = goal
         self._thresholds = thresholds
 
-    def decide(self) -> tuple[CountPlan, Done | None]:
+    def decide(self) -> tuple[CountPlan, Completed | None]:
         """The plan that counts the query, and its result if an attempt already computed it."""
         thresholds = self._thresholds
-        plan, done = self._known_or_found(thresholds, first=True)
+        plan, done = self._plan_for(thresholds, first=True)
         if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
             return plan, done
         small = tuple(each for each in thresholds.separators if each < 2)
-        plan, _ = self._known_or_found(replace(thresholds, separators=small), first=False)
+        plan, _ = self._plan_for(replace(thresholds, separators=small), first=False)
         if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
             return plan, None
         return Join(), None
 
-    def _known_or_found(
+    def _plan_for(
         self, thresholds: CountThresholds, *, first: bool
-    ) -> tuple[CountPlan, Done | None]:
+    ) -> tuple[CountPlan, Completed | None]:
         query, goal = self._joins.query, self._goal
         key = plan_key(goal, thresholds)
         given = goal.first if first else Search()
@@ -77,7 +77,7 @@ class Attempts:
             return given, None
         if key in query.plans:
             return query.plans[key], None
-        before = query.took
+        before = query.join_seconds
         problem = self._problem()
         plan = given or first_plan(
             query.bound,
@@ -99,7 +99,7 @@ class Attempts:
         pattern, masks = query.bound, query.masks
         if not run.placement.is_whole:
             return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
-        can_sum_cycle = _adds_up_any if sums_triangles(run.graph) else _adds_up_squares
+        can_sum_cycle = _sums_any if sums_triangles(run.graph) else _sums_squares
         rows = query.feedback.corrections
         return CountProblem(
             pattern, graph, masks, candidates, nodes, _is_cycle, can_sum_cycle, rows
@@ -107,12 +107,16 @@ class Attempts:
 
     def _searches_again(self, before: float | None) -> bool:
         """True if the first join took so long that a plan search may pay off for the next run."""
-        took = self._joins.query.took
-        return before is None and took is not None and took > self._thresholds.worth_searching_again
+        join_seconds = self._joins.query.join_seconds
+        return (
+            before is None
+            and join_seconds is not None
+            and join_seconds > self._thresholds.worth_searching_again
+        )
 
     def _run(
         self, plan: FirstPlan, problem: CountProblem, thresholds: CountThresholds
-    ) -> tuple[CountPlan, Done | None]:
+    ) -> tuple[CountPlan, Completed | None]:
         search: CountSearch | None = None
         run, query = self._joins.run, self._joins.query
         while isinstance(plan, (Attempt, Search)):
@@ -130,14 +134,14 @@ class Attempts:
                 assert search is not None
                 return search.plan(plan.seconds), None
             if search is None or search.pairs >= plan.least_pairs:
-                done = self._tried(plan)
+                done = self._attempt(plan)
                 describe_attempt(run.report, plan, is_done=done is not None)
                 if done is not None:
                     return plan.quick, done
             plan = plan.otherwise
         return plan, None
 
-    def _tried(self, attempt: Attempt) -> Done | None:
+    def _attempt(self, attempt: Attempt) -> Completed | None:
         """The result of joining everything within the attempt's budget, or None."""
         assert isinstance(attempt.quick, Join)
         grouped, seconds = self._goal.grouped, attempt.seconds
@@ -149,9 +153,9 @@ class Attempts:
         if grouped is None:
             if seconds is None:
                 return self._counted(run, at_once=True)
-            return run.tried(seconds, partial(self._counted, at_once=False))
+            return run.attempt(seconds, partial(self._counted, at_once=False))
         assert seconds is not None  # groups always have a time budget
-        found = run.tried(seconds, self._groups)
+        found = run.attempt(seconds, self._groups)
         if found is not None:
             whole.steps.add_later(lambda: report.steps)
         return found
@@ -161,13 +165,13 @@ class Attempts:
             return None  # segments would have to be waited for
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
         if not at_once:
-            check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
+            check_room(run.workspace, joined.steps, joined.windows.pending_bytes)
         started = run.graph.context.clock()
         with run.stage("join"):
             joined.windows.count_all(at_once=at_once)
         if joined.windows.counted is None:
             return None
-        self._joins.query.took = run.graph.context.clock() - started
+        self._joins.query.join_seconds = run.graph.context.clock() - started
         return joined
 
     def _groups(self, run: Run) -> Embeddings:
@@ -175,14 +179,14 @@ class Attempts:
         assert grouped is not None
         wanted = Rows(frozenset(grouped.nodes), frozenset())
         joined = joins.joined(Join(), wanted, counting=False)
-        check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
+        check_room(run.workspace, joined.steps, joined.windows.pending_bytes)
         started = run.graph.context.clock()
         rows = joins.grouped(grouped, joined)
         query = joins.query
         ended = partial(joins.judge, joined, plan_key(self._goal, self._thresholds), started)
         core = PreparedCore(query.bound, query.masks.comparisons, joined, rows, ended)
         (found,) = groups_of_rows(run, core, grouped)
-        query.took = run.graph.context.clock() - started
+        query.join_seconds = run.graph.context.clock() - started
         return found
 
 
@@ -191,13 +195,11 @@ def _is_cycle(problem: CountProblem) -> bool:
     return find_cycle(problem.bound, problem.graph, problem.masks, rows, first=0) is not None
 
 
-def _adds_up_squares(
-    problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int
-) -> bool:
+def _sums_squares(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
     return find_square_at(pattern, nodes, first, problem.graph, problem.masks) is not None
 
 
-def _adds_up_any(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+def _sums_any(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
     find = find_triangle_at if len(nodes) < _SQUARE else find_square_at
     return find(pattern, nodes, first, problem.graph, problem.masks) is not None
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     StepsKey = tuple[Rows, frozenset[int], bool, int]
 
-__all__ = ["Decided", "KeptQueries", "KeptQuery"]
+__all__ = ["Decisions", "KeptQueries", "KeptQuery"]
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +48,7 @@ class KeptQuery:
         bound: The query.
         masks: The nodes and relationships that pass the predicates.
         candidates: None if a query node has none.
-        took: Seconds that joining everything took, if no plan was searched.
+        join_seconds: Seconds that joining everything took, if no plan was searched.
         feedback: Row counts of runs, and whether they suggest another plan.
         thresholds: Thresholds of the device.
         plans: Count plans, by what is counted and which methods are allowed.
@@ -69,14 +69,14 @@ class KeptQuery:
     feedback: PlanFeedback[Found]
     thresholds: CountThresholds
     candidates: Candidates | None = None
-    took: float | None = None
+    join_seconds: float | None = None
     plans: dict[object, CountPlan] = field(default_factory=dict)
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     reduced: ReducedGraph | None = None
     streamed: int = 0
     nbytes: int = 0
-    earlier: Decided | None = None
+    earlier: Decisions | None = None
     known_leaves: frozenset[int] | None = None
     on_host: KnownCandidates | None = None
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
@@ -133,14 +133,14 @@ class KeptQuery:
         cost, comparisons = JoinCost(self.bound, order, self._rates), self.masks.comparisons
         ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
         before, anew = self.feedback.judge(
-            rows, cost.rows(comparisons), ran, work=work, seconds=self.took or 0.0
+            rows, cost.rows(comparisons), ran, work=work, seconds=self.join_seconds or 0.0
         )
         if anew:
             self.feedback.correct(cost.corrections(rows, comparisons))
             before = Found({}, {}, {})
         self._go_on_with(before)
 
-    def go_back(self) -> None:
+    def revert_plan(self) -> None:
         """Abandons the plan on trial."""
         self._go_on_with(self.feedback.give_up())
 
@@ -189,12 +189,12 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decided:
+class Decisions:
     """Decisions about a query that outlive a snapshot; they hold no arrays of it.
 
     Args:
         plans: As in `KeptQuery`.
-        took: As in `KeptQuery`.
+        join_seconds: As in `KeptQuery`.
         leaves: As in `KeptQuery`.
         feedback: Its judgement is complete, or there is nothing to judge.
         candidates: Those of that snapshot, on the host; None if not kept.
@@ -202,7 +202,7 @@ class Decided:
     """
 
     plans: Mapping[object, CountPlan]
-    took: float | None
+    join_seconds: float | None
     leaves: frozenset[int] | None
     feedback: PlanFeedback[Found]
     candidates: KnownCandidates | None

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["exploration_pays", "selects_nothing", "with_counted_cardinalities"]
 
-_FEW = 0.25
+_SELECTIVE_SHARE = 0.25
 """Share of all nodes or relationships. The neighbours of more are most nodes anyway."""
-_PAIRS_PER_LOOK = 2
+_JOIN_COST_PER_LOOK = 2
 
 
 def selects_nothing(masks: Masks) -> bool:
@@ -70,7 +70,10 @@ def exploration_pays(
     if limits.explores is not None:
         return limits.explores
     bound = exploration.bound
-    few_nodes, few = graph.node_count * _FEW, graph.relationship_count * _FEW
+    few_nodes, few = (
+        graph.node_count * _SELECTIVE_SHARE,
+        graph.relationship_count * _SELECTIVE_SHARE,
+    )
     is_selective = any(each.cardinality < few_nodes for each in bound.nodes) or any(
         each.cardinality < few for each in bound.relationships if each.predicates
     )
@@ -78,7 +81,7 @@ def exploration_pays(
         return False
     if exploration.looks <= limits.cheap_looks:
         return True
-    return join_cost(bound, leaves()) > _PAIRS_PER_LOOK * exploration.looks
+    return join_cost(bound, leaves()) > _JOIN_COST_PER_LOOK * exploration.looks
 
 
 def _counted_node(node: BoundNode, masks: Masks, graph: DataGraph) -> BoundNode:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.match.need import Groups
-from gpugda.match.tuple_counts import TupleCounts, difference, multiplied
+from gpugda.match.tuple_counts import TupleCounts, multiply_counts, subtract_counts
 from gpugda.plan.counting.count_plan import Product
 from gpugda.types import MOST_WEIGHT
 
@@ -61,12 +61,16 @@ class CountsInParts:
             # All nodes are in the same factor.
             times = math.prod(self.count_part(each) for each in plan.factors if not each.grouped)
             (grouped,) = (each for each in plan.factors if each.grouped)
-            return multiplied(self._found(grouped, nodes), times)
+            return multiply_counts(self._found(grouped, nodes), times)
         sides = {sign: self._no_tuples(nodes) for sign in (1, -1)}
         for term in plan.terms:
             sides[term.sign].add(self._found(term, nodes))
         more, less = (sides[sign].found() for sign in (1, -1))
-        return None if _has_too_many(more) or _has_too_many(less) else difference(nodes, more, less)
+        return (
+            None
+            if _has_too_many(more) or _has_too_many(less)
+            else subtract_counts(nodes, more, less)
+        )
 
     def _found(self, part: Part, nodes: Nodes) -> Embeddings:
         """The groups of a part, with the positions of the whole query's nodes."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.extend.cache import Decided
+from gpugda.match.extend.cache import Decisions
 from gpugda.plan.counting.count_plan import Eliminate, Join
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class EarlierPlans:
     """Decisions by query. Queries that no longer occur are evicted, oldest first."""
 
     def __init__(self) -> None:
-        self._decided: dict[object, Decided] = {}
+        self._decided: dict[object, Decisions] = {}
 
-    def followed(self, queries: Iterable[KeptQuery]) -> EarlierPlans:
+    def for_next_snapshot(self, queries: Iterable[KeptQuery]) -> EarlierPlans:
         """The decisions for the next snapshot.
 
         Args:
@@ -62,7 +62,7 @@ class EarlierPlans:
             if query.earlier is not None:
                 query.known_leaves = query.earlier.leaves
 
-    def use(self, query: KeptQuery) -> None:
+    def apply(self, query: KeptQuery) -> None:
         """Applies the decisions to a query if its numbers of candidates are similar."""
         before = query.earlier
         if before is None:
@@ -71,12 +71,12 @@ class EarlierPlans:
             query.earlier = None
             return
         query.plans.update(before.plans)
-        query.took = before.took
+        query.join_seconds = before.join_seconds
         feedback = before.feedback.for_next_snapshot()
         query.feedback = query.feedback if feedback is None else feedback
 
 
-def _decided(query: KeptQuery) -> Decided | None:
+def _decided(query: KeptQuery) -> Decisions | None:
     feedback = query.feedback.for_next_snapshot()
     if query.candidates is None or feedback is None:
         return None
@@ -88,7 +88,7 @@ def _decided(query: KeptQuery) -> Decided | None:
     }
     before = query.earlier
     counts = _counts(query) if before is None else before.counts
-    return Decided(plans, query.took, query.known_leaves, feedback, query.on_host, counts)
+    return Decisions(plans, query.join_seconds, query.known_leaves, feedback, query.on_host, counts)
 
 
 def _counts(query: KeptQuery) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from gpugda.device.launch.join import step_words
 from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.merged_graph import graph_arguments
-from gpugda.match.extend.merged_steps import extension_with_places, placed, required_places
+from gpugda.match.extend.merged_steps import extension_with_places, list_places, required_places
 from gpugda.plan.comparisons import join_keys
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class StepWords:
         together: The steps of a `SmallJoin`, and its arrays.
         keys: Keys that comparisons read; None if there are none.
         launches: Launch size of each step, by its number; adapted by all runs.
-        are_many: True if even the first steps had too many rows for a small join.
+        outgrew_small_join: True if even the first steps had too many rows for a small join.
     """
 
     words: DeviceArray
@@ -63,7 +63,7 @@ class StepWords:
     together: tuple[tuple[JoinStep, ...], StepArrays]
     keys: DeviceArray | None = None
     launches: dict[int, LaunchSize] = field(default_factory=dict)
-    are_many: bool = False
+    outgrew_small_join: bool = False
 
     def looking_at(self, graph: list[Any]) -> StepWords:
         """The same steps with other arguments for ``GRAPH_PARAMETERS``."""
@@ -165,7 +165,7 @@ class _MovedSteps:
         self._relationships = relationships
         graph = run.graph.graph
         self._numbers = [number for number, each in enumerate(steps) if each.merged]
-        self._places = [placed(steps[each], relationships, graph) for each in self._numbers]
+        self._places = [list_places(steps[each], relationships, graph) for each in self._numbers]
         self.extensions = [
             extension_with_places(steps[number], places, relationships, graph)
             for number, places in zip(self._numbers, self._places, strict=True)

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import FilterLimits
 
-__all__ = ["find_candidates", "noted", "update_from_snapshot"]
+__all__ = ["candidates_on_host", "find_candidates", "update_from_snapshot"]
 
-_LONGEST_ALONE = 1 << 10
+_MAX_ITEM_ENTRIES = 1 << 10
 """Maximum entries of a node that one work item of a GPU scans."""
 _MOST_ROUNDS = 4
-_CHECKED_AT_ONCE = 1 << 15
+_MAX_WORDS_AT_ONCE = 1 << 15
 """Words of the matrix that a GPU checks in less time than the host needs for another launch."""
-_ARRAYS_AT_LEAST = 4
+_MEMORY_FACTOR = 4
 """The free memory must be this many times what one work item needs, to stay away from the limit."""
 
 
@@ -128,7 +128,7 @@ def _late_arguments(run: Run, bound: BoundQuery) -> list[Any] | LateArguments:
     return run.placement.arguments(budget, needed=bool(bound.relationships))
 
 
-def noted(run: Run, query: KeptQuery) -> KnownCandidates | None:
+def candidates_on_host(run: Run, query: KeptQuery) -> KnownCandidates | None:
     """What the next snapshot's candidates may be derived from; None if they may not."""
     candidates, bound, graph = query.candidates, query.bound, run.graph
     if candidates is None or not can_update(bound, query.masks):
@@ -188,7 +188,7 @@ def _is_small(
     words = len(encoding.rows) * arrays.words
     needed = 4 * (2 * words + limits.listed)
     most = limits.small_explored_words if explores else limits.small_words
-    if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
+    if words > most or needed * _MEMORY_FACTOR > run.workspace.available:
         return False
     return encoding.looks <= limits.small_looks
 
@@ -209,7 +209,7 @@ def _has_few_bits(
         return False
     statistics = run.graph.graph.statistics
     return all(
-        statistics.degrees(None, outgoing=outgoing).largest <= _LONGEST_ALONE
+        statistics.degrees(None, outgoing=outgoing).largest <= _MAX_ITEM_ENTRIES
         for outgoing in (True, False)
     )
 
@@ -223,7 +223,7 @@ def _explored_bits(
     size = levels[-1] * arrays.words
     read, kept = (workspace.allocate(size, np.uint32, "candidates") for _ in range(2))
     everything, deepest = Batch(0, levels[-1]), len(levels) - 2
-    at_once, marks = size <= _CHECKED_AT_ONCE, None
+    at_once, marks = size <= _MAX_WORDS_AT_ONCE, None
     if at_once:
         kernels.check_candidates(arrays, everything, None, read, kept)
     elif deepest:

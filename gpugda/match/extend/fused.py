@@ -19,9 +19,9 @@ __all__ = ["join_at_once", "last_table"]
 
 _MOST_WORDS = 1 << 14
 """Maximum words of a candidate bitmap, which is scanned once per row that it multiplies."""
-_FEW_STEPS = 1
+_MIN_STEPS = 1
 """If no more steps than these are complete, the attempt costs more than the launches it saves."""
-_ARRAYS_AT_LEAST = 4
+_MEMORY_FACTOR = 4
 """The free memory must be this many times what is needed, to stay away from the limit."""
 
 
@@ -36,12 +36,12 @@ def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> Smal
     run, words, limits = setup.run, setup.words, setup.limits
     joined, arrays = words.together
     capacity = min(most_rows, limits.most_at_once)
-    if words.are_many or (len(joined) == 1 and not run.graph.context.is_cpu):
+    if words.outgrew_small_join or (len(joined) == 1 and not run.graph.context.is_cpu):
         return None
     if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
         return None
     needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(setup.steps)
-    if needed * _ARRAYS_AT_LEAST > run.workspace.available:
+    if needed * _MEMORY_FACTOR > run.workspace.available:
         return None
     found = SmallJoin(run.graph.context).join(
         run.workspace,
@@ -51,9 +51,9 @@ def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> Smal
         most_looks=limits.looks_at_once,
         capacity=capacity,
     )
-    if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(setup.steps):
+    if len(found.rows) <= _MIN_STEPS and len(found.rows) < len(setup.steps):
         # The next run does not try again. A smaller capacity is no evidence for that.
-        words.are_many = capacity == limits.most_at_once
+        words.outgrew_small_join = capacity == limits.most_at_once
     return found
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupSums", "RowWeights", "sums_fit"]
 
-_WORTH_WAITING = 1 << 14
+_MIN_TIMED_ROWS = 1 << 14
 """Rows below which a launch is not timed."""
 _SHARE_FOR_PIECE = 0.25
 
@@ -126,9 +126,9 @@ class GroupSums(_Rows):
             self._run.check_deadline()
             started = time.perf_counter()
             self._launch(table, (first, last))
-            if last - first >= _WORTH_WAITING:
+            if last - first >= _MIN_TIMED_ROWS:
                 self._run.graph.context.finish()
-                self._launches.took(last - first, time.perf_counter() - started)
+                self._launches.record(last - first, time.perf_counter() - started)
             first = last
 
     def found(self) -> Embeddings:

@@ -18,7 +18,7 @@ from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import check_room, least_bytes
-from gpugda.match.extend.merged_steps import kinds_of
+from gpugda.match.extend.merged_steps import list_kinds
 from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.prepared_join import PreparedJoin, TableSums
 from gpugda.match.extend.segments.degrees import groups_read, works_segmented
@@ -157,7 +157,7 @@ class JoinBuilder:
                 segmented_product,
             )
 
-            windows.leave_room(len(messages.shared))
+            windows.reserve_steps(len(messages.shared))
             products, arrays = self.kernels.products, segmented_product(messages.arrays, views)
             shared_entries = SharedEntryColumns(
                 self.run, products, messages.shared, arrays, views, waiting, self.limits
@@ -304,10 +304,14 @@ class JoinBuilder:
             since: When it started, by the device's clock.
         """
         windows, query = joined.windows, self.query
-        if not windows.is_complete or windows.made_none or not self.run.placement.is_whole:
+        if (
+            not windows.is_complete
+            or windows.counted_without_rows
+            or not self.run.placement.is_whole
+        ):
             return
         if query.feedback.should_judge(windows.rows):
-            query.took = self.run.graph.context.clock() - since
+            query.join_seconds = self.run.graph.context.clock() - since
             plan = Join() if joined.messages is None else joined.messages.plan
             query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
@@ -316,7 +320,7 @@ class JoinBuilder:
         made = [each for each in joined.tables_first if isinstance(each, TableSums)]
         tables = (step for each in made for step in each.joined.steps)
         relationships, graph = self.query.bound.relationships, self.run.graph.graph
-        kinds = kinds_of((*joined.steps, *tables), relationships, graph)
+        kinds = list_kinds((*joined.steps, *tables), relationships, graph)
         self.merged.note(kinds, self.run.graph.context.clock() - since)
 
     def _table(

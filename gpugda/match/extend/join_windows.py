@@ -31,7 +31,7 @@ class ExtendWindows:
     Attributes:
         rows: Number of rows that each step has made.
         windows: Number of tables that each step has made.
-        made_none: True if everything was counted without making rows.
+        counted_without_rows: True if everything was counted without making rows.
         is_complete: True if all rows were made or counted; set by the owner.
         counted: The count, if it was computed before it was requested.
         views: The segments of the data graph on the device; None if all of it is there.
@@ -45,14 +45,14 @@ class ExtendWindows:
         self._sizes = WindowSizes(setup)
         self.rows = [0] * len(setup.steps)
         self.windows = [0] * len(setup.steps)
-        self.made_none = False
+        self.counted_without_rows = False
         self.is_complete = False
         self.counted: int | None = None
         self.views: SegmentViews | None = None
 
-    def leave_room(self, steps: int) -> None:
+    def reserve_steps(self, steps: int) -> None:
         """Reserves memory for this many further steps that continue from the rows."""
-        self._sizes.leave_room(steps)
+        self._sizes.reserve_steps(steps)
 
     @property
     def spilled_bytes(self) -> int:
@@ -70,7 +70,7 @@ class ExtendWindows:
         return StepTables(self._setup, self._sizes)  # not made for a join that runs at once
 
     @property
-    def bytes_to_come(self) -> int:
+    def pending_bytes(self) -> int:
         """Bytes allocated with the first step's tables, if these are not made yet."""
         return (
             0 if "_tables" in vars(self) else StepTables.least_bytes(self._setup.kernels.extensions)
@@ -104,7 +104,7 @@ class ExtendWindows:
             yield self.counted
             return
         cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._setup.candidates)
-        self.made_none = cycle is not None
+        self.counted_without_rows = cycle is not None
         if cycle is not None:
             self.rows[-1] = cycle.count(self._tables.totals, self._limits.item_work)
             yield self.rows[-1]

@@ -34,11 +34,11 @@ _ARRAYS = 6
 _SMALL_ARRAYS = 1 << 20
 _STEP_BYTES = 1 << 10
 """Limits in messages are multiples of this."""
-_MORE_KEPT = 1 / 8
+_CACHE_RESERVE = 1 / 8
 """Share of a limit: with a higher one, more is kept between queries."""
 _SHARE_OF_PARTS = 1
 """Bytes per relationship of the graph, for small segments."""
-_FOR_REUSE = 2
+_REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
 
 
@@ -68,7 +68,7 @@ def least_bytes(steps: Sequence[ExtendStep]) -> int:
     """Bytes with which all steps can proceed one row, or the rows of one pair, at a time."""
     # Called for each small query: avoids a call for each step.
     rows = [each.most_rows * (4 * len(each.variables) + _BYTES_TO_EXTEND) for each in steps]
-    return _FOR_REUSE * len(steps) * (_ARRAYS * SMALLEST_BYTES + max(rows)) if rows else 0
+    return _REUSE_FACTOR * len(steps) * (_ARRAYS * SMALLEST_BYTES + max(rows)) if rows else 0
 
 
 def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0) -> None:
@@ -109,7 +109,7 @@ def with_sufficient_limit(
     except MemoryLimitError as error:
         enough, reason = _enough_bytes(graph, bound, masks, placement), str(error)
         if isinstance(error, SegmentMemoryError):
-            reason, own = error.reason, int(error.enough * (1 + _MORE_KEPT))
+            reason, own = error.reason, int(error.enough * (1 + _CACHE_RESERVE))
             enough = min(enough, -(-own // _STEP_BYTES) * _STEP_BYTES)
         if limit >= enough:
             raise  # the device itself has no more memory
@@ -135,7 +135,7 @@ def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: 
     steps = rows + len(bound.relationships)
     row = MOST_ROWS_OF_PAIR * _row_bytes(steps, is_last=False)
     joining = steps * (_ARRAYS * SMALLEST_BYTES + row)
-    return relationships + labels + bitmaps + _FOR_REUSE * (matrices + joining) + _SMALL_ARRAYS
+    return relationships + labels + bitmaps + _REUSE_FACTOR * (matrices + joining) + _SMALL_ARRAYS
 
 
 def _row_bytes(width: int, *, is_last: bool) -> int:

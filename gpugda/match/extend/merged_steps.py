@@ -20,9 +20,9 @@ __all__ = [
     "Source",
     "extension_with_places",
     "is_directed",
-    "kind_of",
-    "kinds_of",
-    "placed",
+    "list_kind",
+    "list_kinds",
+    "list_places",
     "required_places",
     "source_of",
 ]
@@ -33,7 +33,7 @@ Source = ListKind | bool
 _WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
 
 
-def kind_of(each: BoundRelationship, end: int, graph: DataGraph) -> ListKind:
+def list_kind(each: BoundRelationship, end: int, graph: DataGraph) -> ListKind:
     """The kind of list that leads from one end of a query relationship to the other."""
     starts, types = each.source == end, each.types
     if types is not None and len(types) == len(graph.types):
@@ -52,7 +52,7 @@ def source_of(kind: ListKind, graph: DataGraph) -> Source:
     return kind if count > 1 or not is_directed(kind) else kind.incoming
 
 
-def kinds_of(
+def list_kinds(
     steps: Iterable[ExtendStep], relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> frozenset[ListKind]:
     """The kinds of merged lists that the steps could read."""
@@ -65,7 +65,7 @@ def kinds_of(
     return frozenset(each for each in found if isinstance(each, ListKind))
 
 
-def placed(
+def list_places(
     step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> tuple[Source | None, Source | None]:
     """What replaces the graph's outgoing and its incoming lists; None if a place is unused."""
@@ -82,11 +82,11 @@ def placed(
 def required_places(
     step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> tuple[Source | None, Source | None]:
-    """As `placed`, for any step: a step without merged lists gets the graph's own lists."""
+    """As `list_places`, for any step: a step without merged lists gets the graph's own lists."""
     sources = _sources(step, relationships, graph)
     if not step.merged and any(isinstance(each, ListKind) for each in sources):
         return False, True
-    return placed(step, relationships, graph)
+    return list_places(step, relationships, graph)
 
 
 def extension_with_places(
@@ -105,7 +105,7 @@ def _sources(
     step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
 ) -> list[Source]:
     return [
-        source_of(kind_of(relationships[each], end, graph), graph)
+        source_of(list_kind(relationships[each], end, graph), graph)
         for each, end in zip(step.links, step.bound_ends, strict=True)
     ]
 

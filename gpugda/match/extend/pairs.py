@@ -13,7 +13,7 @@ from gpugda.device.launch.extend_lists import ListKernels
 from gpugda.device.launch.weigh import WeighKernels
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.launch_size import LaunchSize
-from gpugda.match.list_lengths import shortest
+from gpugda.match.list_lengths import shortest_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["PairSteps", "prefix_sums"]
 
 _FEWEST_PAIRS = 1 << 16
-_READ_AT_ONCE = 1 << 13
+_MAX_DOWNLOADED_SUMS = 1 << 13
 """Prefix sums that are downloaded at once."""
 _PAIRS_PER_BYTE = 1 << 10
 """Pairs per byte of free memory for which the starts of rows are kept, at least."""
@@ -96,7 +96,7 @@ class PairSteps:
     def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
         """The first index whose sum is at least ``wanted``, otherwise one past the last."""
         last = pairs.sums.count
-        if last <= _READ_AT_ONCE:
+        if last <= _MAX_DOWNLOADED_SUMS:
             sums = self._read(pairs.sums)[first:]
             return first + int(np.searchsorted(sums, sums.dtype.type(wanted)))
         while first < last:
@@ -109,7 +109,7 @@ class PairSteps:
 
     def sum_before(self, pairs: Pairs, row: int) -> int:
         """The number of pairs of all rows before this one."""
-        if pairs.sums.count <= _READ_AT_ONCE:
+        if pairs.sums.count <= _MAX_DOWNLOADED_SUMS:
             return int(self._read(pairs.sums)[row])
         return int(self._run.workspace.download(pairs.sums, row, 1)[0])
 
@@ -125,7 +125,7 @@ class PairSteps:
         if self._limits.measures_pairs or self._list_kernels(number) is None or step.counts_lengths:
             return None
         graph = self._run.graph.graph
-        most = table.row_count * shortest(step.device_links, graph)
+        most = table.row_count * shortest_list(step.device_links, graph)
         if number == 1 and self._steps[0].kind is ExtendKind.NODES:
             # All nodes are distinct, so that each entry occurs once; in a merged list, once per
             # direction.
@@ -150,7 +150,7 @@ class PairSteps:
         else:
             self._kernels.extend(part, extended, self._counters)
         filled = int(workspace.download(self._counters, 0, 1)[0])
-        self._launches[number].took(high - low, time.perf_counter() - started)
+        self._launches[number].record(high - low, time.perf_counter() - started)
         return high, filled
 
     def count(self, number: int, table: Table, pairs: Pairs) -> int:
@@ -231,12 +231,12 @@ class PairSteps:
             if high < end:
                 self._run.graph.context.finish()
                 self._run.check_deadline()
-                self._launches[number].took(high - low, time.perf_counter() - started)
+                self._launches[number].record(high - low, time.perf_counter() - started)
             low = high
 
     def _first_counted(self, number: int) -> LaunchSize:
         limits, seconds = self._limits, self._run.graph.context.profile.launch_seconds
-        looks = max(1, shortest(self._steps[number].device_links, self._run.graph.graph))
+        looks = max(1, shortest_list(self._steps[number].device_links, self._run.graph.graph))
         first = min(limits.first_weighed, max(limits.fewest_first, limits.first_looks // looks))
         return LaunchSize(first, limits.largest_window, seconds)
 

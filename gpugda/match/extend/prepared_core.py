@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.extend.groups import GroupSums, RowWeights
 from gpugda.match.extend.report import describe_groups, describe_joined, describe_segments
-from gpugda.match.matcher import fetched
+from gpugda.match.matcher import fetch_embeddings
 from gpugda.match.need import Rows
 from gpugda.match.tuple_counts import TupleCounts
 
@@ -46,15 +46,15 @@ class Goal:
         grouped: The grouping of the rows, or None.
         in_parts: True if counts may be combined from the counts of parts.
         first: The first plan to try; None to choose one.
-        thrifty: True if everything is joined and nothing else is tried. The memory this needs does
-            not depend on how much is available.
+        join_only: True if everything is joined and nothing else is tried. The memory that this
+            needs does not depend on how much is available.
     """
 
     counting: bool = False
     grouped: Groups | None = None
     in_parts: bool = False
     first: FirstPlan | None = None
-    thrifty: bool = False
+    join_only: bool = False
 
     @property
     def nodes(self) -> frozenset[int]:
@@ -62,13 +62,13 @@ class Goal:
         return frozenset() if self.grouped is None else frozenset(self.grouped.nodes)
 
     @property
-    def may_be_given_up(self) -> bool:
+    def may_be_abandoned(self) -> bool:
         """True if the join may be abandoned because another plan was faster.
 
         The caller then returns to that plan. Joining with little memory is the last resort, and is
         never abandoned.
         """
-        return self.counting and not self.thrifty
+        return self.counting and not self.join_only
 
     @property
     def counts(self) -> bool:
@@ -142,7 +142,7 @@ def groups_of_rows(run: Run, prepared: PreparedCore, wanted: Groups) -> Generato
 def _rows(run: Run, prepared: PreparedCore) -> Generator[Embeddings]:
     if isinstance(prepared.grouped, RowWeights):
         return _weighed_rows(run, prepared, prepared.grouped)
-    return fetched(run, prepared)
+    return fetch_embeddings(run, prepared)
 
 
 def weighed_groups(

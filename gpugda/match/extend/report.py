@@ -61,7 +61,7 @@ def describe_joined(
         nodes = ", ".join(node_text(bound, node) for node in each.separator)
         report.steps.append(f"a part of the query, counted by {nodes}")
     steps, windows = joined.steps, joined.windows
-    if windows.made_none:
+    if windows.counted_without_rows:
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
         return
     done = list(zip(steps, windows.rows, windows.windows, windows.by_pairs, strict=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.device.launch.merged_lists import ListKind
 from gpugda.match.extend.drafts import Draft, ExtendKind
-from gpugda.match.extend.merged_steps import kind_of, source_of
+from gpugda.match.extend.merged_steps import list_kind, source_of
 from gpugda.plan.comparisons import Comparison
 from gpugda.plan.row_tests import all_type_ids, max_parallel_of_all
 from gpugda.plan.variables import Variable, node_variable
@@ -103,7 +103,7 @@ class StepForms:
             closes = draft.kind is ExtendKind.CLOSE and not draft.multiplies
             return StepForm(False, False, False, closes and not draft.tests)
         fits_all = self._fits_all(draft)
-        only_nodes, only_differ = _what_tests_say(draft)
+        only_nodes, only_differ = _test_properties(draft)
         plain = only_nodes and self._has_plain_lists(draft)
         merged = not plain and self._merges(draft)
         return StepForm(
@@ -135,7 +135,7 @@ class StepForms:
             if not self._unknown[position]:
                 return False
             each = self._bound.relationships[position]
-            kind = kind_of(each, each.other_end(draft.position), self._graph)
+            kind = list_kind(each, each.other_end(draft.position), self._graph)
             sources.add(source_of(kind, self._graph))
         merged = {each for each in sources if isinstance(each, ListKind)}
         is_there = all(each in self._merged for each in merged)
@@ -156,14 +156,14 @@ class StepForms:
         return self._bound.relationships[only].directed
 
 
-def _what_tests_say(draft: Draft) -> tuple[bool, bool]:
+def _test_properties(draft: Draft) -> tuple[bool, bool]:
     """Two flags: all tests concern the added node; all concern that or differing relationships."""
     node, links = node_variable(draft.position), draft.links
     only_nodes = True
     for test in draft.tests:
         if not _excludes_nodes(test, node):
             only_nodes = False
-            if not _keeps_apart(test, links):
+            if not _requires_different(test, links):
                 return False, False
     return only_nodes, True
 
@@ -186,7 +186,7 @@ def _excludes_nodes(test: VariableTest | Comparison, added: Variable) -> bool:
     return is_there
 
 
-def _keeps_apart(test: VariableTest | Comparison, links: Sequence[int]) -> bool:
+def _requires_different(test: VariableTest | Comparison, links: Sequence[int]) -> bool:
     """True if it only states that an added relationship differs from another one."""
     left, right = test.left, test.right
     return (

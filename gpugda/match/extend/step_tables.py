@@ -150,7 +150,7 @@ class StepTables:
         """The accumulator, if the step goes row by row."""
         if self._accumulator is None:
             return None
-        if not self._accumulator.intersects(number):
+        if not self._accumulator.can_run(number):
             self.by_pairs[number] = True
             return None
         return self._accumulator

@@ -25,7 +25,7 @@ from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.earlier_plans import EarlierPlans
-from gpugda.match.extend.filter import find_candidates, noted, update_from_snapshot
+from gpugda.match.extend.filter import candidates_on_host, find_candidates, update_from_snapshot
 from gpugda.match.extend.join_builder import JoinBuilder
 from gpugda.match.extend.join_setup import JoinKernels
 from gpugda.match.extend.memory import check_room, with_sufficient_limit
@@ -38,7 +38,7 @@ from gpugda.match.extend.prepared_core import (
     weighed_groups,
 )
 from gpugda.match.extend.report import describe_count_part, first_text
-from gpugda.match.matcher import Matcher, add_up
+from gpugda.match.matcher import Matcher, total_count
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.second_graph import SecondGraph
@@ -70,11 +70,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtendStrategy"]
 
-_SHARE_FOR_KEPT, _SHARE_BESIDE_PARTS = 1 / 16, 1 / 4
+_SHARE_FOR_KEPT, _SHARE_IF_SEGMENTED = 1 / 16, 1 / 4
 """Shares of the memory for kept queries: with the whole graph resident, and with segments only."""
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """A query, or a part of one, whose embeddings are counted."""
 
     bound: BoundQuery
@@ -191,7 +191,7 @@ class ExtendStrategy(Matcher):
         """See `Matcher.decisions_for`: count plans and compiled steps."""
         if self._is_segmented or not keeps_facts(self._graph.graph, graph):
             return None
-        return self._earlier.followed(self._kept.all()), self._compiled.kept_forms()
+        return self._earlier.for_next_snapshot(self._kept.all()), self._compiled.kept_forms()
 
     def reuse_decisions(self, decided: object) -> None:
         """See `Matcher.reuse_decisions`."""
@@ -221,7 +221,7 @@ class ExtendStrategy(Matcher):
         """See `Matcher.count`; ``count_plan``: the plan to run, None to find one."""
         if count_plan is None or not self._may_have_rows(plan.bound):
             return super().count(plan, masks, report, deadline)
-        return self._counted(_Asked(plan.bound, masks, report, deadline), count_plan)
+        return self._counted(_Request(plan.bound, masks, report, deadline), count_plan)
 
     def groups(
         self,
@@ -237,8 +237,8 @@ class ExtendStrategy(Matcher):
         As `Matcher.groups`; ``count_plan``: as for `count`.
         """
         if self._may_have_rows(plan.bound):
-            asked = _Asked(plan.bound, masks, report, deadline)
-            yield from self._groups(asked, need, count_plan)
+            request = _Request(plan.bound, masks, report, deadline)
+            yield from self._groups(request, need, count_plan)
 
     def weighed_count(
         self,
@@ -256,8 +256,8 @@ class ExtendStrategy(Matcher):
         try:
             with self.running(report, deadline) as run:
                 with run.locked():
-                    ready = self._ready(run, plan.bound, masks, need.rows, goal)
-                return weighed_groups(run, ready, need, factors)
+                    prepared = self._prepared(run, plan.bound, masks, need.rows, goal)
+                return weighed_groups(run, prepared, need, factors)
         except MemoryLimitError:
             return None
 
@@ -271,7 +271,7 @@ class ExtendStrategy(Matcher):
     ) -> Generator[Embeddings]:
         """See `Matcher.embeddings`: segments the graph if it leaves no room for the rows."""
         find = partial(super().embeddings, plan, masks, need, report, deadline)
-        while not (yield from _tried(find(), self._segment)):
+        while not (yield from _retried(find(), self._segment)):
             pass
 
     def start(
@@ -280,94 +280,94 @@ class ExtendStrategy(Matcher):
         """See `Matcher.start`."""
         rows = NOTHING if isinstance(need, Count) else need
         goal = Goal(counting=isinstance(need, Count))
-        ready = self._ready(run, pattern, masks, rows, goal)
-        assert not isinstance(ready, (Product, Sum, Embeddings))
-        return ready
+        prepared = self._prepared(run, pattern, masks, rows, goal)
+        assert not isinstance(prepared, (Product, Sum, Embeddings))
+        return prepared
 
     # ------------------------------------------------------------------ counts and groups
     def _groups(
-        self, asked: _Asked, need: Groups, first: FirstPlan | None, *, in_parts: bool = True
+        self, request: _Request, need: Groups, first: FirstPlan | None, *, in_parts: bool = True
     ) -> Generator[Embeddings]:
         """As `groups`, for a query or a part; without a count plan if memory is short."""
         goal = Goal(grouped=need, in_parts=in_parts and not need.streamed, first=first)
-        if (yield from _tried(self._tried_groups(asked, goal, need))):
+        if (yield from _retried(self._groups_once(request, goal, need))):
             return
-        self._note_thrift(asked)
-        thrifty = Goal(grouped=need, thrifty=True)
-        if (yield from _tried(self._tried_groups(asked, thrifty, need), self._segment)):
+        self._free_for_join(request)
+        join_only = Goal(grouped=need, join_only=True)
+        if (yield from _retried(self._groups_once(request, join_only, need), self._segment)):
             return
-        yield from self._groups(asked, need, first, in_parts=in_parts)
+        yield from self._groups(request, need, first, in_parts=in_parts)
 
-    def _tried_groups(self, asked: _Asked, goal: Goal, need: Groups) -> Generator[Embeddings]:
-        with self.running(asked.report, asked.deadline) as run:
+    def _groups_once(self, request: _Request, goal: Goal, need: Groups) -> Generator[Embeddings]:
+        with self.running(request.report, request.deadline) as run:
             with run.locked():
-                ready = self._ready(run, asked.bound, asked.masks, need.rows, goal)
-            if isinstance(ready, PreparedCore):
-                yield from groups_of_rows(run, ready, need)
-            elif isinstance(ready, Embeddings):
-                yield ready
-            if not isinstance(ready, (Product, Sum)):
+                prepared = self._prepared(run, request.bound, request.masks, need.rows, goal)
+            if isinstance(prepared, PreparedCore):
+                yield from groups_of_rows(run, prepared, need)
+            elif isinstance(prepared, Embeddings):
+                yield prepared
+            if not isinstance(prepared, (Product, Sum)):
                 return
-        found = self._in_parts(asked).groups(ready, need.nodes)
+        found = self._in_parts(request).groups(prepared, need.nodes)
         if found is None:
-            yield from self._groups(asked, need, None, in_parts=False)
+            yield from self._groups(request, need, None, in_parts=False)
         else:
             # Groups with a sum of zero vanish: their terms cancel out.
             yield found if need.counted else replace(found, weights=None)
 
-    def _counted(self, asked: _Asked, first: FirstPlan | None, *, in_parts: bool = True) -> int:
+    def _counted(self, request: _Request, first: FirstPlan | None, *, in_parts: bool = True) -> int:
         """The number of embeddings; if memory is short, joins without a count plan."""
-        mark = asked.report.steps.mark()
+        mark = request.report.steps.mark()
         try:
-            return self._tried_count(asked, Goal(counting=True, in_parts=in_parts, first=first))
+            return self._count_once(request, Goal(counting=True, in_parts=in_parts, first=first))
         except QueryTimeoutError:
-            check_deadline(asked.deadline)
-            asked.report.steps.back_to(mark)
-            self._go_back(asked)
-            return self._counted(asked, first, in_parts=in_parts)
+            check_deadline(request.deadline)
+            request.report.steps.back_to(mark)
+            self._revert_plan(request)
+            return self._counted(request, first, in_parts=in_parts)
         except MemoryLimitError:
-            self._note_thrift(asked)
+            self._free_for_join(request)
         try:
-            return self._tried_count(asked, Goal(counting=True, thrifty=True))
+            return self._count_once(request, Goal(counting=True, join_only=True))
         except MemoryLimitError as error:
             self._segment(error)
-        return self._counted(asked, first, in_parts=in_parts)
+        return self._counted(request, first, in_parts=in_parts)
 
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        return self._counted(_Asked(pattern, masks, report, deadline), None)
+        return self._counted(_Request(pattern, masks, report, deadline), None)
 
-    def _tried_count(self, asked: _Asked, goal: Goal) -> int:
-        with self.running(asked.report, asked.deadline) as run:
+    def _count_once(self, request: _Request, goal: Goal) -> int:
+        with self.running(request.report, request.deadline) as run:
             with run.locked():
-                ready = self._ready(run, asked.bound, asked.masks, NOTHING, goal)
-            if not isinstance(ready, (Product, Sum)):
-                assert not isinstance(ready, Embeddings)
-                return 0 if ready is None else add_up(run, ready)
-        found = self._in_parts(asked).count(ready)
-        return self._counted(asked, None, in_parts=False) if found is None else found
+                prepared = self._prepared(run, request.bound, request.masks, NOTHING, goal)
+            if not isinstance(prepared, (Product, Sum)):
+                assert not isinstance(prepared, Embeddings)
+                return 0 if prepared is None else total_count(run, prepared)
+        found = self._in_parts(request).count(prepared)
+        return self._counted(request, None, in_parts=False) if found is None else found
 
-    def _go_back(self, asked: _Asked) -> None:
+    def _revert_plan(self, request: _Request) -> None:
         """Reverts to the previous plan, because the trial of another one took too long."""
-        query = self._kept.find(asked.bound, asked.masks)
+        query = self._kept.find(request.bound, request.masks)
         if query is not None:
-            query.go_back()
-            asked.report.steps.append("another plan was tried, and given up, for it took longer")
+            query.revert_plan()
+            request.report.steps.append("another plan was tried, and given up, for it took longer")
 
-    def _note_thrift(self, asked: _Asked) -> None:
+    def _free_for_join(self, request: _Request) -> None:
         """Frees memory for a plain join, which is tried next."""
         self._kept.drop()
-        asked.report.steps.append("the memory limit leaves room for nothing but joining")
+        request.report.steps.append("the memory limit leaves room for nothing but joining")
 
-    def _in_parts(self, asked: _Asked) -> CountsInParts:
-        def of(part: Part) -> _Asked:
-            whole = asked.report
-            describe_count_part(whole, self._graph.graph, asked.bound, part)
+    def _in_parts(self, request: _Request) -> CountsInParts:
+        def of(part: Part) -> _Request:
+            whole = request.report
+            describe_count_part(whole, self._graph.graph, request.bound, part)
             report = StrategyReport(
                 whole.timings, whole.steps, progress=whole.progress, memory=whole.memory
             )
-            return _Asked(part.pattern, part.masks(asked.masks), report, asked.deadline)
+            return _Request(part.pattern, part.masks(request.masks), report, request.deadline)
 
         def count(part: Part) -> int:
             return self._counted(of(part), plan_of_part(part, self._thresholds.count))
@@ -375,10 +375,10 @@ class ExtendStrategy(Matcher):
         def groups(part: Part, need: Groups) -> Generator[Embeddings]:
             return self._groups(of(part), need, part.plan)
 
-        return CountsInParts(count, groups, partial(check_deadline, asked.deadline))
+        return CountsInParts(count, groups, partial(check_deadline, request.deadline))
 
     # ------------------------------------------------------------------ before the join
-    def _ready(
+    def _prepared(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Does everything before the join. Returns a core, a plan of parts, or the groups."""
@@ -398,13 +398,13 @@ class ExtendStrategy(Matcher):
             if query.feedback.replan_reason:
                 run.report.steps.append(query.feedback.replan_reason)
                 run.report.corrections = dict(query.feedback.corrections)
-            trial = query.feedback.trial_seconds if goal.may_be_given_up else None
+            trial = query.feedback.trial_seconds if goal.may_be_abandoned else None
             if trial is not None:
                 run = run.until(time.monotonic() + trial)
             joins = self._joins(run, query, query.candidates)
             done: PreparedJoin | Embeddings | None = None
             plan: CountPlan = Join()
-            if goal.counts and not goal.thrifty:
+            if goal.counts and not goal.join_only:
                 plan, done = Attempts(joins, goal, self._thresholds.count).decide()
             if isinstance(plan, (Product, Sum)):
                 return plan
@@ -412,8 +412,8 @@ class ExtendStrategy(Matcher):
                 return done
             joined = done or joins.joined(plan, wanted, counting=goal.counting)
             with run.stage("join"):
-                rows = joins.grouped(None if goal.thrifty else goal.grouped, joined)
-        check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
+                rows = joins.grouped(None if goal.join_only else goal.grouped, joined)
+        check_room(run.workspace, joined.steps, joined.windows.pending_bytes)
         key = plan_key(goal, self._thresholds.count)
         ended = partial(self._ended, joins, joined, key, started)
         return PreparedCore(bound, masks.comparisons, joined, rows, ended)
@@ -445,10 +445,10 @@ class ExtendStrategy(Matcher):
             if run.placement.is_whole:
                 self._earlier.look_up(query)
             query.candidates = self._candidates(run, query, counting=counting)
-            self._earlier.use(query)
+            self._earlier.apply(query)
             run.workspace.hand_over(*query.arrays())
             query.count_bytes()
-            share = _SHARE_FOR_KEPT if run.placement.is_whole else _SHARE_BESIDE_PARTS
+            share = _SHARE_FOR_KEPT if run.placement.is_whole else _SHARE_IF_SEGMENTED
             self._kept.add(query, int((self.limit - self._graph.nbytes) * share))
         if query.candidates is not None:
             graph = query.candidates.arrays.graph
@@ -469,11 +469,11 @@ class ExtendStrategy(Matcher):
             run, query, small, self._rounds, limits, counting=counting
         )
         if self._follows and run.placement.is_whole:
-            query.on_host = noted(run, query)
+            query.on_host = candidates_on_host(run, query)
         return query.candidates
 
 
-def _tried(
+def _retried(
     found: Iterator[Embeddings], give_way: Callable[[MemoryLimitError], None] | None = None
 ) -> Generator[Embeddings, None, bool]:
     """Passes on what is found. Returns False if memory ran out before the first item.

@@ -40,7 +40,7 @@ class WindowSizes:
         """Replaces the row limit of steps for which ``most_of`` returns a number."""
         self._most_of = most_of
 
-    def leave_room(self, steps: int) -> None:
+    def reserve_steps(self, steps: int) -> None:
         """Reserves memory for this many further steps that continue from the last step's rows."""
         self._after_last = steps
 

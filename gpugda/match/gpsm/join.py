@@ -149,7 +149,7 @@ class JoinWindows:
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
         grown = self._sizes[number].size
         if is_last:
-            self._sizes[number].took(grown, 0.0)  # no later step has to wait for its rows
+            self._sizes[number].record(grown, 0.0)  # no later step has to wait for its rows
         return max(1, min(grown, longest, share // max(row_bytes, 1)))
 
     # ------------------------------------------------------------------ kinds of steps
@@ -158,7 +158,7 @@ class JoinWindows:
         started = time.perf_counter()
         extension = self._make_extension(number, table)
         if number:
-            self._sizes[number - 1].took(table.row_count, time.perf_counter() - started)
+            self._sizes[number - 1].record(table.row_count, time.perf_counter() - started)
         return extension
 
     def _make_extension(self, number: int, table: Table) -> _Extension:

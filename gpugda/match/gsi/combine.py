@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.gsi.options import GsiOptions
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.run import Run
 
 __all__ = ["Combiner", "Found", "Watch"]
 
-Watch: TypeAlias = "Callable[[VertexStep, Rows, Places, ListArrays], None]"
+Watch: TypeAlias = "Callable[[NodeStep, Rows, Places, ListArrays], None]"
 """Drops places of the rows of a step that watches columns."""
 
 _MOST_PLACES = 1 << 27
@@ -102,7 +102,7 @@ class Combiner:
         self._profile = run.graph.context.profile
 
     def found(
-        self, step: VertexStep, words: tuple[DeviceArray, int], everything: Rows, share: int
+        self, step: NodeStep, words: tuple[DeviceArray, int], everything: Rows, share: int
     ) -> Iterator[tuple[Rows, Found]]:
         """Yields the results for rows of a table, in parts that fit a share of the memory.
 
@@ -145,7 +145,7 @@ class Combiner:
             firsts.append(max(last, firsts[-1] + 1))
         return firsts
 
-    def _bounds(self, step: VertexStep, rows: Rows, share: int) -> _Bounds:
+    def _bounds(self, step: NodeStep, rows: Rows, share: int) -> _Bounds:
         workspace, options, link = self._run.workspace, self._options, step.links[0]
         begins = workspace.allocate(rows.count, np.uint32, "begins of lists")
         lengths = workspace.allocate(rows.count, np.uint32, "lengths of lists")
@@ -184,7 +184,7 @@ class Combiner:
         return tuple(each for each in tasks if each.count)
 
     def _combined(
-        self, step: VertexStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
+        self, step: NodeStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
     ) -> Found:
         places = self._first(step, words, rows, bounds)
         for link in step.links[1:]:
@@ -200,7 +200,7 @@ class Combiner:
 
     # ------------------------------------------------------------------ the first link
     def _first(
-        self, step: VertexStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
+        self, step: NodeStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
     ) -> Places:
         arrays = self._step_arrays(step, words)
         if self._options.prealloc:
@@ -217,7 +217,7 @@ class Combiner:
         return places
 
     def _join(
-        self, step: VertexStep, rows: Rows, bounds: _Bounds, arrays: StepArrays, places: Places
+        self, step: NodeStep, rows: Rows, bounds: _Bounds, arrays: StepArrays, places: Places
     ) -> None:
         options, lists = self._options, self._lists[step.links[0]]
         found = (bounds.begins, bounds.lengths)
@@ -226,7 +226,7 @@ class Combiner:
         for tasks in bounds.tasks:
             self._kernels.join_first(rows, lists, found, arrays, places, limits, tasks)
 
-    def _step_arrays(self, step: VertexStep, words: tuple[DeviceArray, int]) -> StepArrays:
+    def _step_arrays(self, step: NodeStep, words: tuple[DeviceArray, int]) -> StepArrays:
         candidates, options = self._candidates, self._options
         closes = step.kind is JoinKind.CLOSE
         bits_at, listed = 0, (candidates.matrix, 0, 0)
@@ -245,7 +245,7 @@ class Combiner:
 
     # ------------------------------------------------------------------ further links
     def _intersected(
-        self, step: VertexStep, rows: Rows, bounds: _Bounds, before: Places, link: Link
+        self, step: NodeStep, rows: Rows, bounds: _Bounds, before: Places, link: Link
     ) -> Places:
         if self._options.prealloc:
             counts = self._counts(rows.count)
@@ -263,7 +263,7 @@ class Combiner:
 
     def _intersect(
         self,
-        step: VertexStep,
+        step: NodeStep,
         rows: Rows,
         bounds: _Bounds,
         before: Places,

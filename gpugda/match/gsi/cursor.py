@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from gpugda.device.launch.gsi_join import ListArrays
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.gsi.store import GraphStore
-    from gpugda.match.gsi.windows import VertexWindows
+    from gpugda.match.gsi.windows import NodeWindows
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.plan.variables import Variable
 
-__all__ = ["VertexCursor", "lists_of", "type_frequency"]
+__all__ = ["NodeCursor", "lists_of", "type_frequency"]
 
 
 def type_frequency(bound: BoundQuery, graph: DeviceGraph) -> Callable[[BoundRelationship], float]:
@@ -39,7 +39,7 @@ def type_frequency(bound: BoundQuery, graph: DeviceGraph) -> Callable[[BoundRela
 
 
 def lists_of(
-    run: Run, steps: Sequence[VertexStep], masks: Masks, store: GraphStore
+    run: Run, steps: Sequence[NodeStep], masks: Masks, store: GraphStore
 ) -> dict[Link, ListArrays]:
     """The lists of each link of these steps, with the mask of the link's relationship."""
     links = [link for step in steps for link in step.links]
@@ -54,7 +54,7 @@ def lists_of(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VertexCursor(Cursor):
+class NodeCursor(Cursor):
     """A cursor over prepared candidates, steps and lists.
 
     Args:
@@ -64,8 +64,8 @@ class VertexCursor(Cursor):
     """
 
     bound: BoundQuery
-    steps: Sequence[VertexStep]
-    windows: VertexWindows
+    steps: Sequence[NodeStep]
+    windows: NodeWindows
 
     @property
     def variables(self) -> Sequence[Variable]:

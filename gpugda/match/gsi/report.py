@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["MadeRows", "describe_steps", "step_lines"]
+__all__ = ["StepCounters", "describe_steps", "step_lines"]
 
 
-class MadeRows(Protocol):
+class StepCounters(Protocol):
     """An object that counts the rows and windows of each step."""
 
     rows: list[int]
@@ -29,8 +29,8 @@ def describe_steps(
     report: StrategyReport,
     graph: DataGraph,
     bound: BoundQuery,
-    steps: Sequence[VertexStep],
-    windows: MadeRows,
+    steps: Sequence[NodeStep],
+    windows: StepCounters,
 ) -> None:
     """Adds one line per step: the operation, and the number of rows."""
     for line in step_lines(graph, bound, steps, windows):
@@ -38,14 +38,14 @@ def describe_steps(
 
 
 def step_lines(
-    graph: DataGraph, bound: BoundQuery, steps: Sequence[VertexStep], windows: MadeRows
+    graph: DataGraph, bound: BoundQuery, steps: Sequence[NodeStep], windows: StepCounters
 ) -> list[str]:
     """The lines that `describe_steps` adds."""
     made = zip(steps, windows.rows, windows.windows, strict=True)
     return [made_text(_what(step, graph, bound), rows, chunks) for step, rows, chunks in made]
 
 
-def _what(step: VertexStep, graph: DataGraph, bound: BoundQuery) -> str:
+def _what(step: NodeStep, graph: DataGraph, bound: BoundQuery) -> str:
     if step.kind is JoinKind.PRUNE:
         return f"prune{tests_text(len(step.tests))}"
     if step.kind in (JoinKind.NODES, JoinKind.SEED):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.plan.row_tests import VariableTest
 
-__all__ = ["JoinKind", "Link", "Seed", "VertexStep", "compile_steps"]
+__all__ = ["JoinKind", "Link", "NodeStep", "Seed", "compile_steps"]
 
 _Test = tuple[int, int, bool, int | None, int | None]
 
@@ -73,7 +73,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class VertexStep:
+class NodeStep:
     """One step, expressed in columns.
 
     Args:
@@ -125,7 +125,7 @@ def compile_steps(
     frequency: Callable[[BoundRelationship], float],
     part: tuple[Sequence[BoundRelationship], Sequence[VariableTest]] | None = None,
     seed: Seed | None = None,
-) -> tuple[VertexStep, ...]:
+) -> tuple[NodeStep, ...]:
     """The steps that join query nodes in this order, along all relationships or those of a part.
 
     With a seed, its rows are the first step. A second relationship that links a node gets a step of
@@ -148,7 +148,7 @@ def compile_steps(
     for draft in reversed(drafts):
         needed_after.append(set(needed))
         needed |= draft.reads()
-    compiled: list[VertexStep] = []
+    compiled: list[NodeStep] = []
     columns: tuple[Variable, ...] = ()
     for draft, needs in zip(drafts, reversed(needed_after), strict=True):
         compiled.append(_compile(draft, columns, needs, len(graph.types)))
@@ -228,7 +228,7 @@ def _with_tests(drafts: Sequence[_Draft], tests: Sequence[VariableTest]) -> list
 
 def _compile(
     draft: _Draft, old: tuple[Variable, ...], needed: set[Variable], type_count: int
-) -> VertexStep:
+) -> NodeStep:
     column = {variable: number for number, variable in enumerate(old)}
     kept = tuple(number for number, variable in enumerate(old) if variable in needed)
     variables = [old[number] for number in kept]
@@ -238,7 +238,7 @@ def _compile(
             places[variable.is_node] = len(variables)
             variables.append(variable)
     at = column | {each: len(old) + (not each.is_node) for each in draft.added}
-    return VertexStep(
+    return NodeStep(
         draft.kind,
         draft.position,
         tuple(_link(each, end, column, draft.kind, type_count) for each, end in draft.links),

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.gsi_signatures import SignatureKernels
-from gpugda.match.gsi.cursor import VertexCursor, lists_of, type_frequency
+from gpugda.match.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda.match.gsi.filter import filter_by_signatures
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.order import node_order
 from gpugda.match.gsi.steps import compile_steps
 from gpugda.match.gsi.store import GraphStore
-from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.gsi.windows import NodeWindows
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -70,7 +70,7 @@ class GsiStrategy(Matcher):
 
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
-    ) -> VertexCursor | None:
+    ) -> NodeCursor | None:
         """See `Matcher.start`."""
         with run.stage("filter"):
             candidates = filter_by_signatures(
@@ -85,5 +85,5 @@ class GsiStrategy(Matcher):
         steps = compile_steps(pattern, self._graph.graph, order, rows, frequency)
         with run.stage("lists"):
             lists = lists_of(run, steps, masks, self._store)
-        windows = VertexWindows(run, steps, candidates, lists, self._joins, self._options)
-        return VertexCursor(pattern, steps, windows)
+        windows = NodeWindows(run, steps, candidates, lists, self._joins, self._options)
+        return NodeCursor(pattern, steps, windows)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.gsi.combine import Found, Watch
     from gpugda.match.gsi.options import GsiOptions
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.run import Run
     from gpugda.plan.variables import Variable
 
-__all__ = ["Source", "VertexWindows"]
+__all__ = ["NodeWindows", "Source"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: a caller that needs few rows must not wait for many."""
@@ -49,7 +49,7 @@ class Source:
     found: Found | None
 
 
-class VertexWindows:
+class NodeWindows:
     """Extends windows of rows step by step.
 
     Args:
@@ -70,7 +70,7 @@ class VertexWindows:
     def __init__(
         self,
         run: Run,
-        steps: Sequence[VertexStep],
+        steps: Sequence[NodeStep],
         candidates: Candidates,
         lists: Mapping[Link, ListArrays],
         kernels: GsiJoin,
@@ -159,7 +159,7 @@ class VertexWindows:
                 workspace.release(values)
                 is_last = number == len(self.steps) - 1
                 taken = 0.0 if is_last else time.perf_counter() - started
-                self._sizes[number].took(high - low, taken)
+                self._sizes[number].record(high - low, taken)
                 low = high
             self._release(source)
 
@@ -219,7 +219,7 @@ class VertexWindows:
 
     def _write_product(
         self,
-        step: VertexStep,
+        step: NodeStep,
         words: _Words,
         table: Table,
         window: tuple[int, int],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.gsi.entries import Partition
     from gpugda.match.gsi.pcsr import HostLists
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.run import Run
 
 __all__ = ["ListLoader", "Loaded", "least_load_bytes", "release_lists", "upload_lists"]
@@ -90,7 +90,7 @@ class ListLoader:
     most_bytes: int
 
     def load(
-        self, step: VertexStep, table: Table, first: int, loaded: Loaded
+        self, step: NodeStep, table: Table, first: int, loaded: Loaded
     ) -> tuple[Rows, dict[Link, ListArrays], list[ListArrays]]:
         """As many rows from ``first`` on as their lists fit, and these lists.
 
@@ -135,7 +135,7 @@ class ListLoader:
     def _bytes(self, key: Partition, nodes: NDArray[np.uint32]) -> int:
         return list_bytes(self.rows_of[key].entry_count(nodes), len(nodes), self.fill)
 
-    def _needed(self, step: VertexStep, rows: Rows) -> dict[Partition, NDArray[np.uint32]]:
+    def _needed(self, step: NodeStep, rows: Rows) -> dict[Partition, NDArray[np.uint32]]:
         """The nodes whose lists the rows need, ascending, by types and directions."""
         columns: dict[Partition, set[int]] = {}
         for link in step.links:
@@ -161,7 +161,7 @@ class ListLoader:
         return np.flatnonzero(np.unpackbits(marked, bitorder="little")).astype(np.uint32)
 
 
-def least_load_bytes(step: VertexStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
+def least_load_bytes(step: NodeStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
     """Upper bound of the bytes of the lists that one row of a step needs."""
     links = len(step.links)
     entries = sum(rows_of[link.partition].longest for link in step.links)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.adjacency import Adjacency
     from gpugda.match.gsi.pcsr import HostLists
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.pbe.kept import KeptParts
     from gpugda.match.pbe.options import PbeOptions
     from gpugda.match.pbe.partitions import PartitionPlan
@@ -31,7 +31,7 @@ _LEAST_LEVEL_BYTES = 1 << 13
 """A level's smallest arrays: some twenty of 256 bytes, and those of a window of few rows."""
 _BYTES_PER_PLACE = 12
 """Bytes per entry of the longest list: four in each third of a level's memory."""
-_FOR_REUSE = 2
+_REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
 _SMALL_ARRAYS = 1 << 16
 
@@ -99,12 +99,12 @@ def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions
     graph, words, rows = run.graph.graph, run.graph.words, len(bound.nodes)
     bitmaps = sum(each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values()))
     bitmaps += 2 * 4 * words * (len(graph.labels) + 1)
-    candidates = _FOR_REUSE * rows * (12 * words + 4 * graph.node_count)
+    candidates = _REUSE_FACTOR * rows * (12 * words + 4 * graph.node_count)
     keys = [Partition(each.types, True, True) for each in bound.relationships]
     degrees = [int(each.degrees().max(initial=0)) for each in (graph.outgoing, graph.incoming)]
     level = _LEAST_LEVEL_BYTES + _BYTES_PER_PLACE * sum(degrees)
     levels = rows + len(bound.relationships)
-    lists = _FOR_REUSE * whole_bytes(run, keys, fill) / (1 - options.rows_share)
+    lists = _REUSE_FACTOR * whole_bytes(run, keys, fill) / (1 - options.rows_share)
     shared = max(lists, level * levels / options.rows_share)
     return int(bitmaps + candidates + shared) + _SMALL_ARRAYS
 
@@ -112,7 +112,7 @@ def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions
 def place_parts(
     run: Run,
     kept: KeptParts,
-    steps: Sequence[Sequence[VertexStep]],
+    steps: Sequence[Sequence[NodeStep]],
     keys: Sequence[Partition],
     options: PbeOptions,
     fill: int,

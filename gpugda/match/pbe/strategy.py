@@ -9,12 +9,12 @@ import numpy as np
 
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.pbe_search import PbeSearch
-from gpugda.match.gsi.cursor import VertexCursor, lists_of, type_frequency
+from gpugda.match.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda.match.gsi.filter import filter_by_signatures
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.steps import Seed, compile_steps
 from gpugda.match.gsi.store import GraphStore
-from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.gsi.windows import NodeWindows
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.pbe.cursor import PbeCursor
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.matcher import Cursor
     from gpugda.match.need import Need
     from gpugda.match.pbe.groups import Group
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PbeStrategy"]
 
-_USUAL = PbeOptions()
+_DEFAULT_OPTIONS = PbeOptions()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +126,7 @@ class PbeStrategy(Matcher):
         options: PbeOptions | None = None,
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
-        self._options = options or _USUAL
+        self._options = options or _DEFAULT_OPTIONS
         self._join_options = GsiOptions(signatures=False)
         self._joins = GsiJoin(self._context)
         self._searches = PbeSearch(self._context)
@@ -156,8 +156,8 @@ class PbeStrategy(Matcher):
             run.report.steps.append(WHOLE)
             with run.stage("lists"):
                 lists = lists_of(run, steps, masks, self._store)
-            windows = VertexWindows(run, steps, candidates, lists, self._joins, self._join_options)
-            return VertexCursor(pattern, steps, windows)
+            windows = NodeWindows(run, steps, candidates, lists, self._joins, self._join_options)
+            return NodeCursor(pattern, steps, windows)
         return self._partitioned(run, query)
 
     def _query(
@@ -173,7 +173,7 @@ class PbeStrategy(Matcher):
         order = search.best(part)
         return _Query(bound, masks, wanted, found, tests, part, order, others, groups)
 
-    def _fits(self, run: Run, steps: Sequence[VertexStep]) -> bool:
+    def _fits(self, run: Run, steps: Sequence[NodeStep]) -> bool:
         """True if the lists of the whole graph fit on the device."""
         keys = {link.partition for step in steps for link in step.links}
         if not keys:
@@ -213,14 +213,14 @@ class PbeStrategy(Matcher):
         placed: Placed,
         masks: dict[int, DeviceArray],
         partition_of: DeviceArray,
-        steps: tuple[Sequence[VertexStep], Sequence[Sequence[VertexStep]]],
+        steps: tuple[Sequence[NodeStep], Sequence[Sequence[NodeStep]]],
     ) -> PbeCursor:
         room, fill = placed.room, self._join_options.group_fill
         watch = PrimeWatch(run, partition_of, self._searches)
         loader = ListLoader(run, placed.rows_of, masks, self._searches, fill, room.load)
 
         def search(
-            each: Sequence[VertexStep], watch: PrimeWatch | None, group: Group | None
+            each: Sequence[NodeStep], watch: PrimeWatch | None, group: Group | None
         ) -> Search:
             joins, options, loaded = self._joins, self._join_options, Loaded()
             windows = SeededWindows(
@@ -251,7 +251,7 @@ class PbeStrategy(Matcher):
         order: Sequence[int],
         wanted: Rows | None = None,
         more: Sequence[VariableTest] = (),
-    ) -> tuple[VertexStep, ...]:
+    ) -> tuple[NodeStep, ...]:
         nodes = [*((node, False) for node in order), *query.others]
         return compile_steps(
             query.bound,
@@ -263,7 +263,7 @@ class PbeStrategy(Matcher):
             seed,
         )
 
-    def _group_steps(self, query: _Query, group: Group) -> tuple[VertexStep, ...]:
+    def _group_steps(self, query: _Query, group: Group) -> tuple[NodeStep, ...]:
         """The steps of a group, which keep the columns that its members need."""
         prime = group.prime
         watched = frozenset(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.match.gsi.steps import JoinKind
-from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.gsi.windows import NodeWindows
 from gpugda.match.pbe.device_lists import release_lists
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.gsi.options import GsiOptions
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.gsi.windows import Source
     from gpugda.match.pbe.device_lists import ListLoader, Loaded
     from gpugda.match.run import Run
@@ -44,9 +44,9 @@ class PrimeWatch:
         self._run = run
         self._partition_of = partition_of
         self._kernels = kernels
-        self._words: dict[VertexStep, DeviceArray] = {}
+        self._words: dict[NodeStep, DeviceArray] = {}
 
-    def __call__(self, step: VertexStep, rows: Rows, places: Places, lists: ListArrays) -> None:
+    def __call__(self, step: NodeStep, rows: Rows, places: Places, lists: ListArrays) -> None:
         """Drops entries of a step before they are counted."""
         if step not in self._words:
             words = np.array(step.watched, dtype=np.uint32)
@@ -55,7 +55,7 @@ class PrimeWatch:
         self._kernels.drop_smaller(rows, columns, self._partition_of, lists.neighbours, places)
 
 
-class SeededWindows(VertexWindows):
+class SeededWindows(NodeWindows):
     """Extends seeds step by step.
 
     Args:
@@ -73,7 +73,7 @@ class SeededWindows(VertexWindows):
     def __init__(
         self,
         run: Run,
-        steps: Sequence[VertexStep],
+        steps: Sequence[NodeStep],
         candidates: Candidates,
         loader: ListLoader,
         loaded: Loaded,
@@ -98,7 +98,7 @@ class SeededWindows(VertexWindows):
         self._resident = frozenset(lists)
 
     def counts(self) -> Iterator[int]:
-        """See `VertexWindows.counts`; large windows load each list less often."""
+        """See `NodeWindows.counts`; large windows load each list less often."""
         self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
         for number, table in self._starts():
             yield from self._count(number, table)

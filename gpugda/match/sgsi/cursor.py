@@ -11,7 +11,7 @@ from gpugda.match.sgsi.report import describe_join
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.host_table import HostTable
     from gpugda.match.run import Run
     from gpugda.match.sgsi.join import Sources
@@ -34,7 +34,7 @@ class SegmentCursor(Cursor):
     """
 
     bound: BoundQuery
-    steps: Sequence[VertexStep]
+    steps: Sequence[NodeStep]
     sources: Sources
     windows: HostWindows
 

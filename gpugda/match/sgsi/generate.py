@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.sgsi_join import SgsiJoin
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.run import Run
     from gpugda.match.sgsi.join import Found
     from gpugda.match.sgsi.scratch import Scratch
@@ -34,7 +34,7 @@ class Generator:
         self._kernels = kernels
         self._scratch = scratch
 
-    def table(self, step: VertexStep, found: Found) -> HostTable:
+    def table(self, step: NodeStep, found: Found) -> HostTable:
         """The rows that a step makes from its results, on the host."""
         columns: list[NDArray[np.uint32]] = []
         added: list[NDArray[np.uint32] | None] = [None, None]
@@ -61,7 +61,7 @@ class Generator:
         self._kernels.write_left(found.filled, found.left, values, found.first, to, origins)
 
     def _duplicated(
-        self, step: VertexStep, found: Found, origins: DeviceArray, to: DeviceArray, column: int
+        self, step: NodeStep, found: Found, origins: DeviceArray, to: DeviceArray, column: int
     ) -> NDArray[np.uint32]:
         first = 0
         if column != step.links[0].column:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.gsi_join import GsiJoin, ListArrays
     from gpugda.device.launch.sgsi_join import SgsiJoin
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.host_table import HostTable
     from gpugda.match.run import Run
     from gpugda.match.sgsi.candidates import HostCandidates
@@ -146,7 +146,7 @@ class SegmentJoin:
         self._candidates_of: int | None = None
         self._balances = options.lists.load_balance and run.graph.context.profile.group_size > 1
 
-    def found(self, step: VertexStep, table: HostTable) -> Iterator[Found]:
+    def found(self, step: NodeStep, table: HostTable) -> Iterator[Found]:
         """Yields the results for a table, subtable by subtable; each is valid until the next.
 
         Raises:
@@ -156,7 +156,7 @@ class SegmentJoin:
         for part in self._subtables(step, table):
             yield from self._subtable(step, part, place_bytes)
 
-    def counted(self, step: VertexStep, table: HostTable) -> Iterator[int]:
+    def counted(self, step: NodeStep, table: HostTable) -> Iterator[int]:
         """Yields counts of new rows, to be summed; uses places only if links are intersected.
 
         Raises:
@@ -171,7 +171,7 @@ class SegmentJoin:
                 for found in self._subtable(step, part, place_bytes):
                     yield found.total
 
-    def _subtables(self, step: VertexStep, table: HostTable) -> Iterator[HostTable]:
+    def _subtables(self, step: NodeStep, table: HostTable) -> Iterator[HostTable]:
         most = self._plan.rows
         for first in range(0, table.row_count, most):
             part = table.part(first, min(first + most, table.row_count))
@@ -179,7 +179,7 @@ class SegmentJoin:
             if part.row_count:
                 yield part
 
-    def _count(self, step: VertexStep, part: HostTable, tests: Sequence[ColumnTest]) -> int:
+    def _count(self, step: NodeStep, part: HostTable, tests: Sequence[ColumnTest]) -> int:
         """The number of entries in the lists of the only link that extend rows."""
         link, count = step.links[0], part.row_count
         columns = self._written(link, part, (0, count))
@@ -198,7 +198,7 @@ class SegmentJoin:
         return total
 
     # ------------------------------------------------------------------ pieces that fit
-    def _subtable(self, step: VertexStep, part: HostTable, place_bytes: int) -> Iterator[Found]:
+    def _subtable(self, step: NodeStep, part: HostTable, place_bytes: int) -> Iterator[Found]:
         link, count = step.links[0], part.row_count
         columns = self._written(link, part, (0, count))
         needed = self._sources.segments[link].needed(part.columns[link.column])
@@ -233,7 +233,7 @@ class SegmentJoin:
 
     def _long_row(
         self,
-        step: VertexStep,
+        step: NodeStep,
         part: HostTable,
         row: int,
         numbers: Sequence[int],
@@ -291,7 +291,7 @@ class SegmentJoin:
         return int(self._run.workspace.download(sums, count, 1)[0])
 
     # ------------------------------------------------------------------ places that remain
-    def _joined(self, step: VertexStep, piece: _Piece) -> Iterator[Found]:
+    def _joined(self, step: NodeStep, piece: _Piece) -> Iterator[Found]:
         if not piece.total or piece.sums is None:
             self._scratch.release(piece.sums)
             return
@@ -330,7 +330,7 @@ class SegmentJoin:
         return left, self._scratch.sums(left, 0, words, of_bits=True)
 
     def _first_link(
-        self, step: VertexStep, piece: _Piece, tests: Sequence[ColumnTest], places: Places
+        self, step: NodeStep, piece: _Piece, tests: Sequence[ColumnTest], places: Places
     ) -> None:
         link, closes = step.links[0], step.kind is JoinKind.CLOSE
         for test in tests:
@@ -414,7 +414,7 @@ class SegmentJoin:
         numbers = self._scratch.filled_words("numbers of long rows", 2)
         return LongRows(limits.group_from, limits.launch_from, rows, numbers)
 
-    def _bits(self, step: VertexStep) -> DeviceArray:
+    def _bits(self, step: NodeStep) -> DeviceArray:
         """The candidates of the added node; a closing step does not read them."""
         bits = self._sources.candidates.bits
         words = self._scratch.filled_words("candidates", max(len(bits[0]), 1), fresh=False)
@@ -424,7 +424,7 @@ class SegmentJoin:
         return words
 
 
-def _place_bytes(step: VertexStep, width: int, *, makes_rows: bool) -> int:
+def _place_bytes(step: NodeStep, width: int, *, makes_rows: bool) -> int:
     """Bytes of a place: those of the paper, and levels, relationships, new rows if needed."""
     asks = step.added[1] is not None or any(max(test[:2]) > width for test in step.tests)
     has_levels = len(step.links) > 1 or bool(step.tests)
@@ -432,7 +432,7 @@ def _place_bytes(step: VertexStep, width: int, *, makes_rows: bool) -> int:
 
 
 def _fused(
-    tests: Sequence[ColumnTest], step: VertexStep
+    tests: Sequence[ColumnTest], step: NodeStep
 ) -> tuple[list[ColumnTest], list[ColumnTest]]:
     """Splits tests into those that entries pass at once (link's column, one other) and others."""
     fused: list[ColumnTest] = []

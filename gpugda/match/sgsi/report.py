@@ -9,7 +9,7 @@ from gpugda.match.gsi.report import describe_steps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.run import Run
     from gpugda.match.sgsi.join import Sources
     from gpugda.match.sgsi.windows import HostWindows
@@ -21,7 +21,7 @@ __all__ = ["describe_join"]
 def describe_join(
     run: Run,
     bound: BoundQuery,
-    steps: Sequence[VertexStep],
+    steps: Sequence[NodeStep],
     sources: Sources,
     windows: HostWindows,
 ) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.match.embeddings import Masks
-    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.need import Need
     from gpugda.match.run import Run
     from gpugda.match.sgsi.candidates import HostCandidates
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SgsiStrategy"]
 
-_USUAL = SgsiOptions()
+_DEFAULT_OPTIONS = SgsiOptions()
 _ENTRY_BYTES = 8
 _MOST_RELATIONSHIPS = 30_000
 """A place counts passed tests in 16 bits: links, and up to two tests per relationship."""
@@ -102,7 +102,7 @@ class SgsiStrategy(Matcher):
         options: SgsiOptions | None = None,
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
-        self._options = options or _USUAL
+        self._options = options or _DEFAULT_OPTIONS
         self._joins = JoinKernels(GsiJoin(self._context), SgsiJoin(self._context))
         self._signatures = SegmentSignatures(self._context)
         lists = self._options.lists
@@ -180,7 +180,7 @@ class SgsiStrategy(Matcher):
         return None if 0 in found.counts else found
 
     def _segments(
-        self, steps: Sequence[VertexStep], masks: Masks, plan: MemoryPlan
+        self, steps: Sequence[NodeStep], masks: Masks, plan: MemoryPlan
     ) -> dict[Link, Segments]:
         links = dict.fromkeys(link for step in steps for link in step.links)
         return {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.run import Run
     from gpugda.match.sgsi.candidates import HostCandidates
     from gpugda.match.sgsi.generate import Generator
@@ -50,7 +50,7 @@ class HostWindows:
     def __init__(
         self,
         run: Run,
-        steps: Sequence[VertexStep],
+        steps: Sequence[NodeStep],
         candidates: HostCandidates,
         join: SegmentJoin,
         generator: Generator,
@@ -95,7 +95,7 @@ class HostWindows:
             self.rows[number] += total
             yield total
 
-    def _totals(self, step: VertexStep, table: HostTable) -> Iterator[int]:
+    def _totals(self, step: NodeStep, table: HostTable) -> Iterator[int]:
         self._run.check_deadline()
         if step.kind is JoinKind.NODES:
             yield table.row_count * self._candidates.count(step.position)
@@ -124,7 +124,7 @@ class HostWindows:
             self.windows[number] += 1
             yield joined_tables(held)
 
-    def _parts(self, step: VertexStep, table: HostTable) -> Iterator[HostTable]:
+    def _parts(self, step: NodeStep, table: HostTable) -> Iterator[HostTable]:
         if step.kind is JoinKind.NODES:
             yield from self._product(step, table)
         elif step.kind is JoinKind.PRUNE:
@@ -140,7 +140,7 @@ class HostWindows:
             self._run.check_deadline()
             yield table.part(first, min(first + _MOST_AT_ONCE, table.row_count))
 
-    def _product(self, step: VertexStep, table: HostTable) -> Iterator[HostTable]:
+    def _product(self, step: NodeStep, table: HostTable) -> Iterator[HostTable]:
         """Yields the product of the rows with all candidates of a query node."""
         if step.position not in self._listed:
             self._listed[step.position] = self._candidates.listed(step.position)
@@ -156,6 +156,6 @@ class HostWindows:
             yield HostTable(tuple(columns), last - first)
             first = last
 
-    def _rows(self, step: VertexStep) -> int:
+    def _rows(self, step: NodeStep) -> int:
         """Maximum rows of a step's table."""
         return max(1, min(self._size, _MOST_BYTES // (4 * max(len(step.variables), 1))))

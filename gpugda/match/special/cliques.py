@@ -10,11 +10,11 @@ from gpugda.device.launch.cliques import CliqueKernels
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.unrestricted import (
-    Links,
+    CommonLink,
     common_link,
     counted_by_rank,
     is_unrestricted,
-    may_rank,
+    ranked_lists_apply,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _WORK_PER_LAUNCH = 1 << 24
 _MOST_CLIQUES, _MOST_COUNT = 1 << 64, 1 << 63
 
 
-def _find(bound: BoundQuery, graph: DataGraph) -> Links | None:
+def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
     """The link that all relationships of the clique match; None if the query is no clique.
 
     Also None if two nodes of the graph have parallel relationships, or a node has two self-loops:
@@ -65,7 +65,7 @@ def count_cliques(
     Args: as of `count_oriented`, and
         bound: The pattern.
     """
-    links = _find(bound, graph) if may_rank(graph, strategy) else None
+    links = _find(bound, graph) if ranked_lists_apply(graph, strategy) else None
     if links is None:
         return None
     size = len(bound.nodes)

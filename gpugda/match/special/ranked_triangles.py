@@ -10,11 +10,11 @@ from gpugda.device.launch.ranked_triangles import LoopWeights, RankedTriangleKer
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.match.special.tasks import launches
 from gpugda.match.special.unrestricted import (
-    Links,
+    CommonLink,
     common_link,
     counted_by_rank,
     is_unrestricted,
-    may_rank,
+    ranked_lists_apply,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = ["count_triangles", "streamed_type", "triangles_in", "weights_of"]
 
 _WORK_PER_LAUNCH = 1 << 24
 _MOST_COUNT = 1 << 63
-_HOW = "triangles counted from their node of fewest relationships"
+_TEXT = "triangles counted from their node of fewest relationships"
 _SIDES = ((0, 1), (1, 2), (0, 2))
 """The sides of a triangle whose nodes ascend."""
 
@@ -79,7 +79,7 @@ def loop_weights_of(bound: BoundQuery) -> LoopWeights:
     return LoopWeights(out_out, in_in, out_in)
 
 
-def _find(bound: BoundQuery, graph: DataGraph) -> tuple[Links, int] | None:
+def _find(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
     """The link that all relationships match, each in one direction, and the weights."""
     if not is_unrestricted(bound):
         return None
@@ -117,7 +117,7 @@ def count_triangles(
         bound: The pattern.
         beside_oriented: True if undirected ones may be counted so although an oriented graph fits.
     """
-    if not may_rank(graph, strategy):
+    if not ranked_lists_apply(graph, strategy):
         return None
     is_whole = strategy.placement().is_whole
     undirected = not any(each.directed for each in bound.relationships)
@@ -134,7 +134,7 @@ def count_triangles(
         return triangles_in(run, lists, weights, loop_weights=loop_weights, looks_up=looks_up)
 
     if is_whole:
-        whole = counted_by_rank(links, strategy, report, deadline, count, _HOW)
+        whole = counted_by_rank(links, strategy, report, deadline, count, _TEXT)
         if whole is not None:
             return whole
     if links.type_id is None or links.has_loops(graph):
@@ -156,7 +156,7 @@ def _streamed(
     report = run.report
     report.sent_bytes = max(report.sent_bytes, found.sent_bytes)
     report.steps.append(
-        f"{_HOW}: {found.rows:,} rows; lists by rank came in {found.segments:,} segments, "
+        f"{_TEXT}: {found.rows:,} rows; lists by rank came in {found.segments:,} segments, "
         f"{found.sent_bytes:,} bytes"
     )
     return found.rows

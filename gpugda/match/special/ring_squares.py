@@ -15,11 +15,11 @@ from gpugda.errors import MemoryLimitError
 from gpugda.match.special.ranked_triangles import triangles_in
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.unrestricted import (
-    Links,
+    CommonLink,
     common_link,
     counted_by_rank,
     is_unrestricted,
-    may_rank,
+    ranked_lists_apply,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ __all__ = ["count_ring", "find_ring"]
 _WORK_PER_LAUNCH = 1 << 24
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 63
-_AROUND, _UNDIRECTED = 1 << 4 * 0b001 | 1 << 4 * 0b110, 2
+_DIRECTED_WEIGHTS, _UNDIRECTED_WEIGHTS = 1 << 4 * 0b001 | 1 << 4 * 0b110, 2
 """Closed walks of length three from each node of a triangle, per kind (see `weights_of`)."""
 
 _FIRST_NODES = 1 << 16
@@ -54,7 +54,7 @@ _BATCHES_TOGETHER = 64
 """Batches launched between two checks of the deadline."""
 
 
-def find_ring(bound: BoundQuery, graph: DataGraph) -> Links | None:
+def find_ring(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
     """The link that all relationships of the ring match; None if the query is no ring.
 
     Also None if counts might overflow.
@@ -84,7 +84,7 @@ def _is_undirected_ring(bound: BoundQuery) -> bool:
     return not directed and all(sum(node in pair for pair in ends) == 2 for node in range(4))
 
 
-def _fits(graph: DataGraph, links: Links) -> bool:
+def _fits(graph: DataGraph, links: CommonLink) -> bool:
     """True if marks fit in 32 bits, and the count in 63. Sums in between are modulo 2**64.
 
     Closed walks of length four are at most the squared sum of the squared entries of a matrix.
@@ -108,7 +108,7 @@ def count_ring(
         bound: The pattern.
     """
     undirected = not any(each.directed for each in bound.relationships)
-    may = may_rank(graph, strategy)
+    may = ranked_lists_apply(graph, strategy)
     links = find_ring(bound, graph) if may else None
     if links is None:
         return None
@@ -119,7 +119,7 @@ def count_ring(
         found = _counted(run, lists, corrects=not (undirected and is_simple))
         if found is not None and lists.loops is not None:
             # Any of the four relationships is the self-loop; the others form a triangle.
-            weights = _UNDIRECTED if undirected else _AROUND
+            weights = _UNDIRECTED_WEIGHTS if undirected else _DIRECTED_WEIGHTS
             found += 4 * triangles_in(run, lists, weights, lists.loops, looks_up=not is_simple)
         return None if found is None else found % (1 << 64)
 

@@ -69,11 +69,11 @@ def find_triangle_at(
         return None
     if any(graph.statistics.loop_counts[each] for each in types) or not _fits(links[0], graph):
         return None
-    asks = _asks_the_same(bound, nodes_along(links, first), masks)
+    asks = _same_labels(bound, nodes_along(links, first), masks)
     return tuple(sorted(types)) if asks and _only_differ(bound, inside, links) else None
 
 
-def _asks_the_same(bound: BoundQuery, nodes: Sequence[int], masks: Masks) -> bool:
+def _same_labels(bound: BoundQuery, nodes: Sequence[int], masks: Masks) -> bool:
     first, one, other = (bound.nodes[each].labels for each in nodes)
     is_masked = any(each in masks.nodes for each in nodes[1:])
     return not is_masked and one == other and (not one or one == first)

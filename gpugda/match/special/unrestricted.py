@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Links", "common_link", "counted_by_rank", "is_large", "is_unrestricted", "may_rank"]
+__all__ = [
+    "CommonLink",
+    "common_link",
+    "counted_by_rank",
+    "is_large",
+    "is_unrestricted",
+    "ranked_lists_apply",
+]
 
-_FEWEST = 1 << 17
+_MIN_RELATIONSHIPS = 1 << 17
 """Number of relationships below which computing ranks takes longer than it saves."""
 
 
-class Links(NamedTuple):
+class CommonLink(NamedTuple):
     """The link that all relationships of a pattern match.
 
     Args:
@@ -65,7 +72,7 @@ def is_unrestricted(bound: BoundQuery) -> bool:
     )
 
 
-def common_link(bound: BoundQuery, graph: DataGraph) -> Links | None:
+def common_link(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
     """The link that all relationships match; None for several types, clauses, or none."""
     kinds = {(each.types, each.clause) for each in bound.relationships}
     if len(kinds) != 1:
@@ -76,15 +83,15 @@ def common_link(bound: BoundQuery, graph: DataGraph) -> Links | None:
     if types is not None and len(types) != 1:
         return None
     undirected = not any(each.directed for each in bound.relationships)
-    return Links(None if types is None else types[0], undirected)
+    return CommonLink(None if types is None else types[0], undirected)
 
 
 def is_large(graph: DataGraph) -> bool:
     """True if the graph has enough relationships for ranked lists to pay off."""
-    return graph.relationship_count >= _FEWEST
+    return graph.relationship_count >= _MIN_RELATIONSHIPS
 
 
-def may_rank(graph: DataGraph, strategy: Matcher) -> bool:
+def ranked_lists_apply(graph: DataGraph, strategy: Matcher) -> bool:
     """True if the graph is large enough for ranked lists, and the device has no better way.
 
     A CPU has one: it marks the neighbours of one node at a time.
@@ -93,7 +100,7 @@ def may_rank(graph: DataGraph, strategy: Matcher) -> bool:
 
 
 def counted_by_rank(
-    links: Links,
+    links: CommonLink,
     strategy: Matcher,
     report: StrategyReport,
     deadline: float | None,

@@ -24,7 +24,7 @@ __all__ = ["UpwardSquare", "count_squares", "counts_upwards", "find_square"]
 _WORK_PER_LAUNCH = 1 << 22
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 61
-_ORDERS = 4
+_EMBEDDINGS_PER_COUNT = 4
 """The kernel counts each square twice; it stands for the eight orders of the square's nodes."""
 
 
@@ -98,7 +98,7 @@ def count_squares(run: Run, square: UpwardSquare) -> int | None:
         return None
     with run.locked(), run.stage("join"):
         pairs = _opposite_pairs(run, square)
-    return None if pairs is None else _ORDERS * pairs + _folded(graph, square)
+    return None if pairs is None else _EMBEDDINGS_PER_COUNT * pairs + _folded(graph, square)
 
 
 def _opposite_pairs(run: Run, square: UpwardSquare) -> int | None:

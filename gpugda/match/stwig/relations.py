@@ -9,10 +9,10 @@ import numpy as np
 
 from gpugda.device.launch.join import Table
 from gpugda.errors import MemoryLimitError
-from gpugda.match.gsi.cursor import VertexCursor, lists_of, type_frequency
+from gpugda.match.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda.match.gsi.order import by_frequency
 from gpugda.match.gsi.steps import compile_steps
-from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.gsi.windows import NodeWindows
 from gpugda.match.stwig.join_plan import Relation
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Matched:
         tables: Copies of all rows; None if they are made again on request.
     """
 
-    windows: VertexWindows
+    windows: NodeWindows
     row_count: int
     tables: list[Table] | None
 
@@ -92,12 +92,12 @@ class Matching:
     hashes: StwigJoin
     options: GsiOptions
 
-    def cursor(self, share: Share) -> VertexCursor:
+    def cursor(self, share: Share) -> NodeCursor:
         """A cursor for a query that is one STwig."""
         windows = self._windows(share)
-        return VertexCursor(self.bound, windows.steps, windows)
+        return NodeCursor(self.bound, windows.steps, windows)
 
-    def _windows(self, share: Share) -> VertexWindows:
+    def _windows(self, share: Share) -> NodeWindows:
         frequency = type_frequency(self.bound, self.run.graph)
         stwig = share.stwig
         leaves = by_frequency(stwig.leaves, stwig.relationships, frequency)
@@ -106,7 +106,7 @@ class Matching:
         graph = self.run.graph.graph
         steps = compile_steps(self.bound, graph, order, share.columns, frequency, part)
         lists = lists_of(self.run, steps, self.masks, self.store)
-        return VertexWindows(self.run, steps, self.candidates, lists, self.lists, self.options)
+        return NodeWindows(self.run, steps, self.candidates, lists, self.lists, self.options)
 
     def match(self, share: Share, *, may_stream: bool) -> Matched:
         """Matches an STwig, keeps its rows, and narrows the candidates to those in a row.
@@ -136,7 +136,7 @@ class Matching:
 
     def _rows(
         self,
-        windows: VertexWindows,
+        windows: NodeWindows,
         marked: DeviceArray,
         places: dict[int, int],
         most: int | None,

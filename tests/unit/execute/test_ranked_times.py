@@ -16,7 +16,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import any_nodes
+from gpugda.match.special import unrestricted
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 
@@ -61,7 +61,7 @@ def test_two_runs_tell_whether_they_stay(seconds, stays):
     ],
 )
 def test_all_of_five_nodes(monkeypatch, query, loops, before, counted, other):
-    monkeypatch.setattr(any_nodes, "_FEWEST", 0)
+    monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
     context = DeviceContext(choose_device(), like_cpu=False)
     ends = [*combinations(range(5), 2), *loops]
     graph = make_graph([("", {})] * 5, [(a, "R", b, {}) for a, b in ends])

@@ -3,22 +3,22 @@ from gpugda.match.launch_size import LaunchSize
 
 def test_it_grows_while_launches_are_quick_and_full():
     launches = LaunchSize(100, 350, seconds=0.2)
-    launches.took(40, 0.001)
+    launches.record(40, 0.001)
     assert launches.size == 100
     sizes = []
     for _ in range(3):
-        launches.took(launches.size, 0.01)
+        launches.record(launches.size, 0.01)
         sizes.append(launches.size)
     assert sizes == [200, 350, 350]
 
 
 def test_it_shrinks_to_what_the_time_allows():
     launches = LaunchSize(1000, 1000, seconds=0.2)
-    launches.took(1000, 0.15)
+    launches.record(1000, 0.15)
     assert launches.size == 1000
-    launches.took(1000, 2.0)
+    launches.record(1000, 2.0)
     assert launches.size == 100
-    launches.took(2, 3600.0)
+    launches.record(2, 3600.0)
     assert launches.size == 1
 
 

@@ -130,13 +130,13 @@ def expected_of(text, graph, *state):
 def used(monkeypatch):
     """Plans that came from an earlier state."""
     found = []
-    use = EarlierPlans.use
+    use = EarlierPlans.apply
 
     def spy(self, query):
         use(self, query)
         found.extend(query.plans.values())
 
-    monkeypatch.setattr(EarlierPlans, "use", spy)
+    monkeypatch.setattr(EarlierPlans, "apply", spy)
     return found
 
 

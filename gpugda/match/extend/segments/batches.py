@@ -86,7 +86,7 @@ class Batch:
             MemoryLimitError: There is no room, or writing failed.
         """
         chunks = self._chunks[self._spilled :]
-        file = waiting.spilled([list(each.columns) for each in chunks], self.bytes_in_memory)
+        file = waiting.spill([list(each.columns) for each in chunks], self.bytes_in_memory)
         self._files.append(file)
         self._chunks[self._spilled :] = [
             replace(chunk, columns=columns)
@@ -96,7 +96,7 @@ class Batch:
 
     def spill_excess(self, run: Run, waiting: WaitingRows) -> None:
         """As `spill`, if more rows are in memory than may be."""
-        if self.width and waiting.is_much(self.bytes_in_memory) and waiting.spills:
+        if self.width and waiting.exceeds_memory(self.bytes_in_memory) and waiting.spills:
             with run.stage("spill"):
                 self.spill(waiting)
 

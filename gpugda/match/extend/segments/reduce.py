@@ -46,7 +46,7 @@ _SHARE = 0.85
 _SHARE_TO_KEEP = 0.25
 """Share of all memory for entries that are kept after the query."""
 
-_ASKED_AGAIN = 1
+_RUNS_BEFORE_KEEPING = 1
 """Number of segmented runs after which a query is expected to come again.
 
 What it keeps then is there for the next run. If that has no room, it is not tried again.
@@ -75,7 +75,7 @@ def reduced_for(
     known = query.reduced
     if known is not None and known.tests >= tests and known.numbered >= numbered:
         return replace(known, uploads=None)
-    leaves, again = limits.reduces_leaves, query.streamed == _ASKED_AGAIN
+    leaves, again = limits.reduces_leaves, query.streamed == _RUNS_BEFORE_KEEPING
     if not again and not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
         return None
     with run.stage("reduce"):

@@ -30,7 +30,7 @@ _CHUNK_BYTES = 10
 """Bytes per entry: neighbour, relationship index, and a share of bits and sums."""
 _SHARE_WHILE_MADE = 0.8
 """Share of the free memory for kept entries."""
-_WORTH_SHORTENING = 1 / 16
+_MIN_FREED_SHARE = 1 / 16
 """Share of the free memory that copying to shorter arrays must free."""
 SAFETY = 1.25
 """There must be room for this many times the expected entries."""
@@ -130,7 +130,7 @@ class Reducer:
         each_bytes = self._entry_bytes + self._runs.entry_bytes
         spare = each_bytes * (capacity - found.total)
         workspace = self._run.workspace
-        if spare < workspace.available * _WORTH_SHORTENING:
+        if spare < workspace.available * _MIN_FREED_SHARE:
             return found
         if each_bytes * found.total > workspace.available * _SHARE_WHILE_MADE:
             return found

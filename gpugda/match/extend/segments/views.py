@@ -127,7 +127,7 @@ def make_views(
     run.placement.arguments(workspace.budget)  # uploads what nothing else may have needed
     workspace.make_room(int(workspace.available * limits.share_for_parts))
     per_entry = _BYTES * (2 if knows_relationships else 1)
-    room = _Room(run, places, limits, per_entry, sorted_by, least, messages)
+    room = _SegmentSizes(run, places, limits, per_entry, sorted_by, least, messages)
     segments = room.cut()
     if room.needed(segments) > workspace.available:
         raise _too_small(run, room.needed(segments), segments.longest)
@@ -143,7 +143,7 @@ def make_views(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Room:
+class _SegmentSizes:
     """Computes the size of segments.
 
     Args: as `make_views`, and
@@ -164,15 +164,15 @@ class _Room:
         # If a step needs two segments, larger row windows send the second ones less often.
         share = limits.share_for_pairs if self.sorted_by > 1 else limits.share_for_parts
         fewest = max(1, -(-self.run.graph.graph.relationship_count // limits.most_segments))
-        beside = self._beside(None) if self.run.placement.has_directory else self.messages
-        keys = self._keys(limits.most_segments)
-        size = min((free - beside) * share, free - beside - keys - self._small - self.least)
+        beside = self._directory_bytes(None) if self.run.placement.has_directory else self.messages
+        keys = self._key_bytes(limits.most_segments)
+        size = min((free - beside) * share, free - beside - keys - self._small_bytes - self.least)
         most = int(size) // max(1, sum(self.places.values()) * self.per_entry)
         if limits.most_entries is not None:
             most = min(most, limits.most_entries)
         while most > fewest:
             segments = self._segments(most)
-            if self._parts(segments) <= size and self.needed(segments) <= free:
+            if self._replaced_bytes(segments) <= size and self.needed(segments) <= free:
                 return segments
             # The number of runs that come with the entries is not known before.
             most = int(most * _SMALLER)
@@ -180,29 +180,29 @@ class _Room:
 
     def needed(self, segments: Segments) -> int:
         """Bytes of the segments and of everything else that must be on the device."""
-        beside = self._beside(segments) + self._keys(segments.count)
-        return beside + self._entries(segments) + self._small + self.least
+        beside = self._directory_bytes(segments) + self._key_bytes(segments.count)
+        return beside + self._entry_bytes(segments) + self._small_bytes + self.least
 
     @property
-    def _small(self) -> int:
+    def _small_bytes(self) -> int:
         return SMALLEST_BYTES * _SMALL_ARRAYS
 
-    def _keys(self, segments: int) -> int:
+    def _key_bytes(self, segments: int) -> int:
         return _BYTES * segments * (2 * self.sorted_by + 1)
 
-    def _entries(self, segments: Segments) -> int:
+    def _entry_bytes(self, segments: Segments) -> int:
         return max(1, sum(self.places.values())) * self.per_entry * segments.longest
 
-    def _beside(self, segments: Segments | None) -> int:
+    def _directory_bytes(self, segments: Segments | None) -> int:
         """Bytes of what is needed beside entries."""
         with_parts = None if self.run.placement.has_directory else segments
         return directory_bytes(self.run.graph, self.places, with_parts) + self.messages
 
-    def _parts(self, segments: Segments) -> int:
+    def _replaced_bytes(self, segments: Segments) -> int:
         """Bytes of what is replaced with each segment."""
         if self.run.placement.has_directory:
-            return self._entries(segments)
-        return self._entries(segments) + self._beside(segments) - self.messages
+            return self._entry_bytes(segments)
+        return self._entry_bytes(segments) + self._directory_bytes(segments) - self.messages
 
     def _segments(self, most: int) -> Segments:
         # Without any direction nobody reads entries, but segments are needed all the same.

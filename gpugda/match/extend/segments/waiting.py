@@ -68,13 +68,13 @@ class WaitingRows:
         self._most_on_disk: int | None = None
         self.written = 0
 
-    def is_much(self, nbytes: int) -> bool:
+    def exceeds_memory(self, nbytes: int) -> bool:
         """True if a step has more bytes waiting than may be in the host's memory."""
         return nbytes >= self._most
 
     def is_full(self, nbytes: int) -> bool:
         """True if the next step must take its rows, which have this many bytes."""
-        if not self.is_much(nbytes):
+        if not self.exceeds_memory(nbytes):
             return False
         return self._place is None or (
             (self._enough is not None and nbytes >= self._enough)
@@ -86,7 +86,7 @@ class WaitingRows:
         """True if rows may be spilled to disk."""
         return self._place is not None and self._on_disk + self._most <= self._room(self._place)
 
-    def spilled(self, tables: Sequence[Columns], nbytes: int) -> SpilledFile:
+    def spill(self, tables: Sequence[Columns], nbytes: int) -> SpilledFile:
         """Writes tables to disk. Returns them memory-mapped.
 
         Raises:

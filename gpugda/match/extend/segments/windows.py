@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.extend.step import ExtendStep
 
-    _Seen = tuple[int, Wanted, Table]
+    _Loaded = tuple[int, Wanted, Table]
     """The segment of a step's first link, the segment parts on the device, and the rows."""
 
 __all__ = ["SegmentedWindows"]
@@ -54,7 +54,7 @@ class SegmentedWindows(ExtendWindows):
         run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments
-        self._stays, links = _followed(steps)
+        self._shares_segment, links = _ordered_links(steps)
         self._sequences = [_Sequence(segments, each) for each in links]
         bounds = run.workspace.upload(segments.bounds, "bounds of segments")
         self._sorters = [
@@ -67,7 +67,7 @@ class SegmentedWindows(ExtendWindows):
         self._backwards = [False] * len(steps)
         self._waiting = waiting
         self._most_rows = [0] * len(steps)
-        self._sizes.within(self._most_staying)
+        self._sizes.within(self._max_resident)
 
     @property
     def spilled_bytes(self) -> int:
@@ -105,32 +105,34 @@ class SegmentedWindows(ExtendWindows):
         """Yields the last step's rows for a batch, or their counts; None in between."""
         is_counted = counts and number == len(self._steps) - 1
         share = _SHARE_FOR_COUNTING if is_counted else _SHARE_FOR_SORTING
-        yield from self._gone_on(number, self._seen_tables(number, batch, share), counts=counts)
+        yield from self._continued(number, self._loaded_tables(number, batch, share), counts=counts)
 
-    def _gone_on(
-        self, number: int, seen: Iterator[_Seen], *, counts: bool
+    def _continued(
+        self, number: int, loaded: Iterator[_Loaded], *, counts: bool
     ) -> Iterator[Table | int | None]:
         """The same for tables whose segments are on the device."""
         if number == len(self._steps) - 1:
-            yield from self._counted(seen) if counts else self._last_rows(number, seen)
-        elif self._stays[number + 1]:
+            yield from self._counted(loaded) if counts else self._last_rows(number, loaded)
+        elif self._shares_segment[number + 1]:
             self._tables.prepare(number + 1)
             # One generator for all tables: their extensions wait for segments until there are many.
-            extended = self._extended(number, seen)
+            extended = self._extended(number, loaded)
             staying = (
                 each
                 for first, table in extended
-                for each in self._staying_tables(number + 1, first, table)
+                for each in self._resident_tables(number + 1, first, table)
             )
-            yield from self._gone_on(number + 1, staying, counts=counts)
+            yield from self._continued(number + 1, staying, counts=counts)
         else:
-            yield from self._waited_for(number + 1, self._extended(number, seen), counts=counts)
+            yield from self._after_waiting(
+                number + 1, self._extended(number, loaded), counts=counts
+            )
 
-    def _last_rows(self, number: int, seen: Iterator[_Seen]) -> Iterator[Table]:
-        for _, table in self._extended(number, seen):
+    def _last_rows(self, number: int, loaded: Iterator[_Loaded]) -> Iterator[Table]:
+        for _, table in self._extended(number, loaded):
             yield table
 
-    def _waited_for(
+    def _after_waiting(
         self, number: int, tables: Iterator[tuple[int, Table]], *, counts: bool
     ) -> Iterator[Table | int | None]:
         """Yields the results for a step's rows, which wait until there are enough of them."""
@@ -161,9 +163,9 @@ class SegmentedWindows(ExtendWindows):
             return True
         return self._waiting.is_full(batch.nbytes)
 
-    def _extended(self, number: int, seen: Iterator[_Seen]) -> Iterator[tuple[int, Table]]:
+    def _extended(self, number: int, loaded: Iterator[_Loaded]) -> Iterator[tuple[int, Table]]:
         """Yields a step's rows, and the segment of its first link that they come from."""
-        for first, wanted, table in seen:
+        for first, wanted, table in loaded:
             for extended in self._tables.tables(number, table):
                 self.rows[number] += extended.row_count
                 self.windows[number] += 1
@@ -172,31 +174,31 @@ class SegmentedWindows(ExtendWindows):
                 # Other steps may have replaced the segments meanwhile.
                 self._seen.acquire(wanted, alone=True)
 
-    def _counted(self, seen: Iterator[_Seen]) -> Iterator[int]:
+    def _counted(self, loaded: Iterator[_Loaded]) -> Iterator[int]:
         number = len(self._steps) - 1
-        for _, _, table in seen:
+        for _, _, table in loaded:
             total = self._tables.count(number, table)
             self.rows[number] += total
             yield total
 
-    def _seen_tables(self, number: int, batch: Batch, share: float) -> Iterator[_Seen]:
+    def _loaded_tables(self, number: int, batch: Batch, share: float) -> Iterator[_Loaded]:
         """Yields a batch's rows with the segments they need; ``share``: of memory, for sorting."""
         if len(self._steps[number].device_links) > 1:
             self._tables.prepare(number)
             firsts = batch.keys()
             for first in firsts:
-                for table in batch.tables(self._run, first, self._most_paired(number, share)):
+                for table in batch.tables(self._run, first, self._max_paired(number, share)):
                     yield from self._paired_tables(number, first, table)
             return
         sequence = self._sequences[number].of(batch.keys(), self._seen)
         for place, (key, wanted) in enumerate(sequence):
             coming = sequence[place + 1][1] if place + 1 < len(sequence) else None
             self._run.check_deadline()
-            for table in batch.tables(self._run, key, self._most_waiting(number)):
+            for table in batch.tables(self._run, key, self._max_waiting(number)):
                 self._seen.acquire(wanted, coming, alone=True)
                 yield key, wanted, table
 
-    def _staying_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
+    def _resident_tables(self, number: int, first: int, table: Table) -> Iterator[_Loaded]:
         """Yields rows on the device, whose first link's segment is known, with their segments."""
         if len(self._steps[number].device_links) > 1:
             yield from self._paired_tables(number, first, table)
@@ -205,12 +207,12 @@ class SegmentedWindows(ExtendWindows):
             self._seen.acquire(wanted, alone=True)
             yield first, wanted, table
 
-    def _paired_tables(self, number: int, first: int, table: Table) -> Iterator[_Seen]:
+    def _paired_tables(self, number: int, first: int, table: Table) -> Iterator[_Loaded]:
         """The same for a step with two links."""
         sequence, second = self._sequences[number], self._seconds[number]
         # The order alternates, so that the last second segment is the next first one.
         self._backwards[number] = backwards = not self._backwards[number]
-        most = partial(self._most_waiting, number)
+        most = partial(self._max_waiting, number)
         for key, following, part in second.split(table, most, backwards=backwards):
             self._run.check_deadline()
             coming = [] if following is None else sequence.wanted((first, following))
@@ -219,17 +221,17 @@ class SegmentedWindows(ExtendWindows):
                 self._seen.acquire(wanted, after, alone=True)
                 yield first, wanted, part
 
-    def _most_staying(self, number: int) -> int | None:
+    def _max_resident(self, number: int) -> int | None:
         """Maximum rows of a table that continues at once and is sorted for it; otherwise None."""
         following = number + 1
-        if following >= len(self._steps) or not self._stays[following]:
+        if following >= len(self._steps) or not self._shares_segment[following]:
             return None
         if len(self._steps[following].device_links) < MOST_PARTS:
             return None
         is_last = following == len(self._steps) - 1
-        return self._most_paired(following, _SHARE_FOR_COUNTING if is_last else _SHARE_FOR_SORTING)
+        return self._max_paired(following, _SHARE_FOR_COUNTING if is_last else _SHARE_FOR_SORTING)
 
-    def _most_paired(self, number: int, share: float) -> int:
+    def _max_paired(self, number: int, share: float) -> int:
         """Maximum rows if they are sorted on the device, which holds them twice meanwhile."""
         width = len(self._steps[number - 1].variables) if number else 0
         # Their extensions continue, or wait on the host: all later steps share one half.
@@ -237,14 +239,14 @@ class SegmentedWindows(ExtendWindows):
         rows = int(room) // (_SORTED_BYTES * max(1, width))
         return max(1, min(self._limits.largest_window, rows))
 
-    def _most_waiting(self, number: int) -> int:
+    def _max_waiting(self, number: int) -> int:
         """Maximum rows that are sent to the device at once."""
         width = len(self._steps[number - 1].variables) if number else 0
         share = self._run.workspace.available // (2 * (len(self._steps) - number))
         return min(self._limits.largest_window, rows_within(share, width, is_last=False))
 
 
-def _followed(steps: Sequence[ExtendStep]) -> tuple[list[bool], list[list[Link]]]:
+def _ordered_links(steps: Sequence[ExtendStep]) -> tuple[list[bool], list[list[Link]]]:
     """Which steps follow a link of the previous step's node, and their links, that link first."""
     stays, links = [], []
     before: int | None = None

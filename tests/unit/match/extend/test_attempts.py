@@ -125,11 +125,13 @@ def test_what_takes_longer_than_a_search_is_searched_for_at_once(context, monkey
     assert any(each.startswith(GIVEN_UP) for each in report.steps)
 
 
-def first_of(relationships, decides=CPU.count, need=None, candidates=1000, took=None):
+def first_of(relationships, decides=CPU.count, need=None, candidates=1000, join_seconds=None):
     bound = plan_of(relationships).bound
     counts = ExpectedCandidates([candidates] * len(bound.nodes))
     streamed = need is not None and need.streamed
-    return first_plan(bound, counts, decides, took, grouped=need is not None, streamed=streamed)
+    return first_plan(
+        bound, counts, decides, join_seconds, grouped=need is not None, streamed=streamed
+    )
 
 
 def test_small_queries_are_tried_for_less_time_than_large_ones():
@@ -145,7 +147,7 @@ def test_what_is_done_first_is_a_value():
     assert first_of(three, replace(CPU.count, tries_at_once=False)) == later
     assert first_of(three, need=Groups((0,), counted=True, streamed=False)) == later
     assert first_of(three, need=Groups((0,), counted=False, streamed=True)) == Search()
-    assert first_of(three, took=0.5) == Search(2.0)
+    assert first_of(three, join_seconds=0.5) == Search(2.0)
     assert first_of(three, candidates=2) == Search()
     assert "Attempt(seconds=None, quick=Join(), otherwise=Attempt(" in repr(first_of(three))
 
@@ -272,14 +274,14 @@ def too_large(run):
 def test_what_is_given_up_leaves_its_memory(run, work):
     kept = run.workspace.allocate(1000, "u4")
     free = run.workspace.available
-    assert run.tried(0.001 if work is too_long else 60.0, work) is None
+    assert run.attempt(0.001 if work is too_long else 60.0, work) is None
     assert run.workspace.available == free
     assert run.workspace.allocate(1000, "u4").buffer is not kept.buffer
 
 
 def test_what_is_done_in_time_keeps_its_memory(run):
     free = run.workspace.available
-    assert run.tried(60.0, lambda shorter: shorter.workspace.allocate(1000, "u4")) is not None
+    assert run.attempt(60.0, lambda shorter: shorter.workspace.allocate(1000, "u4")) is not None
     assert run.workspace.available == free - 4000
 
 
@@ -288,6 +290,6 @@ def test_other_errors_are_not_caught(run):
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        run.tried(60.0, fail)
+        run.attempt(60.0, fail)
     with pytest.raises(MemoryLimitError):
         too_large(run)

@@ -520,7 +520,7 @@ def test_where_windows_end_is_read_once_for_few_rows(context, monkeypatch):
 
     monkeypatch.setattr(Workspace, "download", download)
     for at_once in (0, 1 << 13):
-        monkeypatch.setattr("gpugda.match.extend.pairs._READ_AT_ONCE", at_once)
+        monkeypatch.setattr("gpugda.match.extend.pairs._MAX_DOWNLOADED_SUMS", at_once)
         strategy = strategy_for(context, dense_graph(6), (ROWS,), join=windows_of(30))
         reads.append(0)
         assert found_by(strategy, plan).total() == 210

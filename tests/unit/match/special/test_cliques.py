@@ -15,7 +15,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import any_nodes, tasks
+from gpugda.match.special import tasks, unrestricted
 from gpugda.match.special.cliques import count_cliques
 from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
@@ -44,7 +44,7 @@ def accelerator():
 
 @pytest.fixture
 def any_size(monkeypatch):
-    monkeypatch.setattr(any_nodes, "_FEWEST", 0)
+    monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
 
 
 def found(context, text, ends, nodes=6):
@@ -75,7 +75,7 @@ def test_cliques_of_any_multigraph(accelerator, data):
     whole = [each for each in CLIQUE if max(each[0], each[2]) < count]
     kind = data.draw(st.sampled_from([":R", ""]))
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(any_nodes, "_FEWEST", 0)
+        monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
         by_kernel, expected, _ = found(accelerator, clique(4, kind), whole[2:] + some, count)
     assert by_kernel in (None, expected)
 

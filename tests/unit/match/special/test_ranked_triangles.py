@@ -17,7 +17,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import any_nodes
+from gpugda.match.special import unrestricted
 from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
@@ -42,7 +42,7 @@ def accelerator():
 
 
 def found(context, monkeypatch, text, fewest=0, more=(), limit=None):
-    monkeypatch.setattr(any_nodes, "_FEWEST", fewest)
+    monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", fewest)
     graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
     device_graph = DeviceGraph(context, graph)
     plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
@@ -88,7 +88,7 @@ def test_what_is_no_triangle_of_any_nodes(accelerator, monkeypatch, text, more):
 def test_loops_of_any_multigraph(accelerator, graph):
     """Each direction of each relationship, against the join."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(any_nodes, "_FEWEST", 0)
+        patch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
         device_graph = DeviceGraph(accelerator, graph)
         strategy = ExtendStrategy(device_graph)
         for ways in product(("-->", "<--", "--"), repeat=3):

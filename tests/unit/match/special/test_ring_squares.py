@@ -12,7 +12,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import any_nodes, ring_squares, tasks
+from gpugda.match.special import ring_squares, tasks, unrestricted
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 
@@ -36,7 +36,7 @@ def accelerator():
 
 
 def found(context, monkeypatch, text, fewest=0, more=()):
-    monkeypatch.setattr(any_nodes, "_FEWEST", fewest)
+    monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", fewest)
     graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
     device_graph = DeviceGraph(context, graph)
     plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())

@@ -22,7 +22,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import any_nodes, ranked_triangles, streamed_triangles
+from gpugda.match.special import ranked_triangles, streamed_triangles, unrestricted
 from gpugda.match.special.expected_triangles import expected_triangles
 from gpugda.match.special.streamed_triangles import count_streamed
 from gpugda.plan.bind import bind
@@ -51,7 +51,7 @@ def accelerator():
 
 @pytest.fixture(autouse=True)
 def small_graphs(monkeypatch):
-    monkeypatch.setattr(any_nodes, "_FEWEST", 0)
+    monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
 
 
 def skewed(nodes=200, count=1500, more=()):

@@ -164,11 +164,11 @@ def test_rows_that_need_the_same_segment_next_stay_on_the_device(context, monkey
     graph, waiting = graph_with_a_hub(1), []
     add = Batch.add
 
-    def noted(batch, columns, first):
+    def candidates_on_host(batch, columns, first):
         waiting.append(int(first[-1]) if columns else 0)
         add(batch, columns, first)
 
-    monkeypatch.setattr(Batch, "add", noted)
+    monkeypatch.setattr(Batch, "add", candidates_on_host)
     text = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
     expected, _ = rows(context, graph, text)
     assert rows(context, graph, text, 7)[0] == expected

@@ -175,7 +175,7 @@ def test_the_limit_of_the_host(monkeypatch):
     usual = host_bytes(SegmentLimits())
     monkeypatch.setenv("GPUGDA_HOST_LIMIT", "5MiB")
     assert host_bytes(SegmentLimits()) == 5 << 20 < usual
-    assert WaitingRows(SegmentLimits(), 2, 0).is_much(5 << 19)
+    assert WaitingRows(SegmentLimits(), 2, 0).exceeds_memory(5 << 19)
     monkeypatch.setenv("GPUGDA_HOST_LIMIT", "much")
     with pytest.raises(ConfigurationError, match="GPUGDA_HOST_LIMIT"):
         host_bytes(SegmentLimits())
