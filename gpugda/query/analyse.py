@@ -15,9 +15,9 @@ from gpugda.query.walk import walk
 
 __all__ = ["analyse"]
 
-_HAS_MODES = 25
+_VERSION_WITH_MODES = 25
 """First Cypher version with match modes."""
-_COUNTS = frozenset((Kind.INTEGER, Kind.STORABLE, Kind.ANY))
+_COUNT_KINDS = frozenset((Kind.INTEGER, Kind.STORABLE, Kind.ANY))
 
 
 def analyse(tree: ast.Query) -> Query:
@@ -63,11 +63,11 @@ def analyse(tree: ast.Query) -> Query:
 
 
 def _check_mode(clause: ast.Match, tree: ast.Query) -> None:
-    if clause.mode is None or tree.version == _HAS_MODES:
+    if clause.mode is None or tree.version == _VERSION_WITH_MODES:
         return
     message = (
         f"Match modes such as `{clause.mode}` are not supported yet in Cypher 5: leave it out, as "
-        f"it says what MATCH does anyway, or begin the query with CYPHER {_HAS_MODES}"
+        f"it says what MATCH does anyway, or begin the query with CYPHER {_VERSION_WITH_MODES}"
     )
     raise CypherSyntaxError(message, tree.text, clause.mode_span)
 
@@ -90,7 +90,7 @@ def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expressio
             raise CypherSyntaxError(message, text, value.span)
         return value
     kind = TypeChecker(text, {}).kind(value)
-    if kind not in _COUNTS:
+    if kind not in _COUNT_KINDS:
         message = f"Type mismatch: {word} expected Integer but was {kind}"
         raise CypherSyntaxError(message, text, value.span)
     return value

@@ -28,13 +28,13 @@ _WHOLE_QUERIES: Final = (ast.When, ast.Braces)
 _SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.SingleQuery,))
 
 
-def check_order(query: ast.SingleQuery, text: str, *, may_end_anyhow: bool) -> None:
+def check_order(query: ast.SingleQuery, text: str, *, may_lack_return: bool) -> None:
     """Checks that RETURN comes last, and that the last clause may end a query.
 
     Args:
         query: The clauses.
         text: The whole query text, for error messages.
-        may_end_anyhow: True if any clause may be the last, as in ``EXISTS { MATCH (n) }``.
+        may_lack_return: True if any clause may be the last, as in ``EXISTS { MATCH (n) }``.
 
     Raises:
         CypherSyntaxError: A clause follows RETURN or FINISH, or the last clause leaves its rows
@@ -48,7 +48,7 @@ def check_order(query: ast.SingleQuery, text: str, *, may_end_anyhow: bool) -> N
             message = f"{clause_name(following)} cannot follow other clauses: put NEXT before it"
             raise CypherSyntaxError(message, text, following.span)
     last = query.clauses[-1]
-    if not may_end_anyhow and isinstance(last, _CANNOT_END):
+    if not may_lack_return and isinstance(last, _CANNOT_END):
         message = f"a query cannot conclude with {clause_name(last)}: add RETURN (or FINISH)"
         raise CypherSyntaxError(message, text, last.span)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from gpugda.query.static_kinds import ANY, Static, of
+from gpugda.query.type_sets import ANY, TypeSet, of
 
 __all__ = ["Signature", "changes_per_call", "signature"]
 
@@ -26,10 +26,10 @@ class Signature:
         aggregates: True for an aggregating function.
     """
 
-    arguments: tuple[Static, ...]
+    arguments: tuple[TypeSet, ...]
     least: int
     most: int | None
-    result: Static
+    result: TypeSet
     aggregates: bool = False
 
 
@@ -157,7 +157,7 @@ def _signature(arguments: str, result: str, *, aggregates: bool) -> Signature:
     return Signature(types, least, most, _type(result), aggregates)
 
 
-def _type(written: str) -> Static:
+def _type(written: str) -> TypeSet:
     if written == "Any":
         return ANY
     return of(*(_WRITABLE if written == "Writable" else written.split("|")))

@@ -71,12 +71,12 @@ def _found_in(tree: ast.Query) -> Iterator[Notice]:
         if isinstance(node, ast.FunctionCall) and node.name.lower() == "id":
             yield _deprecated_id(node)
         elif isinstance(node, ast.Match):
-            yield from (_product(node, names) for names in _apart(node))
+            yield from (_product(node, names) for names in _further_components(node))
             yield from _repeated(node)
 
 
 # ------------------------------------------------------------------ patterns that nothing connects
-def _apart(match: ast.Match) -> list[list[str]]:
+def _further_components(match: ast.Match) -> list[list[str]]:
     """Node names of each connected component of a clause, without the first component."""
     parts: list[set[object]] = []
     for number, pattern in enumerate(match.patterns):
@@ -88,11 +88,11 @@ def _apart(match: ast.Match) -> list[list[str]]:
                 apart.append(part)
             else:
                 joined = part | joined
-        parts = sorted([*apart, joined], key=_beginning)
+        parts = sorted([*apart, joined], key=_first_position)
     return [sorted(name for name in part if isinstance(name, str)) for part in parts[1:]]
 
 
-def _beginning(part: set[object]) -> int:
+def _first_position(part: set[object]) -> int:
     return min(number for number in part if isinstance(number, int))
 
 

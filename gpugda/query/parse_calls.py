@@ -18,7 +18,7 @@ class CallParser(WriteParser):
     __slots__ = ()
 
     @abstractmethod
-    def body(self, *, may_end_anyhow: bool = False) -> ast.QueryBody:
+    def body(self, *, may_lack_return: bool = False) -> ast.QueryBody:
         """Parses a nested query."""
 
     def call(self, start: int | None = None) -> ast.Clause:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from gpugda.query import ast
 from gpugda.query.clause_checks import check_label_spellings, check_order
 from gpugda.query.keywords import COMMANDS
-from gpugda.query.parse_newer import NewerParser
+from gpugda.query.parse_cypher_25 import Cypher25Parser
 from gpugda.types import Span
 
 if TYPE_CHECKING:
@@ -22,25 +22,25 @@ _SHORTEST: Final = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 Union = tuple[tuple[ast.SingleQuery, ...], tuple[Span, ...], bool]
 
 
-class ClauseParser(NewerParser):
+class ClauseParser(Cypher25Parser):
     """Parses whole queries, without prefixes and the end of the statement."""
 
     __slots__ = ()
 
-    def union(self, *, may_end_anyhow: bool = False) -> Union:
+    def union(self, *, may_lack_return: bool = False) -> Union:
         """Parses a query: its parts, the spans of UNION between them, and True for UNION ALL.
 
         With NEXT the result is one part of several clauses, in which each UNION is in braces.
         """
         start = self.start
-        found = self._joined(may_end_anyhow=may_end_anyhow)
+        found = self._joined(may_lack_return=may_lack_return)
         if self.kind != "NEXT":
             return found
         clauses = self._as_clauses(start, found)
         while self.kind == "NEXT":
             clauses.append(self.next())
             begin = self.start
-            following = self._joined(may_end_anyhow=may_end_anyhow)
+            following = self._joined(may_lack_return=may_lack_return)
             clauses += self._as_clauses(begin, following)
         return (ast.SingleQuery(self.span_since(start), tuple(clauses)),), (), False
 
@@ -50,8 +50,8 @@ class ClauseParser(NewerParser):
         span = self.span_since(start)
         return [ast.Braces(span, ast.QueryBody(span, *found))]
 
-    def _joined(self, *, may_end_anyhow: bool) -> Union:
-        parts, unions = [self.single_query(may_end_anyhow=may_end_anyhow)], []
+    def _joined(self, *, may_lack_return: bool) -> Union:
+        parts, unions = [self.single_query(may_lack_return=may_lack_return)], []
         kinds = set()
         while self.kind == "UNION":
             start = self.start
@@ -62,17 +62,17 @@ class ClauseParser(NewerParser):
             unions.append(self.span_since(start))
             if len(kinds) > 1:
                 self.fail("UNION and UNION ALL cannot be combined in one query", unions[-1])
-            parts.append(self.single_query(may_end_anyhow=may_end_anyhow))
+            parts.append(self.single_query(may_lack_return=may_lack_return))
         return tuple(parts), tuple(unions), True in kinds
 
-    def single_query(self, *, may_end_anyhow: bool = False) -> ast.SingleQuery:
+    def single_query(self, *, may_lack_return: bool = False) -> ast.SingleQuery:
         """Parses clauses and checks their order."""
         start = self.start
         clauses = self.clauses()
         if self.kind not in _QUERY_ENDS:
             self._refuse_stray_token()
         query = ast.SingleQuery(self.span_since(start), clauses)
-        check_order(query, self.text, may_end_anyhow=may_end_anyhow)
+        check_order(query, self.text, may_lack_return=may_lack_return)
         return query
 
     def clauses(self) -> tuple[ast.Clause, ...]:
@@ -102,15 +102,15 @@ class ClauseParser(NewerParser):
             body = ast.QueryBody(match.span, (part,))
         else:
             # EXISTS and COUNT only need the number of rows, so RETURN is optional.
-            body = self.body(may_end_anyhow=construct != "COLLECT")
+            body = self.body(may_lack_return=construct != "COLLECT")
             self._refuse_writes(construct, body.parts)
         self.close("}")
         return body
 
-    def body(self, *, may_end_anyhow: bool = False) -> ast.QueryBody:
+    def body(self, *, may_lack_return: bool = False) -> ast.QueryBody:
         """Parses a nested query."""
         start = self.start
-        parts, unions, union_all = self.union(may_end_anyhow=may_end_anyhow)
+        parts, unions, union_all = self.union(may_lack_return=may_lack_return)
         return ast.QueryBody(self.span_since(start), parts, unions, union_all)
 
     def _refuse_writes(self, construct: str, parts: tuple[ast.SingleQuery, ...]) -> None:

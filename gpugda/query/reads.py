@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reads", "reads_of"]
 
-_ONLY_WHICH: Final = frozenset(("count", "id", "elementid", "type"))
+_IDENTITY_FUNCTIONS: Final = frozenset(("count", "id", "elementid", "type"))
 """Functions of an entity's identity only, which no change of the entity affects."""
 
 
@@ -95,7 +95,7 @@ def _shows_whole(nodes: list[ast.Node]) -> bool:
             plain.add(id(node.variable))
         elif isinstance(node, ast.Property):
             plain.add(id(node.subject))
-        elif isinstance(node, ast.FunctionCall) and node.name.lower() in _ONLY_WHICH:
+        elif isinstance(node, ast.FunctionCall) and node.name.lower() in _IDENTITY_FUNCTIONS:
             plain.update(map(id, node.arguments))
         elif isinstance(node, ast.Projection) and node.star:
             return True

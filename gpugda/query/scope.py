@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from gpugda.errors import CypherSyntaxError
-from gpugda.query.static_kinds import Static, of
+from gpugda.query.type_sets import TypeSet, of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,21 +35,21 @@ class Scope:
     def __init__(
         self,
         text: str,
-        variables: Mapping[str, Static] | None = None,
-        outer: Mapping[str, Static] | None = None,
+        variables: Mapping[str, TypeSet] | None = None,
+        outer: Mapping[str, TypeSet] | None = None,
     ) -> None:
         self.text = text
         self.outer = dict(outer or {})
         self.variables = {**(variables or {}), **self.outer}
 
-    def with_locals(self, names: Mapping[str, Static]) -> Scope:
+    def with_locals(self, names: Mapping[str, TypeSet]) -> Scope:
         """The scope inside a comprehension or the like, whose variables may shadow others."""
         inner = Scope(self.text, self.variables)
         inner.outer = self.outer
         inner.variables.update(names)
         return inner
 
-    def after(self, columns: Mapping[str, Static]) -> Scope:
+    def after(self, columns: Mapping[str, TypeSet]) -> Scope:
         """The scope after a WITH with these columns."""
         return Scope(self.text, columns, self.outer)
 
@@ -57,23 +57,23 @@ class Scope:
         """The scope at the start of a subquery that sees all variables."""
         return Scope(self.text, {}, self.variables)
 
-    def read(self, variable: ast.Variable) -> Static:
+    def read(self, variable: ast.Variable) -> TypeSet:
         """The type of a variable, which must be defined."""
         found = self.variables.get(variable.name)
         if found is None:
             self.fail(f"Variable `{variable.name}` not defined", variable.span)
         return found
 
-    def declare(self, variable: ast.Variable, kind: Static) -> None:
+    def declare(self, variable: ast.Variable, kind: TypeSet) -> None:
         """Adds a variable, whose name must be new."""
         if variable.name in self.variables:
             self.fail(f"Variable `{variable.name}` already declared", variable.span)
         self.variables[variable.name] = kind
 
-    def bind(self, variable: ast.Variable, kind: Static) -> None:
+    def bind(self, variable: ast.Variable, kind: TypeSet) -> None:
         """Adds a pattern variable, or checks that an existing one can have this type."""
         found = self.variables.setdefault(variable.name, kind)
-        if not found.meets(kind):
+        if not found.overlaps(kind):
             message = (
                 f"Type mismatch: `{variable.name}` defined with conflicting type {found}"
                 f" (expected {kind})"
@@ -89,9 +89,9 @@ class Scope:
             )
             self.fail(message, span, "42N07")
 
-    def expect(self, found: Static, wanted: Static, span: Span, status: str = "22NB1") -> None:
+    def expect(self, found: TypeSet, wanted: TypeSet, span: Span, status: str = "22NB1") -> None:
         """Rejects a certainly different type. An integer is accepted as a float."""
-        if found.meets(wanted) or (wanted.has("Float") and found.meets(of("Integer"))):
+        if found.overlaps(wanted) or (wanted.has("Float") and found.overlaps(of("Integer"))):
             return
         self.fail(f"Type mismatch: expected {wanted} but was {found}", span, status)
 

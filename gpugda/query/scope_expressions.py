@@ -15,14 +15,14 @@ from gpugda.query import ast
 from gpugda.query.functions import Signature, signature
 from gpugda.query.scope_literals import check_literals, check_range
 from gpugda.query.scope_operators import left_types, operand_types, result_type
-from gpugda.query.static_kinds import (
+from gpugda.query.type_sets import (
     ANY,
     BOOLEAN,
     INTEGER,
     LIST,
     MAP,
     STRING,
-    Static,
+    TypeSet,
     list_of,
     of,
 )
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
     from gpugda.query.scope import Scope
 
-__all__ = ["SUBQUERIES", "Inner", "check_condition", "check_expression", "is_aggregate"]
+__all__ = ["SUBQUERIES", "InnerChecks", "check_condition", "check_expression", "is_aggregate"]
 
 SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.QueryBody,))
 """Nested queries in an expression, excluded from walks over one query."""
 
-_LITERALS: Final[Mapping[type, Static]] = {
+_LITERALS: Final[Mapping[type, TypeSet]] = {
     bool: BOOLEAN,
     int: INTEGER,
     float: of("Float"),
@@ -68,13 +68,13 @@ _PATTERN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Inner:
+class InnerChecks:
     """The checks for patterns and queries inside an expression."""
 
     pattern: Callable[[ast.Pattern, Scope], None]
     comprehension: Callable[[ast.Pattern, Scope], Scope]
     shortest: Callable[[ast.Pattern, Scope], None]
-    subquery: Callable[[ast.Subquery, Scope], Static]
+    subquery: Callable[[ast.Subquery, Scope], TypeSet]
 
 
 def is_aggregate(node: ast.Node) -> bool:
@@ -87,7 +87,7 @@ def is_aggregate(node: ast.Node) -> bool:
     return found is not None and found.aggregates
 
 
-def check_condition(node: ast.Expression, scope: Scope, inner: Inner) -> None:
+def check_condition(node: ast.Expression, scope: Scope, inner: InnerChecks) -> None:
     """Checks a condition, which may also be a pattern.
 
     Raises:
@@ -105,7 +105,7 @@ def check_condition(node: ast.Expression, scope: Scope, inner: Inner) -> None:
     scope.expect(found, BOOLEAN, node.span)
 
 
-def check_expression(node: ast.Expression, scope: Scope, inner: Inner) -> Static:
+def check_expression(node: ast.Expression, scope: Scope, inner: InnerChecks) -> TypeSet:
     """The possible types of an expression.
 
     Raises:
@@ -115,45 +115,45 @@ def check_expression(node: ast.Expression, scope: Scope, inner: Inner) -> Static
 
 
 # ------------------------------------------------------------------ values
-def _literal(node: ast.Literal, scope: Scope, inner: Inner) -> Static:
+def _literal(node: ast.Literal, scope: Scope, inner: InnerChecks) -> TypeSet:
     return _LITERALS.get(type(node.value), ANY)
 
 
-def _any(node: ast.Expression, scope: Scope, inner: Inner) -> Static:
+def _any(node: ast.Expression, scope: Scope, inner: InnerChecks) -> TypeSet:
     return ANY
 
 
-def _variable(node: ast.Variable, scope: Scope, inner: Inner) -> Static:
+def _variable(node: ast.Variable, scope: Scope, inner: InnerChecks) -> TypeSet:
     return scope.read(node)
 
 
-def _list(node: ast.ListLiteral, scope: Scope, inner: Inner) -> Static:
+def _list(node: ast.ListLiteral, scope: Scope, inner: InnerChecks) -> TypeSet:
     kinds = {check_expression(item, scope, inner) for item in node.items}
     if len(kinds) == 1:
         return list_of(kinds.pop())
     types = {kind.types for kind in kinds}
-    return list_of(Static(types.pop()) if len(types) == 1 else ANY)
+    return list_of(TypeSet(types.pop()) if len(types) == 1 else ANY)
 
 
-def _map(node: ast.MapLiteral, scope: Scope, inner: Inner) -> Static:
+def _map(node: ast.MapLiteral, scope: Scope, inner: InnerChecks) -> TypeSet:
     for _, value in node.entries:
         check_expression(value, scope, inner)
     return MAP
 
 
-def _property(node: ast.Property, scope: Scope, inner: Inner) -> Static:
+def _property(node: ast.Property, scope: Scope, inner: InnerChecks) -> TypeSet:
     found = check_expression(node.subject, scope, inner)
     scope.expect(found, _WITH_KEYS, node.subject.span, "22N27")
     return _STORABLE if found.types is not None and found.types <= _ENTITY_TYPES else ANY
 
 
-def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:
+def _subscript(node: ast.Subscript, scope: Scope, inner: InnerChecks) -> TypeSet:
     subject = check_expression(node.subject, scope, inner)
     index = check_expression(node.index, scope, inner)
     if subject.is_certainly("List"):
         scope.expect(index, INTEGER, node.index.span, "22N27")
         return subject.element or ANY
-    if subject.types is not None and subject.has("List") and not subject.meets(_WITH_PROPERTIES):
+    if subject.types is not None and subject.has("List") and not subject.overlaps(_WITH_PROPERTIES):
         _expect_place(index, node.index, scope)
     if subject.types is not None and subject.types <= {"Map", "Node", "Relationship"}:
         scope.expect(index, STRING, node.index.span, "22N27")
@@ -162,18 +162,18 @@ def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:
     return ANY
 
 
-def _expect_place(index: Static, node: ast.Expression, scope: Scope) -> None:
+def _expect_place(index: TypeSet, node: ast.Expression, scope: Scope) -> None:
     """Checks the subscript of a property: among storable values only lists have subscripts."""
-    if not index.meets(INTEGER):
+    if not index.overlaps(INTEGER):
         message = f"Type mismatch: list index must be given as Integer, but was {index}"
         scope.fail(message, node.span, "22N27")
 
 
-def _is_temporal(found: Static) -> bool:
+def _is_temporal(found: TypeSet) -> bool:
     return found.types is not None and found.types <= frozenset(_TEMPORAL)
 
 
-def _slice(node: ast.Slice, scope: Scope, inner: Inner) -> Static:
+def _slice(node: ast.Slice, scope: Scope, inner: InnerChecks) -> TypeSet:
     subject = check_expression(node.subject, scope, inner)
     scope.expect(subject, LIST, node.subject.span)
     for bound in (node.start, node.end):
@@ -183,7 +183,7 @@ def _slice(node: ast.Slice, scope: Scope, inner: Inner) -> Static:
 
 
 # ------------------------------------------------------------------ operators
-def _unary(node: ast.Unary, scope: Scope, inner: Inner) -> Static:
+def _unary(node: ast.Unary, scope: Scope, inner: InnerChecks) -> TypeSet:
     if node.operator is ast.UnaryOperator.NOT:
         check_condition(node.operand, scope, inner)
         return BOOLEAN
@@ -192,10 +192,10 @@ def _unary(node: ast.Unary, scope: Scope, inner: Inner) -> Static:
         return BOOLEAN
     scope.expect(found, _NUMBER, node.operand.span)
     numbers = _NUMBER.types or frozenset()
-    return Static(numbers if found.types is None else numbers & found.types)
+    return TypeSet(numbers if found.types is None else numbers & found.types)
 
 
-def _binary(node: ast.Binary, scope: Scope, inner: Inner) -> Static:
+def _binary(node: ast.Binary, scope: Scope, inner: InnerChecks) -> TypeSet:
     if node.operator in _LOGICAL:
         check_condition(node.left, scope, inner)
         check_condition(node.right, scope, inner)
@@ -204,21 +204,21 @@ def _binary(node: ast.Binary, scope: Scope, inner: Inner) -> Static:
     right = check_expression(node.right, scope, inner)
     scope.expect(left, left_types(node.operator), node.left.span)
     wanted = operand_types(node.operator, left)
-    if wanted is not None and not right.meets(wanted):
+    if wanted is not None and not right.overlaps(wanted):
         scope.fail(f"Type mismatch: expected {wanted} but was {right}", node.right.span, "22NB1")
     check_range(node, scope)
     return result_type(node.operator, left, right)
 
 
-def _comparison(node: ast.Comparison, scope: Scope, inner: Inner) -> Static:
+def _comparison(node: ast.Comparison, scope: Scope, inner: InnerChecks) -> TypeSet:
     for operand in node.operands:
         check_expression(operand, scope, inner)
     return BOOLEAN
 
 
 def _predicate(
-    node: ast.TypePredicate | ast.NormalizedPredicate, scope: Scope, inner: Inner
-) -> Static:
+    node: ast.TypePredicate | ast.NormalizedPredicate, scope: Scope, inner: InnerChecks
+) -> TypeSet:
     check_expression(node.operand, scope, inner)
     for part in walk(node.type) if isinstance(node, ast.TypePredicate) else ():
         if isinstance(part, ast.UnionType) and len(set(map(_is_not_null, part.alternatives))) > 1:
@@ -234,7 +234,7 @@ def _is_not_null(wanted: ast.CypherType) -> bool:
     return not isinstance(wanted, ast.UnionType) and getattr(wanted, "not_null", False)
 
 
-def _label_predicate(node: ast.LabelPredicate, scope: Scope, inner: Inner) -> Static:
+def _label_predicate(node: ast.LabelPredicate, scope: Scope, inner: InnerChecks) -> TypeSet:
     found = check_expression(node.subject, scope, inner)
     scope.expect(found, _ENTITIES, node.subject.span, "22N27")
     if any(isinstance(each, ast.LabelDynamic) for each in walk(node.labels)):
@@ -247,7 +247,7 @@ def _label_predicate(node: ast.LabelPredicate, scope: Scope, inner: Inner) -> St
 
 
 # ------------------------------------------------------------------ calls
-def _call(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
+def _call(node: ast.FunctionCall, scope: Scope, inner: InnerChecks) -> TypeSet:
     found = signature(node.name)
     if found is None:
         return _unknown(node, scope, inner)
@@ -263,7 +263,7 @@ def _call(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
     return _result(node.name.lower(), kinds, found)
 
 
-def _unknown(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
+def _unknown(node: ast.FunctionCall, scope: Scope, inner: InnerChecks) -> TypeSet:
     if "." not in node.name:
         scope.fail(f"Unknown function '{node.name}'", node.span)
     for argument in node.arguments:  # a plugin's function, whose signature is unknown here
@@ -278,7 +278,7 @@ def _check_count(node: ast.FunctionCall, found: Signature, scope: Scope) -> None
         scope.fail(f"{problem} parameters for function '{node.name}'", node.span, "42I13")
 
 
-def _exists(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
+def _exists(node: ast.FunctionCall, scope: Scope, inner: InnerChecks) -> TypeSet:
     (argument,) = node.arguments
     if not isinstance(argument, ast.PatternExpression):
         message = "Argument to exists(...) is not a pattern: write ... IS NOT NULL"
@@ -287,7 +287,7 @@ def _exists(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
     return BOOLEAN
 
 
-def _result(name: str, kinds: list[Static], found: Signature) -> Static:
+def _result(name: str, kinds: list[TypeSet], found: Signature) -> TypeSet:
     if name == "coalesce":
         return kinds[0] if len(set(kinds)) == 1 else ANY
     if name in ("head", "last"):
@@ -299,18 +299,18 @@ def _result(name: str, kinds: list[Static], found: Signature) -> Static:
     return list_of(_ELEMENTS[name]) if name in _ELEMENTS else found.result
 
 
-def _count_star(node: ast.CountStar, scope: Scope, inner: Inner) -> Static:
+def _count_star(node: ast.CountStar, scope: Scope, inner: InnerChecks) -> TypeSet:
     return INTEGER
 
 
-def _trim(node: ast.Trim, scope: Scope, inner: Inner) -> Static:
+def _trim(node: ast.Trim, scope: Scope, inner: InnerChecks) -> TypeSet:
     for part in (node.characters, node.subject):
         if part is not None:
             scope.expect(check_expression(part, scope, inner), STRING, part.span, "22N27")
     return STRING
 
 
-def _case(node: ast.Case, scope: Scope, inner: Inner) -> Static:
+def _case(node: ast.Case, scope: Scope, inner: InnerChecks) -> TypeSet:
     if node.operand is not None:
         check_expression(node.operand, scope, inner)
     kinds = set()
@@ -323,7 +323,7 @@ def _case(node: ast.Case, scope: Scope, inner: Inner) -> Static:
     return _united(kinds)
 
 
-def _united(kinds: set[Static]) -> Static:
+def _united(kinds: set[TypeSet]) -> TypeSet:
     if len(kinds) == 1:
         return kinds.pop()
     found: set[str] = set()
@@ -331,11 +331,13 @@ def _united(kinds: set[Static]) -> Static:
         if kind.types is None:
             return ANY
         found |= kind.types
-    return Static(frozenset(found))
+    return TypeSet(frozenset(found))
 
 
 # ------------------------------------------------------------------ lists
-def _element(variable: ast.Variable, elements: ast.Expression, scope: Scope, inner: Inner) -> Scope:
+def _element(
+    variable: ast.Variable, elements: ast.Expression, scope: Scope, inner: InnerChecks
+) -> Scope:
     """The scope with a variable for each element."""
     found = check_expression(elements, scope, inner)
     scope.expect(found, LIST, elements.span)
@@ -343,7 +345,7 @@ def _element(variable: ast.Variable, elements: ast.Expression, scope: Scope, inn
     return scope.with_locals({variable.name: element or ANY})
 
 
-def _list_comprehension(node: ast.ListComprehension, scope: Scope, inner: Inner) -> Static:
+def _list_comprehension(node: ast.ListComprehension, scope: Scope, inner: InnerChecks) -> TypeSet:
     within = _element(node.variable, node.elements, scope, inner)
     if node.where is not None:
         check_condition(node.where, within, inner)
@@ -360,14 +362,14 @@ def _refuse_aggregates(node: ast.Expression, scope: Scope) -> None:
             scope.fail(message, part.span)
 
 
-def _list_predicate(node: ast.ListPredicate, scope: Scope, inner: Inner) -> Static:
+def _list_predicate(node: ast.ListPredicate, scope: Scope, inner: InnerChecks) -> TypeSet:
     _refuse_aggregates(node.where, scope)
     within = _element(node.variable, node.elements, scope, inner)
     check_condition(node.where, within, inner)
     return BOOLEAN
 
 
-def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Static:
+def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: InnerChecks) -> TypeSet:
     _refuse_aggregates(node.step, scope)
     start = check_expression(node.initial, scope, inner)
     within = _element(node.variable, node.elements, scope, inner)
@@ -376,7 +378,7 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
     # The accumulator's type is that of its start or of a step; steps are not iterated here.
     guess = within.with_locals({node.accumulator.name: start})
     step = check_expression(node.step, guess, inner)
-    if not step.meets(start) and not (start.meets(_NUMBER) and step.meets(_NUMBER)):
+    if not step.overlaps(start) and not (start.overlaps(_NUMBER) and step.overlaps(_NUMBER)):
         message = f"Type mismatch: accumulator is {start} but expression has type {step}"
         scope.fail(message, node.step.span, "22N27")
     if isinstance(node, ast.AllReduce):
@@ -385,15 +387,15 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
     return _accumulated(start, step)
 
 
-def _accumulated(start: Static, step: Static) -> Static:
+def _accumulated(start: TypeSet, step: TypeSet) -> TypeSet:
     """The common type of start and step; the step's type if they have none in common."""
     if start == step or start.types is None:
         return step
     common = start.types if step.types is None else start.types & step.types
-    return Static(common) if common else step
+    return TypeSet(common) if common else step
 
 
-def _map_projection(node: ast.MapProjection, scope: Scope, inner: Inner) -> Static:
+def _map_projection(node: ast.MapProjection, scope: Scope, inner: InnerChecks) -> TypeSet:
     subject = scope.read(node.subject)
     if not _is_temporal(subject):
         scope.expect(subject, _WITH_PROPERTIES, node.subject.span, "22N27")
@@ -406,19 +408,21 @@ def _map_projection(node: ast.MapProjection, scope: Scope, inner: Inner) -> Stat
 
 
 # ------------------------------------------------------------------ patterns and queries
-def _pattern(node: ast.PatternExpression, scope: Scope, inner: Inner) -> Static:
+def _pattern(node: ast.PatternExpression, scope: Scope, inner: InnerChecks) -> TypeSet:
     inner.pattern(node.pattern, scope)
     scope.fail(_PATTERN, node.span)
 
 
-def _shortest(node: ast.ShortestPathExpression, scope: Scope, inner: Inner) -> Static:
+def _shortest(node: ast.ShortestPathExpression, scope: Scope, inner: InnerChecks) -> TypeSet:
     inner.shortest(node.pattern, scope)
     selector = node.pattern.selector
     one = selector is not None and selector.kind is ast.SelectorKind.SHORTEST_PATH
     return of("Path") if one else list_of(of("Path"))
 
 
-def _pattern_comprehension(node: ast.PatternComprehension, scope: Scope, inner: Inner) -> Static:
+def _pattern_comprehension(
+    node: ast.PatternComprehension, scope: Scope, inner: InnerChecks
+) -> TypeSet:
     within = inner.comprehension(node.pattern, scope)
     if node.where is not None:
         check_condition(node.where, within, inner)
@@ -426,11 +430,11 @@ def _pattern_comprehension(node: ast.PatternComprehension, scope: Scope, inner: 
     return list_of(check_expression(node.projection, within, inner))
 
 
-def _subquery(node: ast.Subquery, scope: Scope, inner: Inner) -> Static:
+def _subquery(node: ast.Subquery, scope: Scope, inner: InnerChecks) -> TypeSet:
     return inner.subquery(node, scope)
 
 
-_VISITORS: Final[Mapping[type, Callable[[Any, Scope, Inner], Static]]] = {
+_VISITORS: Final[Mapping[type, Callable[[Any, Scope, InnerChecks], TypeSet]]] = {
     ast.Literal: _literal,
     ast.Parameter: _any,
     ast.CaseOperand: _any,

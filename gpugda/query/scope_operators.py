@@ -6,7 +6,7 @@ from itertools import product
 from typing import Final
 
 from gpugda.query.ast import BinaryOperator as Op
-from gpugda.query.static_kinds import ANY, BOOLEAN, FLOAT, LIST, STRING, Static, list_of
+from gpugda.query.type_sets import ANY, BOOLEAN, FLOAT, LIST, STRING, TypeSet, list_of
 
 __all__ = ["left_types", "operand_types", "result_type"]
 
@@ -29,7 +29,7 @@ _PAIRS: Final = {
 }
 
 
-def operand_types(operator: Op, left: Static) -> Static | None:
+def operand_types(operator: Op, left: TypeSet) -> TypeSet | None:
     """The possible types of the right operand; None for any type."""
     if operator is Op.IN:
         return LIST
@@ -39,18 +39,18 @@ def operand_types(operator: Op, left: Static) -> Static | None:
     wanted = {right for each, right in pairs if each in left.types}
     if operator is Op.ADD:
         wanted.add("List")
-    return Static(frozenset(wanted))
+    return TypeSet(frozenset(wanted))
 
 
-def left_types(operator: Op) -> Static:
+def left_types(operator: Op) -> TypeSet:
     """The possible types of the left operand."""
     pairs = _PAIRS.get(operator)
     if pairs is None or operator is Op.ADD:
         return ANY
-    return Static(frozenset(left for left, _ in pairs))
+    return TypeSet(frozenset(left for left, _ in pairs))
 
 
-def result_type(operator: Op, left: Static, right: Static) -> Static:
+def result_type(operator: Op, left: TypeSet, right: TypeSet) -> TypeSet:
     """The possible types of the result."""
     if operator not in _PAIRS or operator is Op.MATCHES:
         return BOOLEAN
@@ -70,12 +70,12 @@ def result_type(operator: Op, left: Static, right: Static) -> Static:
     return ANY
 
 
-def _possible(operator: Op, left: Static, right: Static) -> Static:
+def _possible(operator: Op, left: TypeSet, right: TypeSet) -> TypeSet:
     """The possible result types, from the supported pairs of operand types."""
     found = {
         _of_pair(one, two) for one, two in _PAIRS[operator] if left.has(one) and right.has(two)
     }
-    return Static(frozenset(found)) if found else ANY
+    return TypeSet(frozenset(found)) if found else ANY
 
 
 def _of_pair(left: str, right: str) -> str:
@@ -84,7 +84,7 @@ def _of_pair(left: str, right: str) -> str:
     return "Float" if "Float" in (left, right) else "Integer"
 
 
-def _list_type(left: Static, right: Static) -> Static:
+def _list_type(left: TypeSet, right: TypeSet) -> TypeSet:
     elements = [kind.element if kind.is_certainly("List") else kind for kind in (left, right)]
     first, second = elements
     return list_of(first if first is not None and first == second else ANY)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.query import ast
-from gpugda.query.scope_expressions import Inner, check_condition, check_expression
+from gpugda.query.scope_expressions import InnerChecks, check_condition, check_expression
 from gpugda.query.scope_forms import check_forms, is_selective, named_variables
-from gpugda.query.static_kinds import STRING, list_of, of
+from gpugda.query.type_sets import STRING, list_of, of
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.query.scope import Scope
-    from gpugda.query.static_kinds import Static
+    from gpugda.query.type_sets import TypeSet
 
 __all__ = ["check_patterns"]
 
@@ -25,7 +25,7 @@ _NAMES: Final = of("String", "List")
 
 
 def check_patterns(
-    patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner, *, repeats: bool = False
+    patterns: tuple[ast.Pattern, ...], scope: Scope, inner: InnerChecks, *, repeats: bool = False
 ) -> None:
     """Declares the variables of the patterns of one clause, and checks their contents.
 
@@ -88,7 +88,7 @@ def _refuse_type_expression(types: ast.LabelExpression, scope: Scope) -> None:
         scope.fail(message, types.span)
 
 
-def _kind(element: ast.NodePattern | ast.RelationshipPattern) -> Static:
+def _kind(element: ast.NodePattern | ast.RelationshipPattern) -> TypeSet:
     if isinstance(element, ast.NodePattern):
         return _NODE
     many = element.length is not None or element.quantifier is not None
@@ -122,7 +122,9 @@ def _refuse_group_variable(
 
 
 # ------------------------------------------------------------------ what stands in the brackets
-def _check_inside(elements: tuple[ast.PatternElement, ...], scope: Scope, inner: Inner) -> None:
+def _check_inside(
+    elements: tuple[ast.PatternElement, ...], scope: Scope, inner: InnerChecks
+) -> None:
     for element in elements:
         if isinstance(element, ast.GroupPattern):
             _check_group(element, scope, inner)
@@ -146,7 +148,7 @@ def _singular(element: ast.NodePattern | ast.RelationshipPattern, scope: Scope) 
     return scope
 
 
-def _check_labels(labels: ast.LabelExpression, scope: Scope, inner: Inner) -> None:
+def _check_labels(labels: ast.LabelExpression, scope: Scope, inner: InnerChecks) -> None:
     if isinstance(labels, ast.LabelName):
         return
     for part in walk(labels):
@@ -167,7 +169,7 @@ def _literals(expression: ast.Expression) -> Iterator[str]:
             yield each.value
 
 
-def _check_group(group: ast.GroupPattern, scope: Scope, inner: Inner) -> None:
+def _check_group(group: ast.GroupPattern, scope: Scope, inner: InnerChecks) -> None:
     within = scope
     if group.quantifier is not None:
         within = scope.with_locals(

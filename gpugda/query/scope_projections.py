@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 from gpugda.query import ast
 from gpugda.query.scope_expressions import (
     SUBQUERIES,
-    Inner,
+    InnerChecks,
     check_condition,
     check_expression,
     is_aggregate,
 )
 from gpugda.query.shapes import rewrite, shape
-from gpugda.query.static_kinds import INTEGER
+from gpugda.query.type_sets import INTEGER
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from gpugda.query.scope import Scope
-    from gpugda.query.static_kinds import Static
+    from gpugda.query.type_sets import TypeSet
 
 __all__ = ["check_paging", "check_projection", "refuse_aggregates"]
 
@@ -42,8 +42,8 @@ _ONLY_COLUMNS: Final = (
 
 
 def check_projection(
-    body: ast.Projection, where: ast.Expression | None, scope: Scope, inner: Inner, word: str
-) -> dict[str, Static]:
+    body: ast.Projection, where: ast.Expression | None, scope: Scope, inner: InnerChecks, word: str
+) -> dict[str, TypeSet]:
     """Checks a WITH or RETURN and returns its columns.
 
     Args:
@@ -70,7 +70,7 @@ def check_projection(
     aggregating = any(_aggregates(item.expression) for item in body.items)
     if body.group_by is None and aggregating:
         _check_grouping(body, scope)
-    after = _After(body, columns, scope, inner, aggregating=aggregating, word=word)
+    after = _FollowingScope(body, columns, scope, inner, aggregating=aggregating, word=word)
     for sort in body.order_by:
         after.check_sort(sort.expression)
     check_paging(body, scope, inner)
@@ -92,7 +92,9 @@ def refuse_aggregates(node: ast.Expression, scope: Scope) -> None:
             scope.fail(message, part.span)
 
 
-def check_paging(body: ast.Projection | ast.OrderSkipLimit, scope: Scope, inner: Inner) -> None:
+def check_paging(
+    body: ast.Projection | ast.OrderSkipLimit, scope: Scope, inner: InnerChecks
+) -> None:
     """Checks SKIP and LIMIT, whose values must be known before there are rows.
 
     Raises:
@@ -206,7 +208,7 @@ def _nodes(value: Any) -> Iterator[ast.Node]:
 
 
 # ------------------------------------------------------------------ after the columns
-class _After:
+class _FollowingScope:
     """The scope of ORDER BY and WHERE after a projection.
 
     Columns, and earlier variables; after DISTINCT or an aggregation only columns and expressions
@@ -216,9 +218,9 @@ class _After:
     def __init__(
         self,
         body: ast.Projection,
-        columns: dict[str, Static],
+        columns: dict[str, TypeSet],
         scope: Scope,
-        inner: Inner,
+        inner: InnerChecks,
         *,
         aggregating: bool,
         word: str,

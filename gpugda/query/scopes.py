@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
 from gpugda.query.scope import Scope
-from gpugda.query.scope_expressions import Inner, check_condition, check_expression
+from gpugda.query.scope_expressions import InnerChecks, check_condition, check_expression
 from gpugda.query.scope_forms import check_shortest, named_variables
 from gpugda.query.scope_patterns import check_patterns
 from gpugda.query.scope_projections import check_paging, check_projection, refuse_aggregates
 from gpugda.query.scope_versions import check_version
-from gpugda.query.static_kinds import ANY, BOOLEAN, INTEGER, LIST, Static, list_of
+from gpugda.query.type_sets import ANY, BOOLEAN, INTEGER, LIST, TypeSet, list_of
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_query"]
 
-_Columns = dict[str, Static]
+_Columns = dict[str, TypeSet]
 
 _UNION: Final = "All sub queries in an UNION must have the same return column names"
 
@@ -281,7 +281,7 @@ def _shortest(pattern: ast.Pattern, scope: Scope) -> None:
     check_patterns((pattern,), scope.with_locals({}), _INNER)
 
 
-def _subquery(node: ast.Subquery, scope: Scope) -> Static:
+def _subquery(node: ast.Subquery, scope: Scope) -> TypeSet:
     columns = _body(node.query, scope.inside(), None)
     if isinstance(node, ast.ExistsSubquery):
         return BOOLEAN
@@ -293,4 +293,4 @@ def _subquery(node: ast.Subquery, scope: Scope) -> Static:
     return list_of(next(iter(columns.values())))
 
 
-_INNER: Final = Inner(_pattern, _comprehension, _shortest, _subquery)
+_INNER: Final = InnerChecks(_pattern, _comprehension, _shortest, _subquery)

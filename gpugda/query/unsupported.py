@@ -87,7 +87,7 @@ def check_supported(query: ast.Query) -> None:
         CypherSyntaxError: It does, but a function does not have its one argument.
     """
     clauses = [clause for part in query.parts for clause in part.clauses]
-    nodes = [(clause, list(_to_look_at(clause))) for clause in clauses]
+    nodes = [(clause, list(_checked_nodes(clause))) for clause in clauses]
     findings = [*_in_structure(query), *_in_nodes(nodes)]
     if findings:
         construct, span = min(findings, key=lambda finding: finding[1].start)
@@ -99,7 +99,7 @@ def check_supported(query: ast.Query) -> None:
             raise CypherSyntaxError(message, query.text, call.span)
 
 
-def _to_look_at(clause: ast.Clause) -> Iterator[ast.Node]:
+def _checked_nodes(clause: ast.Clause) -> Iterator[ast.Node]:
     """A clause and its descendants, parents first, without nodes that need no check."""
     if not isinstance(clause, ast.Match):
         yield from walk(clause, without=_NAMES)
@@ -140,7 +140,7 @@ def _in_structure(query: ast.Query) -> Iterator[_Finding]:
 
 
 def _in_nodes(nodes: list[tuple[ast.Clause, list[ast.Node]]]) -> Iterator[_Finding]:
-    """Args: ``nodes``: each clause with its `_to_look_at` nodes."""
+    """Args: ``nodes``: each clause with its `_checked_nodes` nodes."""
     for clause, below in nodes:
         property_maps = set()
         for node in below:

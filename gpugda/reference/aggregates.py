@@ -44,7 +44,7 @@ class Aggregation:
     """
 
     def __init__(self, node: ast.Expression, evaluator: Evaluator) -> None:
-        self._own = evaluator
+        self._evaluator = evaluator
         self._rows = 0
         self._items: list[Any] = []
         self._further: list[Any] | None = None
@@ -56,7 +56,7 @@ class Aggregation:
         self._rows += 1
         if self._call is None:
             return
-        item = self._own.value(self._call.arguments[0], row)
+        item = self._evaluator.value(self._call.arguments[0], row)
         if item is None:
             return
         if self._seen is not None:
@@ -65,7 +65,7 @@ class Aggregation:
                 return
             self._seen.add(key)
         if self._further is None:
-            self._further = [self._own.value(each, row) for each in self._call.arguments[1:]]
+            self._further = [self._evaluator.value(each, row) for each in self._call.arguments[1:]]
         self._items.append(item)
 
     def result(self) -> Any:
@@ -82,7 +82,7 @@ class Aggregation:
 
     def _extreme(self, aggregate: Aggregate) -> Any:
         def place(item: Any) -> Any:
-            return order_key(self._own.graph.in_order(item))
+            return order_key(self._evaluator.graph.in_order(item))
 
         pick = min if aggregate.name == "min" else max
         return pick(self._items, key=place, default=None)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from gpugda.reference.trees import Row
 
-__all__ = ["Found", "Step", "walk"]
+__all__ = ["PartialMatch", "Step", "walk"]
 
 
-class Found(NamedTuple):
+class PartialMatch(NamedTuple):
     """A partial match; a tuple for speed, as millions of them are created.
 
     Attributes:
@@ -37,9 +37,9 @@ class Found(NamedTuple):
         used: frozenset[int] | None = None,
         nodes: tuple[int, ...] | None = None,
         relationships: tuple[int, ...] | None = None,
-    ) -> Found:
+    ) -> PartialMatch:
         """A copy with some parts replaced; `dataclasses.replace` takes five times as long."""
-        return Found(
+        return PartialMatch(
             self.row if row is None else row,
             self.used if used is None else used,
             self.nodes if nodes is None else nodes,
@@ -52,12 +52,12 @@ class Found(NamedTuple):
         return Path(nodes, tuple(Entity(False, number) for number in self.relationships[start:]))
 
 
-Step = Callable[[Found], Iterator[Found]]
+Step = Callable[[PartialMatch], Iterator[PartialMatch]]
 
 
-def walk(steps: Sequence[Step], start: Found) -> Iterator[Found]:
+def walk(steps: Sequence[Step], start: PartialMatch) -> Iterator[PartialMatch]:
     """All complete matches of the steps in sequence, with a stack instead of recursion."""
-    stack: list[Iterator[Found]] = [iter((start,))]
+    stack: list[Iterator[PartialMatch]] = [iter((start,))]
     while stack:
         check_time()
         found = next(stack[-1], None)

@@ -36,40 +36,40 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _QueryContext:
     """The context of a query.
 
     Attributes:
-        own: Evaluates expressions.
+        evaluator: Evaluates expressions.
         outer: Variables that stay in scope after every projection.
         importing: Variables that a leading WITH may import; None if there are none.
     """
 
-    own: Evaluator
+    evaluator: Evaluator
     outer: Row
     importing: Row | None = None
 
 
 def run_body(
     body: ast.QueryBody,
-    own: Evaluator,
+    evaluator: Evaluator,
     start: Table,
     outer: Row | None = None,
     importing: Row | None = None,
 ) -> Table:
     """The rows of a query; the parts that UNION joins all start from the same rows."""
-    place = _Place(own, outer or {}, importing)
+    context = _QueryContext(evaluator, outer or {}, importing)
     if len(body.parts) == 1:
-        return _single(body.parts[0], place, start)
+        return _single(body.parts[0], context, start)
     start = Table(start.names, list(start.rows))
-    made = [_single(part, place, start) for part in body.parts]
+    made = [_single(part, context, start) for part in body.parts]
     names = made[0].names
     rows = ({name: row[name] for name in names} for table in made for row in table.rows)
-    kept = rows if body.union_all else _once(rows)
-    return Table(names, ({**place.outer, **row} for row in kept), made[0].returned)
+    kept = rows if body.union_all else _distinct_rows(rows)
+    return Table(names, ({**context.outer, **row} for row in kept), made[0].returned)
 
 
-def _once(rows: Iterable[Row]) -> Iterator[Row]:
+def _distinct_rows(rows: Iterable[Row]) -> Iterator[Row]:
     seen = set()
     for row in rows:
         key = values.group_key(list(row.values()))
@@ -78,33 +78,33 @@ def _once(rows: Iterable[Row]) -> Iterator[Row]:
             yield row
 
 
-def _single(query: ast.SingleQuery, place: _Place, table: Table) -> Table:
+def _single(query: ast.SingleQuery, context: _QueryContext, table: Table) -> Table:
     first = True
     for clause in query.clauses:
-        importing = place.importing
+        importing = context.importing
         if first and isinstance(clause, ast.With) and importing is not None:
             table = Table(tuple(importing), [importing])
         first = first and isinstance(clause, ast.Use)
         run = _CLAUSES.get(type(clause))
         if run is None:
             construct = getattr(clause, "construct", type(clause).__name__)
-            raise place.own.unsupported(construct, clause)
-        table = run(clause, place, table)
+            raise context.evaluator.unsupported(construct, clause)
+        table = run(clause, context, table)
     return table
 
 
 # ------------------------------------------------------------------ MATCH
-def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
-    bound = frozenset(table.names) | frozenset(place.outer)
+def _match(clause: ast.Match, context: _QueryContext, table: Table) -> Table:
+    bound = frozenset(table.names) | frozenset(context.outer)
     matcher = PatternMatcher(
         clause.patterns,
-        place.own,
+        context.evaluator,
         bound,
         clause.where,
         repeats=clause.repeats_relationships,
     )
     new = tuple(sorted(matcher.names - bound))
-    kept = dict(_bound_paths(clause, bound, place)) if clause.optional else {}
+    kept = dict(_bound_paths(clause, bound, context)) if clause.optional else {}
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
@@ -120,7 +120,7 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
 
 
 def _bound_paths(
-    clause: ast.Match, bound: frozenset[str], place: _Place
+    clause: ast.Match, bound: frozenset[str], context: _QueryContext
 ) -> Iterator[tuple[str, str]]:
     """Path variables, with their node, of paths that consist of one bound node only."""
     for pattern in clause.patterns:
@@ -130,7 +130,7 @@ def _bound_paths(
             continue
         if len(names) > 1:
             construct = "a path of OPTIONAL MATCH all of whose parts are bound before"
-            raise place.own.unsupported(construct, pattern)
+            raise context.evaluator.unsupported(construct, pattern)
         yield pattern.variable.name, names[0]
 
 
@@ -140,27 +140,31 @@ def _path_of(node: Any) -> values.Path | None:
 
 
 # ------------------------------------------------------------------ projections
-def _with(clause: ast.With, place: _Place, table: Table) -> Table:
-    names, projected = project(clause.projection, place.own, table.names, table.rows, place.outer)
+def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
+    names, projected = project(
+        clause.projection, context.evaluator, table.names, table.rows, context.outer
+    )
     rows = (
-        {**place.outer, **row}
+        {**context.outer, **row}
         for row, scope in projected
-        if clause.where is None or place.own.holds(clause.where, scope)
+        if clause.where is None or context.evaluator.holds(clause.where, scope)
     )
     return Table(names, rows)
 
 
-def _return(clause: ast.Return, place: _Place, table: Table) -> Table:
-    names, projected = project(clause.projection, place.own, table.names, table.rows, place.outer)
-    return Table(names, ({**place.outer, **row} for row, _ in projected), returned=True)
+def _return(clause: ast.Return, context: _QueryContext, table: Table) -> Table:
+    names, projected = project(
+        clause.projection, context.evaluator, table.names, table.rows, context.outer
+    )
+    return Table(names, ({**context.outer, **row} for row, _ in projected), returned=True)
 
 
-def _order_skip_limit(clause: ast.OrderSkipLimit, place: _Place, table: Table) -> Table:
-    kept = ordered(clause, place.own, ((row, row) for row in table.rows))
+def _order_skip_limit(clause: ast.OrderSkipLimit, context: _QueryContext, table: Table) -> Table:
+    kept = ordered(clause, context.evaluator, ((row, row) for row in table.rows))
     return Table(table.names, (row for row, _ in kept))
 
 
-def _finish(clause: ast.Finish, place: _Place, table: Table) -> Table:
+def _finish(clause: ast.Finish, context: _QueryContext, table: Table) -> Table:
     def rows() -> Iterator[Row]:
         for _ in table.rows:
             check_time()
@@ -170,12 +174,12 @@ def _finish(clause: ast.Finish, place: _Place, table: Table) -> Table:
 
 
 # ------------------------------------------------------------------ rows and values
-def _unwind(clause: ast.Unwind, place: _Place, table: Table) -> Table:
+def _unwind(clause: ast.Unwind, context: _QueryContext, table: Table) -> Table:
     name = clause.variable.name
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
-            found = place.own.value(clause.elements, row)
+            found = context.evaluator.value(clause.elements, row)
             for element in _elements(found):
                 check_time()
                 yield {**row, name: element}
@@ -189,37 +193,36 @@ def _elements(found: Any) -> Iterable[Any]:
     return found if isinstance(found, list) else (found,)
 
 
-def _let(clause: ast.Let, place: _Place, table: Table) -> Table:
+def _let(clause: ast.Let, context: _QueryContext, table: Table) -> Table:
+    value = context.evaluator.value
+
     def with_items(row: Row) -> Row:
-        return {
-            **row,
-            **{item.variable.name: place.own.value(item.expression, row) for item in clause.items},
-        }
+        return {**row, **{each.variable.name: value(each.expression, row) for each in clause.items}}
 
     new = (item.variable.name for item in clause.items)
     return Table((*table.names, *new), map(with_items, table.rows))
 
 
-def _filter(clause: ast.Filter, place: _Place, table: Table) -> Table:
-    rows = (row for row in table.rows if place.own.holds(clause.predicate, row))
+def _filter(clause: ast.Filter, context: _QueryContext, table: Table) -> Table:
+    rows = (row for row in table.rows if context.evaluator.holds(clause.predicate, row))
     return Table(table.names, rows)
 
 
 # ------------------------------------------------------------------ queries as clauses
-def _call(clause: ast.CallSubquery, place: _Place, table: Table) -> Table:
-    own = place.own
+def _call(clause: ast.CallSubquery, context: _QueryContext, table: Table) -> Table:
+    evaluator = context.evaluator
     none: Row = {}
-    visible = (*table.names, *place.outer)
+    visible = (*table.names, *context.outer)
 
     def inner(row: Row) -> Table:
         before = {name: row[name] for name in visible}
         if clause.imports is None and not clause.imports_all:
-            return run_body(clause.query, own, Table((), [none]), none, before)
+            return run_body(clause.query, evaluator, Table((), [none]), none, before)
         names = visible if clause.imports_all else [each.name for each in clause.imports or ()]
         outer = {name: row[name] for name in names}
-        return run_body(clause.query, own, Table((), [outer]), outer)
+        return run_body(clause.query, evaluator, Table((), [outer]), outer)
 
-    new = _columns(clause.query, dict.fromkeys(visible), place)
+    new = _columns(clause.query, dict.fromkeys(visible), context)
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
@@ -236,48 +239,48 @@ def _call(clause: ast.CallSubquery, place: _Place, table: Table) -> Table:
     return Table((*table.names, *new), rows())
 
 
-def _columns(body: ast.QueryBody, known: Row, place: _Place) -> tuple[str, ...]:
+def _columns(body: ast.QueryBody, known: Row, context: _QueryContext) -> tuple[str, ...]:
     """Column names of a query, found by running its clauses on no rows."""
     table = Table((), [])
-    run = run_body(body, place.own, table, known, known)
+    run = run_body(body, context.evaluator, table, known, known)
     return run.names if run.returned else ()
 
 
-def _braces(clause: ast.Braces, place: _Place, table: Table) -> Table:
-    return run_body(clause.query, place.own, table, place.outer)
+def _braces(clause: ast.Braces, context: _QueryContext, table: Table) -> Table:
+    return run_body(clause.query, context.evaluator, table, context.outer)
 
 
-def _use(clause: ast.Use, place: _Place, table: Table) -> Table:
+def _use(clause: ast.Use, context: _QueryContext, table: Table) -> Table:
     return table
 
 
-def _next(clause: ast.Next, place: _Place, table: Table) -> Table:
+def _next(clause: ast.Next, context: _QueryContext, table: Table) -> Table:
     return Table(table.names, table.rows)
 
 
-def _when(clause: ast.When, place: _Place, table: Table) -> Table:
+def _when(clause: ast.When, context: _QueryContext, table: Table) -> Table:
     bodies = [branch.query for branch in clause.branches]
     bodies += [] if clause.otherwise is None else [clause.otherwise]
-    made = run_body(bodies[0], place.own, Table(table.names, []), place.outer)
+    made = run_body(bodies[0], context.evaluator, Table(table.names, []), context.outer)
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
-            body = _branch(clause, place, row)
+            body = _branch(clause, context, row)
             if body is not None:
-                found = run_body(body, place.own, Table(table.names, [row]), place.outer)
+                found = run_body(body, context.evaluator, Table(table.names, [row]), context.outer)
                 yield from found.rows
 
     return Table(made.names, rows(), made.returned)
 
 
-def _branch(clause: ast.When, place: _Place, row: Row) -> ast.QueryBody | None:
+def _branch(clause: ast.When, context: _QueryContext, row: Row) -> ast.QueryBody | None:
     for branch in clause.branches:
-        if place.own.holds(branch.condition, row):
+        if context.evaluator.holds(branch.condition, row):
             return branch.query
     return clause.otherwise
 
 
-_CLAUSES: dict[type, Callable[[Any, _Place, Table], Table]] = {
+_CLAUSES: dict[type, Callable[[Any, _QueryContext, Table], Table]] = {
     ast.Match: _match,
     ast.With: _with,
     ast.Return: _return,

@@ -37,7 +37,7 @@ class Evaluator:
     Attributes:
         rows_of: Returns the rows of a subquery in an expression; None if subqueries are excluded.
         context: The context that functions receive.
-        kept: Cached facts about nodes of the syntax tree, by their ids.
+        memo: Cached facts about nodes of the syntax tree, by their ids.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Evaluator:
         self.context = Context(PlainEntities(graph))
         self.parameters = Parameters(parameters, text)
         self.rows_of: Callable[[ast.QueryBody, Row], Iterator[list[Any]]] | None = None
-        self.kept: dict[Any, Any] = {}
+        self.memo: dict[Any, Any] = {}
         self._methods = methods
         self._shapes: dict[int, Any] = {}
 

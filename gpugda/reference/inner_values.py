@@ -25,76 +25,83 @@ _CASE = ("the operand of CASE",)
 
 
 # ------------------------------------------------------------------ parts of values
-def _list_literal(own: Evaluator, node: ast.ListLiteral, row: Row) -> list[Any]:
-    return [own.value(item, row) for item in node.items]
+def _list_literal(evaluator: Evaluator, node: ast.ListLiteral, row: Row) -> list[Any]:
+    return [evaluator.value(item, row) for item in node.items]
 
 
-def _map_literal(own: Evaluator, node: ast.MapLiteral, row: Row) -> dict[str, Any]:
-    return {key: own.value(item, row) for key, item in node.entries}
+def _map_literal(evaluator: Evaluator, node: ast.MapLiteral, row: Row) -> dict[str, Any]:
+    return {key: evaluator.value(item, row) for key, item in node.entries}
 
 
-def _subscript(own: Evaluator, node: ast.Subscript, row: Row) -> Any:
-    return access.subscript(own.value(node.subject, row), own.value(node.index, row), own.context)
+def _subscript(evaluator: Evaluator, node: ast.Subscript, row: Row) -> Any:
+    return access.subscript(
+        evaluator.value(node.subject, row), evaluator.value(node.index, row), evaluator.context
+    )
 
 
-def _slice(own: Evaluator, node: ast.Slice, row: Row) -> Any:
-    bounds = [... if each is None else own.value(each, row) for each in (node.start, node.end)]
-    return access.slice_of(own.value(node.subject, row), *bounds)
+def _slice(evaluator: Evaluator, node: ast.Slice, row: Row) -> Any:
+    bounds = [
+        ... if each is None else evaluator.value(each, row) for each in (node.start, node.end)
+    ]
+    return access.slice_of(evaluator.value(node.subject, row), *bounds)
 
 
-def _trim(own: Evaluator, node: ast.Trim, row: Row) -> Any:
-    characters = ... if node.characters is None else own.value(node.characters, row)
-    return trimmed(str(node.side), characters, own.value(node.subject, row))
+def _trim(evaluator: Evaluator, node: ast.Trim, row: Row) -> Any:
+    characters = ... if node.characters is None else evaluator.value(node.characters, row)
+    return trimmed(str(node.side), characters, evaluator.value(node.subject, row))
 
 
-def _map_projection(own: Evaluator, node: ast.MapProjection, row: Row) -> Any:
-    parts = [_selected(own, selector, row) for selector in node.selectors]
-    return projected(own.value(node.subject, row), parts, own.context)
+def _map_projection(evaluator: Evaluator, node: ast.MapProjection, row: Row) -> Any:
+    parts = [_selected(evaluator, selector, row) for selector in node.selectors]
+    return projected(evaluator.value(node.subject, row), parts, evaluator.context)
 
 
-def _selected(own: Evaluator, selector: ast.MapSelector, row: Row) -> tuple[str | None, Any]:
+def _selected(evaluator: Evaluator, selector: ast.MapSelector, row: Row) -> tuple[str | None, Any]:
     if isinstance(selector, ast.MapEntry):
-        return selector.key, own.value(selector.value, row)
+        return selector.key, evaluator.value(selector.value, row)
     if isinstance(selector, ast.MapVariable):
-        return selector.variable.name, own.value(selector.variable, row)
+        return selector.variable.name, evaluator.value(selector.variable, row)
     return (selector.key if isinstance(selector, ast.MapProperty) else None), ...
 
 
 # ------------------------------------------------------------------ CASE
-def _case(own: Evaluator, node: ast.Case, row: Row) -> Any:
+def _case(evaluator: Evaluator, node: ast.Case, row: Row) -> Any:
     if node.operand is not None:
-        row = extended(row, _CASE, own.value(node.operand, row))  # type: ignore[arg-type] # no name
+        row = extended(row, _CASE, evaluator.value(node.operand, row))  # type: ignore[arg-type] # no name
     for alternative in node.alternatives:
-        if any(own.holds(condition, row) for condition in alternative.conditions):
-            return own.value(alternative.result, row)
-    return None if node.otherwise is None else own.value(node.otherwise, row)
+        if any(evaluator.holds(condition, row) for condition in alternative.conditions):
+            return evaluator.value(alternative.result, row)
+    return None if node.otherwise is None else evaluator.value(node.otherwise, row)
 
 
 # ------------------------------------------------------------------ lists
-def _elements(own: Evaluator, node: ast.Expression, row: Row) -> list[Any] | None:
+def _elements(evaluator: Evaluator, node: ast.Expression, row: Row) -> list[Any] | None:
     """The elements of a list; a value that is not a list counts as a list of itself."""
-    found = own.value(node, row)
+    found = evaluator.value(node, row)
     return found if found is None or isinstance(found, list) else [found]
 
 
-def _list_comprehension(own: Evaluator, node: ast.ListComprehension, row: Row) -> Any:
-    elements = _elements(own, node.elements, row)
+def _list_comprehension(evaluator: Evaluator, node: ast.ListComprehension, row: Row) -> Any:
+    elements = _elements(evaluator, node.elements, row)
     if elements is None:
         return None
     kept = []
     for element in elements:
         inner = extended(row, node.variable.name, element)
-        if node.where is None or own.holds(node.where, inner):
-            kept.append(element if node.projection is None else own.value(node.projection, inner))
+        if node.where is None or evaluator.holds(node.where, inner):
+            kept.append(
+                element if node.projection is None else evaluator.value(node.projection, inner)
+            )
     return kept
 
 
-def _list_predicate(own: Evaluator, node: ast.ListPredicate, row: Row) -> bool | None:
-    elements = _elements(own, node.elements, row)
+def _list_predicate(evaluator: Evaluator, node: ast.ListPredicate, row: Row) -> bool | None:
+    elements = _elements(evaluator, node.elements, row)
     if elements is None:
         return None
     truths = (
-        own.truth(node.where, extended(row, node.variable.name, element)) for element in elements
+        evaluator.truth(node.where, extended(row, node.variable.name, element))
+        for element in elements
     )
     return _QUANTIFIED[node.quantifier](truths)
 
@@ -129,9 +136,11 @@ _QUANTIFIED: dict[ast.ListQuantifier, Callable[[Iterator[bool | None]], bool | N
 }
 
 
-def _steps(own: Evaluator, node: ast.Reduce | ast.AllReduce, row: Row) -> Iterator[Row] | None:
+def _steps(
+    evaluator: Evaluator, node: ast.Reduce | ast.AllReduce, row: Row
+) -> Iterator[Row] | None:
     """The row after each element, with the accumulator's new value."""
-    elements = _elements(own, node.elements, row)
+    elements = _elements(evaluator, node.elements, row)
     if elements is None:
         return None
     name = node.accumulator.name
@@ -139,28 +148,28 @@ def _steps(own: Evaluator, node: ast.Reduce | ast.AllReduce, row: Row) -> Iterat
     def accumulated(current: Row) -> Iterator[Row]:
         for element in elements:
             check_time()
-            value = own.value(node.step, extended(current, node.variable.name, element))
+            value = evaluator.value(node.step, extended(current, node.variable.name, element))
             current = extended(current, name, value)
             yield current
 
-    return accumulated(extended(row, name, own.value(node.initial, row)))
+    return accumulated(extended(row, name, evaluator.value(node.initial, row)))
 
 
-def _reduce(own: Evaluator, node: ast.Reduce, row: Row) -> Any:
-    steps = _steps(own, node, row)
+def _reduce(evaluator: Evaluator, node: ast.Reduce, row: Row) -> Any:
+    steps = _steps(evaluator, node, row)
     if steps is None:
         return None
     last = None
     for last in steps:  # noqa: B007 # the last one is what is wanted
         pass
-    return own.value(node.initial, row) if last is None else last[node.accumulator.name]
+    return evaluator.value(node.initial, row) if last is None else last[node.accumulator.name]
 
 
-def _all_reduce(own: Evaluator, node: ast.AllReduce, row: Row) -> bool | None:
-    steps = _steps(own, node, row)
+def _all_reduce(evaluator: Evaluator, node: ast.AllReduce, row: Row) -> bool | None:
+    steps = _steps(evaluator, node, row)
     if steps is None:
         return None
-    return _all(own.truth(node.predicate, current) for current in steps)
+    return _all(evaluator.truth(node.predicate, current) for current in steps)
 
 
 # ------------------------------------------------------------------ patterns
@@ -168,35 +177,37 @@ def _visible(row: Mapping[Any, Any]) -> Row:
     return {name: value for name, value in row.items() if isinstance(name, str)}
 
 
-def _matches(own: Evaluator, pattern: ast.Pattern, row: Row) -> Iterator[Row]:
+def _matches(evaluator: Evaluator, pattern: ast.Pattern, row: Row) -> Iterator[Row]:
     start = _visible(row)
     place = "pattern", id(pattern), frozenset(start)
-    if place not in own.kept:
-        own.kept[place] = PatternMatcher((pattern,), own, frozenset(start))
-    matcher: PatternMatcher = own.kept[place]
+    if place not in evaluator.memo:
+        evaluator.memo[place] = PatternMatcher((pattern,), evaluator, frozenset(start))
+    matcher: PatternMatcher = evaluator.memo[place]
     return matcher.matches(start)
 
 
-def _pattern(own: Evaluator, node: ast.PatternExpression, row: Row) -> bool:
-    return any(True for _ in _matches(own, node.pattern, row))
+def _pattern(evaluator: Evaluator, node: ast.PatternExpression, row: Row) -> bool:
+    return any(True for _ in _matches(evaluator, node.pattern, row))
 
 
-def _pattern_comprehension(own: Evaluator, node: ast.PatternComprehension, row: Row) -> list[Any]:
+def _pattern_comprehension(
+    evaluator: Evaluator, node: ast.PatternComprehension, row: Row
+) -> list[Any]:
     return [
-        own.value(node.projection, found)
-        for found in _matches(own, node.pattern, row)
-        if node.where is None or own.holds(node.where, found)
+        evaluator.value(node.projection, found)
+        for found in _matches(evaluator, node.pattern, row)
+        if node.where is None or evaluator.holds(node.where, found)
     ]
 
 
-def _shortest(own: Evaluator, node: ast.ShortestPathExpression, row: Row) -> Any:
+def _shortest(evaluator: Evaluator, node: ast.ShortestPathExpression, row: Row) -> Any:
     selector = node.pattern.selector
     wants_all = selector is not None and selector.kind is ast.SelectorKind.ALL_SHORTEST_PATHS
     first, _, last = node.pattern.elements
-    ends = [own.value(each.variable, row) for each in (first, last)]  # type: ignore[union-attr, arg-type] # checked: bound nodes
+    ends = [evaluator.value(each.variable, row) for each in (first, last)]  # type: ignore[union-attr, arg-type] # checked: bound nodes
     if None in ends:
         return None
-    found = shortest_paths(own, node.pattern, _visible(row), (ends[0], ends[1]))
+    found = shortest_paths(evaluator, node.pattern, _visible(row), (ends[0], ends[1]))
     paths = [path for path, _ in found]
     if wants_all:
         return paths
@@ -204,22 +215,22 @@ def _shortest(own: Evaluator, node: ast.ShortestPathExpression, row: Row) -> Any
 
 
 # ------------------------------------------------------------------ queries
-def _rows(own: Evaluator, node: ast.Subquery, row: Row) -> Iterator[list[Any]]:
-    if own.rows_of is None:
-        raise own.unsupported("a query inside an expression", node)
-    return own.rows_of(node.query, _visible(row))
+def _rows(evaluator: Evaluator, node: ast.Subquery, row: Row) -> Iterator[list[Any]]:
+    if evaluator.rows_of is None:
+        raise evaluator.unsupported("a query inside an expression", node)
+    return evaluator.rows_of(node.query, _visible(row))
 
 
-def _exists(own: Evaluator, node: ast.ExistsSubquery, row: Row) -> bool:
-    return any(True for _ in _rows(own, node, row))
+def _exists(evaluator: Evaluator, node: ast.ExistsSubquery, row: Row) -> bool:
+    return any(True for _ in _rows(evaluator, node, row))
 
 
-def _count(own: Evaluator, node: ast.CountSubquery, row: Row) -> int:
-    return sum(1 for _ in _rows(own, node, row))
+def _count(evaluator: Evaluator, node: ast.CountSubquery, row: Row) -> int:
+    return sum(1 for _ in _rows(evaluator, node, row))
 
 
-def _collect(own: Evaluator, node: ast.CollectSubquery, row: Row) -> list[Any]:
-    return [found[0] for found in _rows(own, node, row)]
+def _collect(evaluator: Evaluator, node: ast.CollectSubquery, row: Row) -> list[Any]:
+    return [found[0] for found in _rows(evaluator, node, row)]
 
 
 METHODS: dict[type, Callable[[Evaluator, Any, Any], Any]] = {
@@ -230,7 +241,7 @@ METHODS: dict[type, Callable[[Evaluator, Any, Any], Any]] = {
     ast.Trim: _trim,
     ast.MapProjection: _map_projection,
     ast.Case: _case,
-    ast.CaseOperand: lambda own, node, row: row[_CASE],
+    ast.CaseOperand: lambda evaluator, node, row: row[_CASE],
     ast.ListComprehension: _list_comprehension,
     ast.ListPredicate: _list_predicate,
     ast.Reduce: _reduce,

@@ -30,34 +30,34 @@ _NEUTRAL = {
 }
 
 
-def negation(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
+def negation(evaluator: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
     """``NOT x``; ``NOT NOT x`` is x, of any type."""
     operand, count = node.operand, 1
     while isinstance(operand, ast.Unary) and operand.operator is ast.UnaryOperator.NOT:
         operand, count = operand.operand, count + 1
     if count % 2 == 0:
-        return own.value(operand, row)
-    return values.not_(own.truth(operand, row))
+        return evaluator.value(operand, row)
+    return values.not_(evaluator.truth(operand, row))
 
 
-def connected(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
+def connected(evaluator: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
     """Any number of operands joined by one connective."""
-    operands = _operands(own, node)
-    rest = _what_counts(own, node, operands)
+    operands = _operands(evaluator, node)
+    rest = _equivalent_operand(evaluator, node, operands)
     if rest is not None:
-        return own.value(rest, row)
+        return evaluator.value(rest, row)
     connect = _CONNECT[node.operator]
     if node.operator is ast.BinaryOperator.XOR:
-        result = own.truth(operands[0], row)
+        result = evaluator.truth(operands[0], row)
         for operand in operands[1:]:
-            result = values.xor_(result, own.truth(operand, row))
+            result = values.xor_(result, evaluator.truth(operand, row))
         return result
     # A deciding operand (false for AND, true for OR) takes precedence over an error in another one.
     decides = node.operator is ast.BinaryOperator.OR
     result, error = not decides, None
     for operand in operands:
         try:
-            result = connect(result, own.truth(operand, row))
+            result = connect(result, evaluator.truth(operand, row))
         except QueryError as raised:
             error = error or raised
         if result is decides:
@@ -67,8 +67,8 @@ def connected(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
     return result
 
 
-def _operands(own: Evaluator, node: ast.Binary) -> list[ast.Expression]:
-    known = own.kept.get(("operands", id(node)))
+def _operands(evaluator: Evaluator, node: ast.Binary) -> list[ast.Expression]:
+    known = evaluator.memo.get(("operands", id(node)))
     if known is None:
         pending: list[ast.Expression] = [node]
         known = []
@@ -78,24 +78,24 @@ def _operands(own: Evaluator, node: ast.Binary) -> list[ast.Expression]:
                 pending += [part.right, part.left]
             else:
                 known.append(part)
-        own.kept["operands", id(node)] = known
+        evaluator.memo["operands", id(node)] = known
     found: list[ast.Expression] = known
     return found
 
 
-def _what_counts(
-    own: Evaluator, node: ast.Binary, operands: list[ast.Expression]
+def _equivalent_operand(
+    evaluator: Evaluator, node: ast.Binary, operands: list[ast.Expression]
 ) -> ast.Expression | None:
     """``x`` of ``x AND true``, ``x OR false``, ``x XOR false``, ``x AND x``, ``x OR x``.
 
     Neo4j replaces such a condition by its operand, of any type, before it runs the query.
     """
-    place = "what counts", id(node)
-    if place not in own.kept:
+    place = "equivalent operand", id(node)
+    if place not in evaluator.memo:
         neutral = shape(ast.Literal(node.span, _NEUTRAL[node.operator]))
-        counting = [part for part in operands if own.shape(part) != neutral]
+        counting = [part for part in operands if evaluator.shape(part) != neutral]
         repeats = 1 if node.operator is ast.BinaryOperator.XOR else len(counting)
-        same = len({own.shape(part) for part in counting}) == 1
-        own.kept[place] = counting[0] if same and len(counting) <= repeats else None
-    found: ast.Expression | None = own.kept[place]
+        same = len({evaluator.shape(part) for part in counting}) == 1
+        evaluator.memo[place] = counting[0] if same and len(counting) <= repeats else None
+    found: ast.Expression | None = evaluator.memo[place]
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda import values
 from gpugda.query import ast
-from gpugda.reference.backtracking import Found, Step, walk
+from gpugda.reference.backtracking import PartialMatch, Step, walk
 from gpugda.reference.paths import (
     chosen,
     marked_path,
@@ -71,7 +71,7 @@ class PatternMatcher:
         *,
         repeats: bool = False,
     ) -> None:
-        self._where, self._own = where, evaluator
+        self._where, self._evaluator = where, evaluator
         self.names = frozenset(name for pattern in patterns for name in _declared(pattern))
         steps = _Steps(evaluator, bound, self.names, repeats=repeats)
         shortest = [each for each in patterns if each.selector and each.selector.kind in _SHORTEST]
@@ -88,8 +88,8 @@ class PatternMatcher:
 
     def matches(self, row: Row) -> Iterator[Row]:
         """The row extended by the variables of the patterns, once per match."""
-        for found in walk(self._steps, Found(row)):
-            if self._where is None or self._own.holds(self._where, found.row):
+        for found in walk(self._steps, PartialMatch(row)):
+            if self._where is None or self._evaluator.holds(self._where, found.row):
                 yield {**row, **{name: found.row[name] for name in self.names}}
 
 
@@ -108,10 +108,10 @@ class _Steps:
     """The steps of a clause, or of one repetition of a group."""
 
     def __init__(
-        self, own: Evaluator, bound: frozenset[str], names: frozenset[str], *, repeats: bool
+        self, evaluator: Evaluator, bound: frozenset[str], names: frozenset[str], *, repeats: bool
     ) -> None:
         self.steps: list[Step] = []
-        self._own, self._names, self._repeats = own, names, repeats
+        self._evaluator, self._names, self._repeats = evaluator, names, repeats
         self._known: set[Name] = set(bound)
         self._waiting: list[_Test] = []
         self._marks: dict[int, tuple[Name, ast.PatternElement]] = {}
@@ -132,7 +132,7 @@ class _Steps:
         flipped = self._is_better_flipped(pattern)
         elements = _flipped(pattern.elements) if flipped else pattern.elements
         self._take(path_begin)
-        self._take(start_step(self._own, self._name(elements[0])))
+        self._take(start_step(self._evaluator, self._name(elements[0])))
         self._add_elements(elements, flipped=flipped)
         if pattern.variable is not None:
             self._take(marked_path(pattern.variable.name, flipped=flipped), pattern.variable.name)
@@ -144,10 +144,10 @@ class _Steps:
         return ends == [False, True]
 
     def _add_selected(self, pattern: ast.Pattern, selector: ast.Selector) -> None:
-        within = _Steps(self._own, frozenset(), self._names, repeats=self._repeats)
+        within = _Steps(self._evaluator, frozenset(), self._names, repeats=self._repeats)
         within._known = set(self._known)
         within.add(replace(pattern, selector=None))
-        self._take(chosen(self._own, selector, within.finished()), *_declared(pattern))
+        self._take(chosen(self._evaluator, selector, within.finished()), *_declared(pattern))
 
     def _add_elements(
         self, elements: Sequence[ast.PatternElement], *, flipped: bool = False
@@ -171,9 +171,13 @@ class _Steps:
     def _add_relationship(self, element: ast.RelationshipPattern, *, flipped: bool) -> None:
         name = self._name(element)
         if element.length is None:
-            step = relationship_step(self._own, name, element.direction, repeats=self._repeats)
+            step = relationship_step(
+                self._evaluator, name, element.direction, repeats=self._repeats
+            )
         else:
-            step = trail_step(self._own, name, element, flipped=flipped, repeats=self._repeats)
+            step = trail_step(
+                self._evaluator, name, element, flipped=flipped, repeats=self._repeats
+            )
         self._take(step)
         self._add_tests(element, element.types, name)
         self._bind(name)
@@ -181,12 +185,12 @@ class _Steps:
     # -------------------------------------------------------------- groups
     def _add_group(self, group: ast.GroupPattern) -> None:
         if group.pattern.selector is not None:
-            raise self._own.unsupported("a path selector inside a pattern", group)
+            raise self._evaluator.unsupported("a path selector inside a pattern", group)
         if group.quantifier is None:
             self._add_inline(group)
             return
         names = frozenset(_declared(group.pattern))
-        within = _Steps(self._own, frozenset(), names, repeats=self._repeats)
+        within = _Steps(self._evaluator, frozenset(), names, repeats=self._repeats)
         within._add_inline(replace(group, quantifier=None))
         self._take(repeated(within.finished(), group.quantifier, names), *names)
 
@@ -208,23 +212,23 @@ class _Steps:
         for element in (pattern.elements[0], pattern.elements[-1]):
             assert isinstance(element, ast.NodePattern)
             self._take(path_begin)
-            self._take(start_step(self._own, self._name(element)))
+            self._take(start_step(self._evaluator, self._name(element)))
             self._add_node(element)
 
     def add_conditions(self, where: ast.Expression | None) -> None:
         """Tests conditions on the ends before paths are searched."""
-        own = self._own
+        evaluator = self._evaluator
         for part in conjuncts(where):
             test = _Test(
                 frozenset(variables_of(part) & self._names),
-                lambda row, part=part: own.holds(part, row),  # type: ignore[misc] # binds early
+                lambda row, part=part: evaluator.holds(part, row),  # type: ignore[misc] # binds early
             )
             if test.needs <= self._known:
                 self.steps.append(_asking(test))
 
     def add_shortest(self, pattern: ast.Pattern, where: ast.Expression | None) -> None:
         """Adds the search for the paths of ``shortestPath`` between bound ends."""
-        own, relationship = self._own, pattern.elements[1]
+        evaluator, relationship = self._evaluator, pattern.elements[1]
         assert isinstance(relationship, ast.RelationshipPattern)
         ends = [self._name(pattern.elements[0]), self._name(pattern.elements[-1])]
         named = {each.name for each in (pattern.variable, relationship.variable) if each}
@@ -237,13 +241,13 @@ class _Steps:
         assert pattern.selector is not None
         most = 1 if pattern.selector.kind is ast.SelectorKind.SHORTEST_PATH else None
 
-        def step(found: Found) -> Iterator[Found]:
+        def step(found: PartialMatch) -> Iterator[PartialMatch]:
             def passes(row: Row) -> bool:
-                return all(own.holds(part, row) for part in asked)
+                return all(evaluator.holds(part, row) for part in asked)
 
             nodes = found.row[ends[0]], found.row[ends[1]]
             paths = shortest_paths(
-                own,
+                evaluator,
                 pattern,
                 found.row,
                 nodes,
@@ -264,11 +268,11 @@ class _Steps:
         labels: ast.LabelExpression | None,
         name: Name,
     ) -> None:
-        own = self._own
+        evaluator = self._evaluator
         if labels is not None:
 
             def fits(row: Row) -> bool:
-                return all(own.labels_fit(each, labels, row) for each in _entities(row[name]))
+                return all(evaluator.labels_fit(each, labels, row) for each in _entities(row[name]))
 
             read = frozenset[Name]()
             for part in parts_of(labels):
@@ -278,13 +282,15 @@ class _Steps:
         if element.properties is not None:
             properties = element.properties
             needs = frozenset[Name](variables_of(properties) & self._names) | {name}
-            self._waiting.append(_Test(needs, lambda row: _agree(own, row, name, properties)))
+            self._waiting.append(
+                _Test(needs, lambda row: _has_properties(evaluator, row, name, properties))
+            )
         if element.where is not None:
             self._wait_for(element.where, name)
 
     def _wait_for(self, where: ast.Expression, *names: Name) -> None:
-        own, needs = self._own, frozenset[Name](variables_of(where) & self._names)
-        self._waiting.append(_Test(needs | set(names), lambda row: own.holds(where, row)))
+        evaluator, needs = self._evaluator, frozenset[Name](variables_of(where) & self._names)
+        self._waiting.append(_Test(needs | set(names), lambda row: evaluator.holds(where, row)))
 
     def _take(self, step: Step, *names: Name) -> None:
         self.steps.append(step)
@@ -305,11 +311,11 @@ class _Steps:
         return mark
 
 
-_marks = count()
+_mark_numbers = count()
 
 
 def _new_mark() -> Name:
-    return ("mark", next(_marks))
+    return ("mark", next(_mark_numbers))
 
 
 def _asking(test: _Test) -> Step:
@@ -320,15 +326,15 @@ def _entities(bound: Any) -> list[Entity]:
     return bound if isinstance(bound, list) else [bound]
 
 
-def _agree(
-    own: Evaluator, row: Row, name: Name, properties: ast.MapLiteral | ast.Parameter
+def _has_properties(
+    evaluator: Evaluator, row: Row, name: Name, properties: ast.MapLiteral | ast.Parameter
 ) -> bool:
     """True if an entity, or each one of a list, has these property values."""
-    wanted = own.value(properties, row)
+    wanted = evaluator.value(properties, row)
     if not isinstance(wanted, dict):
         return False
     return all(
-        values.equals(own.graph.property(entity, key), value) is True
+        values.equals(evaluator.graph.property(entity, key), value) is True
         for entity in _entities(row[name])
         for key, value in wanted.items()
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_time
 from gpugda.errors import CypherTypeError
 from gpugda.query import ast
-from gpugda.reference.backtracking import Found, Step, walk
+from gpugda.reference.backtracking import PartialMatch, Step, walk
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -28,21 +28,21 @@ __all__ = [
 ]
 
 
-def path_begin(found: Found) -> Iterator[Found]:
+def path_begin(found: PartialMatch) -> Iterator[PartialMatch]:
     """Clears the previous path."""
     yield found.bound(nodes=(), relationships=())
 
 
-def start_step(own: Evaluator, name: Any) -> Step:
+def start_step(evaluator: Evaluator, name: Any) -> Step:
     """Starts at the node of a bound variable, or at every node."""
 
-    def step(found: Found) -> Iterator[Found]:
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
         if name in found.row:
             before = found.row[name]
             if isinstance(before, Entity) and before.is_node:
                 yield found.bound(nodes=(before.index,))
             return
-        for node in range(len(own.graph.labels)):
+        for node in range(len(evaluator.graph.labels)):
             yield found.bound(nodes=(node,))
 
     return step
@@ -51,7 +51,7 @@ def start_step(own: Evaluator, name: Any) -> Step:
 def node_step(name: Any) -> Step:
     """Binds the node that was reached, or tests that it equals the bound one."""
 
-    def step(found: Found) -> Iterator[Found]:
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
         node = Entity(True, found.nodes[-1])
         if found.row.get(name, node) == node:
             yield found.bound(row={**found.row, name: node})
@@ -60,10 +60,10 @@ def node_step(name: Any) -> Step:
 
 
 def _along(
-    own: Evaluator, found: Found, direction: ast.Direction, *, repeats: bool
-) -> Iterator[Found]:
+    evaluator: Evaluator, found: PartialMatch, direction: ast.Direction, *, repeats: bool
+) -> Iterator[PartialMatch]:
     """Follows one relationship that is not in use."""
-    for number, end in own.graph.steps(found.nodes[-1], direction):
+    for number, end in evaluator.graph.steps(found.nodes[-1], direction):
         if repeats or number not in found.used:
             yield found.bound(
                 used=found.used | {number},
@@ -73,12 +73,12 @@ def _along(
 
 
 def relationship_step(
-    own: Evaluator, name: Any, direction: ast.Direction, *, repeats: bool
+    evaluator: Evaluator, name: Any, direction: ast.Direction, *, repeats: bool
 ) -> Step:
     """Follows and binds one relationship."""
 
-    def step(found: Found) -> Iterator[Found]:
-        for longer in _along(own, found, direction, repeats=repeats):
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
+        for longer in _along(evaluator, found, direction, repeats=repeats):
             relationship = Entity(False, longer.relationships[-1])
             if found.row.get(name, relationship) == relationship:
                 yield longer.bound(row={**found.row, name: relationship})
@@ -87,21 +87,28 @@ def relationship_step(
 
 
 def trail_step(
-    own: Evaluator, name: Any, element: ast.RelationshipPattern, *, flipped: bool, repeats: bool
+    evaluator: Evaluator,
+    name: Any,
+    element: ast.RelationshipPattern,
+    *,
+    flipped: bool,
+    repeats: bool,
 ) -> Step:
     """Follows as many relationships as ``*1..3`` allows; the variable holds their list."""
     assert element.length is not None
     minimum, maximum = element.length.bounds
 
-    def grow(found: Found) -> Iterator[Found]:
-        for longer in _along(own, found, element.direction, repeats=repeats):
+    def grow(found: PartialMatch) -> Iterator[PartialMatch]:
+        for longer in _along(evaluator, found, element.direction, repeats=repeats):
             # Types are tested at once, to stop growing trails that cannot match.
-            if own.labels_fit(Entity(False, longer.relationships[-1]), element.types, found.row):
+            if evaluator.labels_fit(
+                Entity(False, longer.relationships[-1]), element.types, found.row
+            ):
                 yield longer
 
-    def step(found: Found) -> Iterator[Found]:
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
         start = len(found.relationships)
-        stack: list[Iterator[Found]] = [iter((found,))]
+        stack: list[Iterator[PartialMatch]] = [iter((found,))]
         while stack:
             check_time()
             current = next(stack[-1], None)
@@ -122,7 +129,7 @@ def trail_step(
 def marked_path(name: str, mark: Any = None, *, flipped: bool = False) -> Step:
     """Binds the path walked so far, or since a mark was set."""
 
-    def step(found: Found) -> Iterator[Found]:
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
         path = found.path(found.row[mark] if mark is not None else 0)
         if flipped:
             path = Path(path.nodes[::-1], path.relationships[::-1])
@@ -135,9 +142,11 @@ def repeated(steps: Sequence[Step], quantifier: ast.Quantifier, names: frozenset
     """Repeats steps; each variable becomes the list of its values."""
     minimum, maximum = quantifier.minimum, quantifier.maximum
 
-    def step(found: Found) -> Iterator[Found]:
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
         empty: dict[str, tuple[Any, ...]] = dict.fromkeys(names, ())
-        stack: list[Iterator[tuple[Found, dict[str, tuple[Any, ...]]]]] = [iter(((found, empty),))]
+        stack: list[Iterator[tuple[PartialMatch, dict[str, tuple[Any, ...]]]]] = [
+            iter(((found, empty),))
+        ]
         while stack:
             check_time()
             current = next(stack[-1], None)
@@ -153,8 +162,8 @@ def repeated(steps: Sequence[Step], quantifier: ast.Quantifier, names: frozenset
             stack.append(once_more(found, reached, lists) if further else iter(()))
 
     def once_more(
-        first: Found, reached: Found, lists: dict[str, tuple[Any, ...]]
-    ) -> Iterator[tuple[Found, dict[str, tuple[Any, ...]]]]:
+        first: PartialMatch, reached: PartialMatch, lists: dict[str, tuple[Any, ...]]
+    ) -> Iterator[tuple[PartialMatch, dict[str, tuple[Any, ...]]]]:
         for found in walk(steps, reached.bound(row=first.row)):
             yield found, {name: (*lists[name], found.row[name]) for name in names}
 
@@ -162,25 +171,27 @@ def repeated(steps: Sequence[Step], quantifier: ast.Quantifier, names: frozenset
 
 
 # ------------------------------------------------------------------ SHORTEST k, ANY
-def chosen(own: Evaluator, selector: ast.Selector, steps: Sequence[Step]) -> Step:
+def chosen(evaluator: Evaluator, selector: ast.Selector, steps: Sequence[Step]) -> Step:
     """The paths that a selector takes from all paths between each pair of ends."""
 
-    def step(found: Found) -> Iterator[Found]:
-        by_ends: dict[tuple[int, int], list[Found]] = {}
+    def step(found: PartialMatch) -> Iterator[PartialMatch]:
+        by_ends: dict[tuple[int, int], list[PartialMatch]] = {}
         for each in walk(steps, found):
             by_ends.setdefault((each.nodes[0], each.nodes[-1]), []).append(each)
         for paths in by_ends.values():
             paths.sort(key=_length)
-            yield from _selected(selector.kind, _count(own, selector), paths)
+            yield from _selected(selector.kind, _count(evaluator, selector), paths)
 
     return step
 
 
-def _length(found: Found) -> int:
+def _length(found: PartialMatch) -> int:
     return len(found.relationships)
 
 
-def _selected(kind: ast.SelectorKind, count: int, paths: list[Found]) -> Iterator[Found]:
+def _selected(
+    kind: ast.SelectorKind, count: int, paths: list[PartialMatch]
+) -> Iterator[PartialMatch]:
     if kind in (ast.SelectorKind.ANY, ast.SelectorKind.SHORTEST):
         yield from paths[:count]
         return
@@ -189,15 +200,15 @@ def _selected(kind: ast.SelectorKind, count: int, paths: list[Found]) -> Iterato
             yield from group
 
 
-def _count(own: Evaluator, selector: ast.Selector) -> int:
+def _count(evaluator: Evaluator, selector: ast.Selector) -> int:
     if selector.kind is ast.SelectorKind.ALL_SHORTEST or selector.count is None:
         return 1
     count = selector.count
     if isinstance(count, ast.Parameter):
-        given = own.parameters.value(count)
+        given = evaluator.parameters.value(count)
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
             shown = "null" if given is None else repr(given)
             message = f"the number of paths must be a positive integer, not {shown}"
-            raise CypherTypeError(message, own.text, count.span)
+            raise CypherTypeError(message, evaluator.text, count.span)
         return given
     return count

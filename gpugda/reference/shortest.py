@@ -8,7 +8,7 @@ from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.errors import CypherExecutionError
 from gpugda.query import ast
-from gpugda.reference.backtracking import Found
+from gpugda.reference.backtracking import PartialMatch
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _SAME_ENDS = (
 
 
 def shortest_paths(
-    own: Evaluator,
+    evaluator: Evaluator,
     pattern: ast.Pattern,
     row: Row,
     ends: tuple[Entity, Entity],
@@ -37,7 +37,7 @@ def shortest_paths(
     """All shortest trails that match and pass, each with the extended row.
 
     Args:
-        own: Evaluates expressions.
+        evaluator: Evaluates expressions.
         pattern: Two nodes with one relationship pattern between them.
         row: The bound variables.
         ends: The two end nodes.
@@ -53,8 +53,8 @@ def shortest_paths(
     minimum, maximum = (1, 1) if relationship.length is None else relationship.length.bounds
     start, end = ends
     if start == end and (minimum > 0 or one_name):
-        raise CypherExecutionError(_SAME_ENDS, own.text, pattern.span)
-    level = [Found(row, nodes=(start.index,))]
+        raise CypherExecutionError(_SAME_ENDS, evaluator.text, pattern.span)
+    level = [PartialMatch(row, nodes=(start.index,))]
     seen: set[int] = set()
     length = 0
     while level and (maximum is None or length <= maximum):
@@ -66,14 +66,14 @@ def shortest_paths(
         if passes is None:  # a path through a node that was reached earlier is not the shortest
             level = [found for found in level if found.nodes[-1] not in seen]
             seen |= {found.nodes[-1] for found in level}
-        level = [longer for found in level for longer in _longer(own, relationship, found)]
+        level = [longer for found in level for longer in _longer(evaluator, relationship, found)]
         length += 1
 
 
 def _hits(
     pattern: ast.Pattern,
     relationship: ast.RelationshipPattern,
-    level: list[Found],
+    level: list[PartialMatch],
     end: Entity,
     passes: Callable[[Row], bool] | None,
 ) -> Iterator[tuple[Path, Row]]:
@@ -89,16 +89,18 @@ def _hits(
                 yield path, row
 
 
-def _longer(own: Evaluator, element: ast.RelationshipPattern, found: Found) -> Iterator[Found]:
-    wanted = own.value(element.properties, found.row) if element.properties else {}
-    for number, end in own.graph.steps(found.nodes[-1], element.direction):
+def _longer(
+    evaluator: Evaluator, element: ast.RelationshipPattern, found: PartialMatch
+) -> Iterator[PartialMatch]:
+    wanted = evaluator.value(element.properties, found.row) if element.properties else {}
+    for number, end in evaluator.graph.steps(found.nodes[-1], element.direction):
         check_time()
         relationship = Entity(False, number)
         if (
             number not in found.used
-            and own.labels_fit(relationship, element.types, found.row)
+            and evaluator.labels_fit(relationship, element.types, found.row)
             and all(
-                values.equals(own.graph.property(relationship, key), value) is True
+                values.equals(evaluator.graph.property(relationship, key), value) is True
                 for key, value in wanted.items()
             )
         ):

@@ -33,10 +33,10 @@ def make_evaluator(
 
 
 # ------------------------------------------------------------------ operators
-def _unary(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
+def _unary(evaluator: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
     if node.operator is ast.UnaryOperator.NOT:
-        return logic.negation(own, node, row)
-    operand = own.value(node.operand, row)
+        return logic.negation(evaluator, node, row)
+    operand = evaluator.value(node.operand, row)
     if node.operator is ast.UnaryOperator.IS_NULL:
         return operand is None
     if node.operator is ast.UnaryOperator.IS_NOT_NULL:
@@ -45,30 +45,30 @@ def _unary(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
     return arithmetic.minus(operand) if minus else arithmetic.plus(operand)
 
 
-def _binary(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
+def _binary(evaluator: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
     if node.operator in logic.CONNECTIVES:
-        return logic.connected(own, node, row)
+        return logic.connected(evaluator, node, row)
     if node.operator is ast.BinaryOperator.IN:
-        return _membership(own, node, row)
+        return _membership(evaluator, node, row)
     # Sums lean to the left: iterate along them, as thousands of terms would exceed the recursion.
     spine: list[ast.Binary] = []
     left: ast.Expression = node
-    while isinstance(left, ast.Binary) and left.operator not in _NOT_IN_A_SPINE:
-        if spine and isinstance(row, Scope) and own.shape(left) in row:
+    while isinstance(left, ast.Binary) and left.operator not in _NO_LEFT_SPINE:
+        if spine and isinstance(row, Scope) and evaluator.shape(left) in row:
             break
         spine.append(left)
         left = left.left
-    value = own.value(left, row)
+    value = evaluator.value(left, row)
     for part in reversed(spine):
-        value = _operated(part, value, own.value(part.right, row))
+        value = _operated(part, value, evaluator.value(part.right, row))
     return value
 
 
-def _membership(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> bool | None:
-    found = own.value(node.right, row)
+def _membership(evaluator: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> bool | None:
+    found = evaluator.value(node.right, row)
     if found is None or (isinstance(found, list) and not found):
         return values.is_in(None, found)  # Neo4j does not evaluate the left side in this case
-    return values.is_in(own.value(node.left, row), found)
+    return values.is_in(evaluator.value(node.left, row), found)
 
 
 def _operated(node: ast.Binary, left: Any, right: Any) -> Any:
@@ -79,8 +79,10 @@ def _operated(node: ast.Binary, left: Any, right: Any) -> Any:
     return _BINARY[node.operator](left, right)
 
 
-def _comparison(own: Evaluator, node: ast.Comparison, row: Mapping[Any, Any]) -> bool | None:
-    operands = [own.graph.in_order(own.value(operand, row)) for operand in node.operands]
+def _comparison(evaluator: Evaluator, node: ast.Comparison, row: Mapping[Any, Any]) -> bool | None:
+    operands = [
+        evaluator.graph.in_order(evaluator.value(operand, row)) for operand in node.operands
+    ]
     result: bool | None = True
     for left, operator, right in zip(operands, node.operators, operands[1:], strict=False):
         result = values.and_(result, _COMPARISONS[operator](left, right))
@@ -88,44 +90,44 @@ def _comparison(own: Evaluator, node: ast.Comparison, row: Mapping[Any, Any]) ->
 
 
 def _label_predicate(
-    own: Evaluator, node: ast.LabelPredicate, row: Mapping[Any, Any]
+    evaluator: Evaluator, node: ast.LabelPredicate, row: Mapping[Any, Any]
 ) -> bool | None:
-    subject = own.value(node.subject, row)
+    subject = evaluator.value(node.subject, row)
     if subject is None:
         return None
     if not isinstance(subject, Entity):
         raise CypherTypeError(f"{subject!r} has no labels")
-    return own.labels_fit(subject, node.labels, row)
+    return evaluator.labels_fit(subject, node.labels, row)
 
 
-def _type_predicate(own: Evaluator, node: ast.TypePredicate, row: Mapping[Any, Any]) -> bool:
-    return is_of_type(own.value(node.operand, row), node.type) != node.negated
+def _type_predicate(evaluator: Evaluator, node: ast.TypePredicate, row: Mapping[Any, Any]) -> bool:
+    return is_of_type(evaluator.value(node.operand, row), node.type) != node.negated
 
 
 def _normalized(
-    own: Evaluator, node: ast.NormalizedPredicate, row: Mapping[Any, Any]
+    evaluator: Evaluator, node: ast.NormalizedPredicate, row: Mapping[Any, Any]
 ) -> bool | None:
-    found = text.is_normalized(own.value(node.operand, row), str(node.form))
+    found = text.is_normalized(evaluator.value(node.operand, row), str(node.form))
     return values.not_(found) if node.negated else found
 
 
 # ------------------------------------------------------------------ calls
-def _function(own: Evaluator, node: ast.FunctionCall, row: Mapping[Any, Any]) -> Any:
+def _function(evaluator: Evaluator, node: ast.FunctionCall, row: Mapping[Any, Any]) -> Any:
     if node.name.lower() == "exists" and len(node.arguments) == 1:
-        argument = own.value(node.arguments[0], row)
+        argument = evaluator.value(node.arguments[0], row)
         return argument if isinstance(argument, bool) else argument is not None
-    function = functions.find_function(node.name, own.version)
+    function = functions.find_function(node.name, evaluator.version)
     if function is None and functions.find_aggregate(node.name) is not None:
         raise CypherSyntaxError(f"the aggregate {node.name}() cannot stand here")
     if function is None:
-        raise own.unsupported(f"the function {node.name}()", node)
-    found = (own.value(argument, row) for argument in node.arguments)
+        raise evaluator.unsupported(f"the function {node.name}()", node)
+    found = (evaluator.value(argument, row) for argument in node.arguments)
     if node.name.lower() == "coalesce":  # arguments after the first value are not evaluated
         return next((each for each in found if each is not None), None)
-    return function(own.context, list(found))
+    return function(evaluator.context, list(found))
 
 
-_NOT_IN_A_SPINE = (*logic.CONNECTIVES, ast.BinaryOperator.IN)
+_NO_LEFT_SPINE = (*logic.CONNECTIVES, ast.BinaryOperator.IN)
 
 _BINARY: dict[ast.BinaryOperator, Callable[[Any, Any], Any]] = {
     ast.BinaryOperator.STARTS_WITH: text.starts_with,
@@ -151,9 +153,11 @@ _COMPARISONS: dict[ast.ComparisonOperator, Callable[[Any, Any], bool | None]] = 
 }
 
 _METHODS: dict[type, Callable[[Evaluator, Any, Any], Any]] = {
-    ast.Literal: lambda own, node, row: as_stored(node.value),
-    ast.Parameter: lambda own, node, row: own.parameters.value(node),
-    ast.Property: lambda own, node, row: own.property(own.value(node.subject, row), node.key),
+    ast.Literal: lambda evaluator, node, row: as_stored(node.value),
+    ast.Parameter: lambda evaluator, node, row: evaluator.parameters.value(node),
+    ast.Property: lambda evaluator, node, row: evaluator.property(
+        evaluator.value(node.subject, row), node.key
+    ),
     ast.Unary: _unary,
     ast.Binary: _binary,
     ast.Comparison: _comparison,

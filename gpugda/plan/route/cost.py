@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 __all__ = ["device_seconds", "is_worth_learning", "judge_by_cost", "native_seconds"]
 
 _RUNS_BEFORE_LEARNING: Final = 2
-_CHEAP: Final = 0.05
-_BEARABLE: Final = 0.25
-_LONG_PLANNING: Final = 2.0
+_CHEAP_SECONDS: Final = 0.05
+_ACCEPTABLE_SECONDS: Final = 0.25
+_LONG_PLANNING_SECONDS: Final = 2.0
 """Limits, in estimated seconds of the database, for measuring its time at all."""
 
-_LEAST_PATIENCE: Final = 0.25
-_PATIENCE: Final = {True: 3.0, False: 20.0}
+_MIN_GIVE_UP_SECONDS: Final = 0.25
+_GIVE_UP_FACTOR: Final = {True: 3.0, False: 20.0}
 """Multiple of the native time after which the device is given up, by whether that time is known."""
 
-_SLACK: Final = {True: 0.0003, False: 0.002}
+_NOISE_SECONDS: Final = {True: 0.0003, False: 0.002}
 """Smaller differences (seconds) count as noise, by whether both times are measured. The device is
 then preferred, which relieves the server."""
 
-_SURPRISE: Final = 4.0
+_SLOW_FIRST_RUN_FACTOR: Final = 4.0
 """A first run that took this many times its estimate indicates slow work, not slow planning: a
 second run must be expected to take as long."""
 
-_LOOK_AGAIN: Final = 4
+_RETRY_RUNS: Final = 4
 """Runs on one side after which the other side is tried again, then after twice as many each time:
 its measured time may come from a busier moment."""
 
-_NEAR: Final = 10.0
-_LOOK_AGAIN_FAR: Final = 16
-"""A database that took ``_NEAR`` times as long as the device is tried again only after this many
-runs, if it was expected to be faster."""
+_MUCH_SLOWER_FACTOR: Final = 10.0
+_RETRY_RUNS_IF_MUCH_SLOWER: Final = 16
+"""A database that took ``_MUCH_SLOWER_FACTOR`` times as long as the device is tried again only
+after this many runs, if it was expected to be faster."""
 
-_NEARLY: Final = 0.002
+_RETRY_MARGIN_SECONDS: Final = 0.002
 """A device that is slower than the database by more than these seconds is not tried again."""
 
 
@@ -57,17 +57,17 @@ def judge_by_cost(given: RouteInput) -> Verdict:
     device, native = device_seconds(given), native_seconds(given)
     observed = given.observed
     known = observed.native is not None
-    slack = _SLACK[known and observed.device is not None]
-    engine = "gpu" if device <= native + slack or _look_again(observed) else "native"
-    if _worth_a_try(given, device):
+    slack = _NOISE_SECONDS[known and observed.device is not None]
+    engine = "gpu" if device <= native + slack or _should_retry_device(observed) else "native"
+    if _should_try_database(given, device):
         engine = "native"
-    patience = max(_LEAST_PATIENCE, _PATIENCE[known] * native)
+    patience = max(_MIN_GIVE_UP_SECONDS, _GIVE_UP_FACTOR[known] * native)
     return Verdict(
         engine, _sentence(given, device, native), device, native, "cost", give_up_after=patience
     )
 
 
-def _worth_a_try(given: RouteInput, device: float) -> bool:
+def _should_try_database(given: RouteInput, device: float) -> bool:
     """True if the database should plan a text that the device has always answered.
 
     With a cached plan the database may be faster. The number of future runs is unknown, so it is
@@ -81,15 +81,18 @@ def _worth_a_try(given: RouteInput, device: float) -> bool:
     return lost > _planning_seconds(given)
 
 
-def _look_again(observed: Observed) -> bool:
+def _should_retry_device(observed: Observed) -> bool:
     """True if the device should run again a text that the database answers slightly faster."""
     if observed.device is None or observed.native is None:
         return False
-    return _is_time(observed.native_runs) and observed.device < observed.native + _NEARLY
+    return (
+        _is_retry_run(observed.native_runs)
+        and observed.device < observed.native + _RETRY_MARGIN_SECONDS
+    )
 
 
-def _is_time(runs: int) -> bool:
-    return runs >= _LOOK_AGAIN and runs.bit_count() == 1
+def _is_retry_run(runs: int) -> bool:
+    return runs >= _RETRY_RUNS and runs.bit_count() == 1
 
 
 def is_worth_learning(given: RouteInput) -> bool:
@@ -102,18 +105,20 @@ def is_worth_learning(given: RouteInput) -> bool:
     if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
         return False
     if observed.native is not None:
-        far = observed.native > min(_CHEAP, _NEAR * observed.device)
-        if not _is_time(observed.device_runs) or (far and observed.device_runs < _LOOK_AGAIN_FAR):
+        far = observed.native > min(_CHEAP_SECONDS, _MUCH_SLOWER_FACTOR * observed.device)
+        if not _is_retry_run(observed.device_runs) or (
+            far and observed.device_runs < _RETRY_RUNS_IF_MUCH_SLOWER
+        ):
             return False
         if not far:
             return True
     # Use the estimate, not the measured time, which may come from a cold or busy server.
     unseen = replace(observed, planned=True, native_first=None, native=None)
     again = native_seconds(replace(given, observed=unseen))
-    least, bearable = again, _CHEAP
-    if observed.native is None and _is_time(observed.device_runs):
-        least, bearable = given.server.round_trip_seconds, _BEARABLE
-    is_short = again < bearable and _planning_seconds(given) < _LONG_PLANNING
+    least, bearable = again, _CHEAP_SECONDS
+    if observed.native is None and _is_retry_run(observed.device_runs):
+        least, bearable = given.server.round_trip_seconds, _ACCEPTABLE_SECONDS
+    is_short = again < bearable and _planning_seconds(given) < _LONG_PLANNING_SECONDS
     return least < observed.device and is_short
 
 
@@ -150,7 +155,7 @@ def native_seconds(given: RouteInput) -> float:
         seconds += rows * given.entity_columns / rates.entities_per_second
     if observed.native_first is not None:
         planning = _planning_seconds(given)
-        if observed.native_first > _SURPRISE * (seconds + planning):
+        if observed.native_first > _SLOW_FIRST_RUN_FACTOR * (seconds + planning):
             return observed.native_first - planning
         # The first run includes planning, the larger part; without it, it cannot take longer.
         return min(seconds, observed.native_first)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 __all__ = ["History", "Observed"]
 
-_NEWEST = 5
+_TIMES_KEPT = 5
 """Number of recent times kept per text: older ones belong to another graph or machine load."""
 
-_TEXTS = 10_000
+_MAX_TEXTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class History:
         texts: Maximum number of texts; the least recently used one is dropped.
     """
 
-    def __init__(self, texts: int = _TEXTS) -> None:
+    def __init__(self, texts: int = _MAX_TEXTS) -> None:
         self._texts = texts
         self._lock = threading.Lock()
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
@@ -91,8 +91,8 @@ class History:
 
 @dataclass(slots=True)
 class _Seen:
-    device: deque[float] = field(default_factory=lambda: deque(maxlen=_NEWEST))
-    native: deque[float] = field(default_factory=lambda: deque(maxlen=_NEWEST))
+    device: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
+    native: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
     native_first: float | None = None
     planned: bool = False
     device_runs: int = 0

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ANY", "BOOLEAN", "FLOAT", "INTEGER", "LIST", "MAP", "STRING", "Static", "list_of", "of"]
+__all__ = [
+    "ANY",
+    "BOOLEAN",
+    "FLOAT",
+    "INTEGER",
+    "LIST",
+    "MAP",
+    "STRING",
+    "TypeSet",
+    "list_of",
+    "of",
+]
 
 _ORDER: Final = (
     "Map",
@@ -29,13 +40,13 @@ _ORDER: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Static:
+class TypeSet:
     """A set of types; None for all types. ``element``: the possible types of a list's elements."""
 
     types: frozenset[str] | None
-    element: Static | None = None
+    element: TypeSet | None = None
 
-    def meets(self, other: Static) -> bool:
+    def overlaps(self, other: TypeSet) -> bool:
         """True if a value can have both types; elements count if both are certainly lists."""
         if self.types is None or other.types is None:
             return True
@@ -47,7 +58,7 @@ class Static:
             and self.element
             and other.element
         ):
-            return self.element.meets(other.element)
+            return self.element.overlaps(other.element)
         return True
 
     def has(self, kind: str) -> bool:
@@ -70,17 +81,17 @@ class Static:
         return f"List<{self.element or 'T'}>"
 
 
-def of(*types: str) -> Static:
+def of(*types: str) -> TypeSet:
     """A value of one of these types."""
-    return Static(frozenset(types))
+    return TypeSet(frozenset(types))
 
 
-def list_of(element: Static) -> Static:
+def list_of(element: TypeSet) -> TypeSet:
     """A list with elements of this type."""
-    return Static(frozenset(("List",)), element)
+    return TypeSet(frozenset(("List",)), element)
 
 
-ANY: Final = Static(None)
+ANY: Final = TypeSet(None)
 BOOLEAN: Final = of("Boolean")
 INTEGER: Final = of("Integer")
 FLOAT: Final = of("Float")

@@ -7,16 +7,16 @@ from abc import abstractmethod
 from gpugda.query import ast
 from gpugda.query.parse_calls import CallParser
 
-__all__ = ["NewerParser"]
+__all__ = ["Cypher25Parser"]
 
 
-class NewerParser(CallParser):
+class Cypher25Parser(CallParser):
     """Parses LET, FILTER, FOR, NEXT, WHEN and braces."""
 
     __slots__ = ()
 
     @abstractmethod
-    def single_query(self, *, may_end_anyhow: bool = False) -> ast.SingleQuery:
+    def single_query(self, *, may_lack_return: bool = False) -> ast.SingleQuery:
         """Parses clauses and checks their order."""
 
     def let(self) -> ast.Clause:
