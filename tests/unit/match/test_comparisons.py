@@ -64,7 +64,7 @@ def truth(sign, a, b):
 
 
 def by_keys(sign, keys, row, other):
-    """What kernels and masks make of it."""
+    """The result that kernels and masks compute from keys."""
     for fits, at in ((keys.left_fits, row), (keys.right_fits, other)):
         if fits is not None and not fits[at]:
             return False
@@ -96,7 +96,7 @@ def test_keys_of_a_column_and_itself_are_one_array(name, sign):
     keys = make_keys(column, column, ComparisonOperator(sign))
     for (row, a), (at, b) in product(enumerate(values), repeat=2):
         assert by_keys(sign, keys, row, at) == (truth(sign, a, b) is True), (a, b)
-    # NaN differs from itself: then the sides need keys of their own.
+    # NaN differs from itself, so the two sides need different keys then.
     assert (keys.left is keys.right) == (
         sign != "<>" or not any(isinstance(each, float) and math.isnan(each) for each in values)
     )
@@ -115,7 +115,7 @@ def test_points_and_durations_have_no_keys():
     assert make_keys(durations, durations, ComparisonOperator.LESS) is None
 
 
-# ------------------------------------------------------------------ what follows
+# ------------------------------------------------------------------ implied comparisons
 A, B, C, D = (Variable(True, position) for position in range(4))
 
 
@@ -264,7 +264,7 @@ class TestOnTheDevice:
         found, report = rows_on(strategy, text, graph)
         assert found == rows_of_reference(text, graph)
         assert is_taken(text, graph)
-        # No relationship is looked at: the nodes differ.
+        # No relationship is tested: the nodes differ.
         assert any("< " in step for step in report.steps)
         assert "fetch" not in report.timings
 
@@ -308,7 +308,7 @@ class TestOnTheDevice:
             assert rows_on(strategy, text, graph, {"p": value})[0] == expected
 
 
-# ------------------------------------------------------------------ what is taken
+# ------------------------------------------------------------------ comparisons that are taken
 GRAPH = make_graph(
     [("", {"x": 1, "list": [1]}), ("", {"x": "a", "list": [2]})], [(0, "R", 1, {"x": 1})]
 )
@@ -346,7 +346,7 @@ def test_what_is_left_is_still_tested():
 # ------------------------------------------------------------------ order
 @dataclass
 class GivenRates:
-    """As `Rates`; growths by relationship and end."""
+    """As `Rates`, with growth rates given by relationship and end."""
 
     counts: list[float]
     growths: dict[tuple[int, int], float]
@@ -357,7 +357,7 @@ class GivenRates:
 
     @property
     def at_ends(self):
-        """Relationship 0 joins nodes 0 and 1, relationship 1 the nodes with the other growths."""
+        """Relationship 0 connects nodes 0 and 1, relationship 1 the nodes with the other rates."""
         ends = [sorted(end for number, end in self.growths if number == each) for each in (0, 1)]
         return [tuple(self._of(each, end) for end in ends[each]) for each in (0, 1)]
 

@@ -1,4 +1,4 @@
-"""Small cases that each strategy is put through, against trying every assignment."""
+"""Small cases for all strategies, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make(context, strategy):
 
 @pytest.fixture
 def check(make):
-    """Compares the rows and the count of a plan; gives how many there are."""
+    """Compares the rows and the count of a plan; returns the count."""
     return lambda graph, plan, masks=NO_MASKS: checked(make(graph), graph, plan, masks)
 
 
@@ -110,7 +110,7 @@ def test_types_that_overlap_give_a_permanent(check):
     assert check(graph, plan) == 4
 
 
-# ------------------------------------------------------------------ parts that can be missing
+# ------------------------------------------------------------------ missing parts
 @pytest.mark.parametrize("nodes", [0, 33])
 def test_graphs_without_relationships(check, nodes):
     graph = make_graph([("A", {})] * nodes)
@@ -154,7 +154,7 @@ def test_a_loop_that_is_another_relationship(check):
         [(0, "R", 1, {}), *((node, "R", node, {}) for node in range(4))],
     )
     a, b = (Node(((LabelOp.LABEL, label),)) for label in (0, 1))
-    # The loop's node comes last, and may be one end of the other relationship, but not both.
+    # The self-loop's node comes last, and may be one end of the other relationship, but not both.
     plan = make_plan([a, b, Node()], [Relationship(0, 1, (0,)), Relationship(2, 2, (0,))])
     assert check(graph, plan) == 7
 
@@ -169,7 +169,7 @@ def test_dozens_of_tests(check):
     tests = [RowTest(True, a, b, False) for a in range(8) for b in range(a) if (a, b) != (7, 0)]
     graph = make_graph([("", {})] * 7, [(at, "R", (at + 1) % 7, {}) for at in range(7)])
     path = [Relationship(at, at + 1) for at in range(7)]
-    # Eight nodes over seven: only the first and the last may be one.
+    # Eight nodes over seven: only the first and the last may be equal.
     assert check(graph, make_plan([Node()] * 8, path, tests)) == 7
 
 
@@ -229,7 +229,7 @@ def test_sizes_at_the_borders(make, nodes):
     expected = Counter(
         ((at, (at + 1) % nodes, (at + 2) % nodes), (at, (at + 1) % nodes)) for at in range(nodes)
     )
-    if nodes == 1:  # its loop is not taken twice
+    if nodes == 1:  # its self-loop is not taken twice
         expected.clear()
     assert found_by(strategy, plan) == expected
     assert count(strategy, plan) == expected.total()

@@ -1,4 +1,4 @@
-"""Tables fetched while the next one is made, against trying every assignment."""
+"""Tables fetched while the next one is computed, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLAN = plan_of([Node(), Node(), Node()], [Relationship(0, 1), Relationship(1, 2)
 
 @pytest.fixture(scope="module")
 def context():
-    """As one with memory of its own, from which every table but the first goes by way of a copy."""
+    """A device treated as having its own memory, so that every table but the first is copied."""
     opened = DeviceContext(choose_device(), like_cpu=False)
     opened.profile = replace(opened.profile, aside_bytes=0, staging_bytes=64)
     yield opened
@@ -47,7 +47,7 @@ SmallWindows = variant(join={"first_window": 20, "largest_last_window": 40})
 
 @pytest.fixture
 def fetched(monkeypatch):
-    """The names of the threads that fetch."""
+    """The names of the fetching threads."""
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 20)
     threads = []
     download = Staging.download
@@ -125,7 +125,7 @@ def test_a_failure_in_the_thread_is_raised(context, fetched, monkeypatch):
 
 
 def test_chunks_keep_what_they_were_given(context, fetched):
-    """The copy is written again while earlier chunks are still held."""
+    """The copy is overwritten while earlier chunks are still held."""
     strategy = SmallWindows(DeviceGraph(context, GRAPH))
     chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
     held, copies = [], []
@@ -139,7 +139,7 @@ def test_chunks_keep_what_they_were_given(context, fetched):
 
 @pytest.mark.parametrize(("sources", "targets"), [(100, 100), (50, 200), (100, 200)])
 def test_a_full_array_of_a_step_that_is_narrower_than_one_before(sources, targets):
-    """The join's arrays are as wide as its widest step: the last one may not fill them."""
+    """The join's arrays are as wide as its widest step: the last step may not fill them."""
     hub, count = sources, sources + 1 + targets
     graph = gpugda.graph(
         nodes={

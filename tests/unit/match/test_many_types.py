@@ -40,9 +40,9 @@ QUERIES = [
 
 
 def made_graph(joined):
-    """Few of the types have relationships: some rare ones, and thirty others that meet at a hub.
+    """A graph in which few types have relationships: rare ones, and thirty at a hub.
 
-    They join the first nodes, so many; the last one of all nodes has all labels.
+    They connect the first ``joined`` nodes; the last node has all labels.
     """
     found = random.Random(1)
     codes = [*range(0, NAMES, NAMES // 60), 58_463]
@@ -67,7 +67,7 @@ def made_graph(joined):
 
 @pytest.fixture(scope="module")
 def graph():
-    """One whose relationships join all nodes: the last one's count for each of its labels."""
+    """A graph whose relationships connect all nodes: the last one counts for each label."""
     return made_graph(NODES)
 
 

@@ -1,4 +1,4 @@
-"""What was decided for an earlier state of a graph serves the next one, and no answer changes."""
+"""Decisions for an earlier snapshot are reused for the next one, without changing any answer."""
 
 import itertools
 import random
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.device
 TEXTS = (
     "MATCH (a:A)-[:R]->(b) WHERE a.x < 2 RETURN count(*)",
     "MATCH (a)-[:R]->(b)-[:R]->(c) WHERE a.x < 2 RETURN count(*)",
-    # Like leaves, and like nodes, where their masks are the same.
+    # Like leaves, and like nodes, if their masks are equal.
     "MATCH (a)-[:R]->(b), (a)-[:R]->(c) WHERE b.x < 2 AND c.y < 2 RETURN count(*)",
     "MATCH (a)-[:R]->(b)<-[:R]-(c), (a)-[:R]->(d)<-[:R]-(c) WHERE b.x = 1 AND d.y = 1 "
     "RETURN count(*)",
@@ -47,7 +47,7 @@ EXPLORED = "explored"
 
 
 class SmallDatabase:
-    """Some nodes without loops, parallel relationships or nodes with both labels at first."""
+    """A few nodes without self-loops, parallel relationships or nodes with both labels at first."""
 
     def __init__(self, seed):
         self.draw = random.Random(seed)
@@ -120,7 +120,7 @@ _EXPECTED = {}
 
 
 def expected_of(text, graph, *state):
-    """The same of a state that each form and each device is asked for."""
+    """The expected answer for a snapshot; cached, because each form and each device needs it."""
     if (text, state) not in _EXPECTED:
         _EXPECTED[text, state] = expected(text, graph)
     return _EXPECTED[text, state]
@@ -128,7 +128,7 @@ def expected_of(text, graph, *state):
 
 @pytest.fixture
 def used(monkeypatch):
-    """Plans that came from an earlier state."""
+    """Plans that came from an earlier snapshot."""
     found = []
     use = EarlierPlans.apply
 
@@ -142,7 +142,7 @@ def used(monkeypatch):
 
 @pytest.fixture
 def changed(monkeypatch):
-    """Candidates that were made of an earlier state's."""
+    """Candidates that were derived from an earlier snapshot's."""
     found = []
 
     def spy(*arguments):
@@ -177,12 +177,12 @@ def test_every_state_is_answered_as_by_the_reference(
             assert rows_by_device(text, graph, strategy) == wanted, text
         before, copy = strategy, following
     copy.close()
-    assert used  # else nothing was tested
+    assert used  # otherwise nothing was tested
     assert len(changed) > 5
 
 
 def test_masks_that_were_the_same_by_chance(context, used):
-    """Then their nodes were like nodes, which is not so in the next state."""
+    """Their nodes were like nodes then, which they are not in the next snapshot."""
     database = SmallDatabase(1)
     graph = database.graph()
     text = TEXTS[2]
@@ -221,7 +221,7 @@ def test_candidates_are_kept_of_the_last_queries_only(context, monkeypatch):
 
 
 def test_arrays_are_made_for_who_reads_them(context):
-    """And are there for the next query, which reads others, of the same candidates."""
+    """They are then there for the next query, which reads others with the same candidates."""
     database = SmallDatabase(1)
     graph, version = database.graph(), database.server.version_of()
     first = ExtendStrategy(DeviceGraph(context, graph))
@@ -274,7 +274,7 @@ def test_which_arguments_are_made(context, late):
     ("nodes", "relationships", "keeps"),
     [
         ({0: (["A"], {"x": 2, "y": 2})}, {}, True),
-        ({}, {500: (0, 0, "R", {})}, False),  # the first loop
+        ({}, {500: (0, 0, "R", {})}, False),  # the first self-loop
         ({}, {500: (0, 1, "R", {}), 501: (0, 1, "R", {})}, False),  # the first parallel ones
         ({0: (["A", "B"], {"x": 0, "y": 0})}, {}, False),  # the first node with both labels
         ({0: (["C"], {"x": 0, "y": 0})}, {}, False),
@@ -292,7 +292,7 @@ def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
 
 
 def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():
-    """It was compared with that state alone, and the one after has the first loop."""
+    """They were compared with that snapshot alone, and the one after it has the first self-loop."""
     database, session = SmallDatabase(1), DeviceSession(None, None, "once")
     graph, version = database.graph(), database.server.version_of()
     with session.strategy("extend", graph) as strategy:
@@ -312,7 +312,7 @@ def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():
 
 
 def test_steps_that_an_earlier_state_goes_on_to_compile_stay_there(context):
-    """What they take for certain was not compared with the later state, nor the other way round."""
+    """The facts each takes for certain were not compared with the other snapshot's."""
     database = SmallDatabase(1)
     graph, version = database.graph(), database.server.version_of()
     first, last = TEXTS[1], TEXTS[4]

@@ -1,4 +1,4 @@
-"""Strategies by name: what a new one has to say, and what it gets for that."""
+"""Strategies by name: what a new one has to define, and what it gets in return."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHY = "it joins single relationships only"
 
 
 class RowsAlone(Cursor):
-    """One that says nothing of counts."""
+    """A cursor that only gives rows."""
 
     def __init__(self, cursor):
         self.cursor = cursor
@@ -46,7 +46,7 @@ class RowsAlone(Cursor):
 
 
 class Narrow(GpsmStrategy):
-    """Takes one relationship, gives rows."""
+    """Accepts one relationship, and only gives rows."""
 
     name = "narrow"
     method = "looks at single relationships"

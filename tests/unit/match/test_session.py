@@ -35,7 +35,7 @@ def connected():
 
 @pytest.fixture
 def like_gpu(monkeypatch):
-    """The device takes its work as a GPU does, and few relationships are many."""
+    """The device splits work as a GPU does, and few relationships count as many."""
     opened = device_context.DeviceContext.__init__
 
     def init(self, info, *, like_cpu=None, made=None):

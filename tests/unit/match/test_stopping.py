@@ -1,4 +1,4 @@
-"""How soon a query ends that is not wanted any more: within a second on a CPU of its own."""
+"""How soon an abandoned query ends: within a second on an otherwise idle CPU."""
 
 import os
 import signal
@@ -69,7 +69,7 @@ def hubs_source(nodes=1 << 13, relationships=150_000):
 
 
 def star_source(leaves=3_000_000):
-    """Two hubs of the same leaves."""
+    """Two hubs with the same leaves."""
     source = np.repeat([0, 1], leaves)
     target = np.tile(np.arange(2, leaves + 2), 2)
     types = np.full(2 * leaves, "R", dtype=object)
@@ -85,7 +85,7 @@ def hubs():
 
 
 def assert_soon(late, within):
-    """``late`` gives seconds; once of three times is enough, as other programs only delay it."""
+    """Checks that ``late`` is short in one of three tries, as other programs can delay it."""
     for _ in range(3):
         seconds = late()
         if seconds < within:
@@ -115,7 +115,7 @@ def test_time_limit(hubs, query):
 )
 @pytest.mark.parametrize("strategy", ["gpsm", "sgsi"])
 def test_time_limit_of_other_strategies(hubs, query, strategy):
-    # A work item takes a whole row there, however long: launches are bounded by what came before.
+    # A work item takes a whole row there, however long: launch sizes follow from earlier launches.
     assert_given_up(hubs, query, 0.6, 3 * WITHIN, strategy=strategy)
 
 
@@ -124,7 +124,7 @@ def test_time_limit_of_other_strategies(hubs, query, strategy):
 )
 @pytest.mark.parametrize("query", ["stars", "cliques"])
 def test_keyboard_interrupt(hubs, query):
-    # Whoever starts the tests in the background may have it ignored.
+    # A shell that starts the tests in the background may have it ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def late():
@@ -189,7 +189,7 @@ def test_chunks_that_nobody_reads_on(budgets):
 # ------------------------------------------------------------------ degrees in the millions
 @pytest.mark.slow
 def test_time_limit_on_two_stars():
-    # Not gpsm: a work item of its takes a whole row, however long.
+    # Not gpsm: its work items take a whole row each, however long.
     with gpugda.connect(star_source()) as stars:
         count = stars.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu").single().value()
         assert count == 6_000_000

@@ -42,10 +42,10 @@ pytestmark = [
 ]
 
 DENSE, SPARSE = 1 << 18, -1
-"""So many tuples are added up on the device; none where less than none may be."""
+"""Maximum number of tuples summed on the device; a negative limit forbids it."""
 
 MANY = 16.0
-"""So many relationships are expected: a leaf that few candidates have is joined."""
+"""Expected number of relationships from which a leaf with few candidates is joined."""
 
 
 def expected_groups(graph, plan, nodes, masks=NO_MASKS):
@@ -56,7 +56,7 @@ def expected_groups(graph, plan, nodes, masks=NO_MASKS):
 
 
 def groups(strategy, plan, wanted, masks=NO_MASKS, report=None):
-    """Embeddings per tuple; rows are not counted where only the tuples are asked for."""
+    """Embeddings per tuple; not counted if only the tuples are needed."""
     found = Counter()
     for chunk in strategy.groups(plan, masks, wanted, report or StrategyReport()):
         assert set(chunk.nodes) == set(wanted.nodes)
@@ -75,7 +75,7 @@ def distinct(found):
 
 @pytest.fixture(params=[DENSE, SPARSE], ids=["summed", "weighed"])
 def most_tuples(request):
-    """Groups added up on the device, or rows that come with their products."""
+    """Groups summed on the device, or rows that are downloaded with their products."""
     return request.param
 
 
@@ -112,7 +112,7 @@ def test_any_groups_on_any_graph(context, case):
 
 
 CASES = {
-    # relationships, nodes, grouped by, leaves that are multiplied
+    # relationships, nodes, grouping keys, leaves that are multiplied
     "star": (out((0, 1), (0, 2), (0, 3)), None, (0,), "(n1), (n2), (n3)"),
     "star by a leaf": (out((0, 1), (0, 2), (0, 3)), None, (2,), "(n1), (n3)"),
     "path of 2 by its start": (out((0, 1), (1, 2)), None, (0,), "(n2)"),
@@ -181,7 +181,7 @@ def test_cores_in_many_windows(context, most_tuples, window):
 @pytest.mark.slow
 @pytest.mark.parametrize("nodes", [(0,), (1,), (0, 3)])
 def test_with_hardly_any_memory(context, nodes):
-    """Where rows can be made, they can be grouped."""
+    """If rows can be made, they can be grouped."""
     graph = a_graph(nodes=300, relationships=2000)
     device_graph = DeviceGraph(context, graph)
     plan = plan_of(out((0, 1), (1, 2), (2, 3)))
@@ -271,7 +271,7 @@ def test_tuples_are_counted(case, counted, merging):
         assert dict(zip(rows, found.weights.tolist(), strict=True)) == saturated
 
 
-# ------------------------------------------------------------------ as texts
+# ------------------------------------------------------------------ query texts
 GROUPED = [
     "MATCH (a)-->(b)-->(c) RETURN a, count(*)",
     "MATCH (a)-->(b)-->(c) RETURN a, c, count(*), count(b), count(DISTINCT c)",
@@ -319,7 +319,7 @@ def rows_of(result):
 
 @contextlib.contextmanager
 def counting_by(most_tuples):
-    """Who connects meanwhile, and asks, has its strategy made so."""
+    """Makes the strategies of later connections use these thresholds."""
     extend = variant(join=limits_of(most_tuples))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(STRATEGIES, extend.name, extend)
@@ -328,7 +328,10 @@ def counting_by(most_tuples):
 
 @pytest.fixture(scope="module")
 def connected():
-    """Accelerators of `some_graph` by seed and how tuples are counted; to open one takes long."""
+    """Accelerators of `some_graph`, by seed and how tuples are counted; cached.
+
+    Opening one takes long.
+    """
     with contextlib.ExitStack() as stack:
         found = {}
         for how in (DENSE, SPARSE):
@@ -384,7 +387,7 @@ def test_what_is_not(text):
 
 @pytest.mark.parametrize(("middles", "expected"), [(20, set()), (40, {0, 2})])
 def test_leaves_that_few_candidates_have_are_joined(middles, expected):
-    """They make rows fewer."""
+    """Such leaves reduce the number of rows."""
     bound = with_cardinality(plan_of(out((0, 1), (1, 2))), 30.0).bound
     counts = SimpleNamespace(count=[10, middles, 10].__getitem__)
     problem = SimpleNamespace(bound=bound, candidates=counts)
@@ -426,7 +429,7 @@ def test_a_group_that_is_no_integer_of_cypher_is_an_error(text, most_tuples):
 
 
 def test_groups_that_are_too_large_only_together(most_tuples):
-    """Two nodes of one group: each has a count below 2**63, their sum is above."""
+    """Two nodes of one group: each count is below 2**63, their sum is above."""
     degree = 2_500_000
     relationships = {
         "source": np.arange(2 * degree) % 2,

@@ -1,4 +1,4 @@
-"""Comparisons by an index give the nodes that comparing all gives."""
+"""Comparisons evaluated through an index select the same nodes as a full scan."""
 
 import pytest
 from asts import bound, comparison, param, prop, query, var
@@ -68,7 +68,7 @@ def test_an_index_is_used(monkeypatch):
 
 
 def test_possible_errors_are_not_passed_over(monkeypatch):
-    """The first node has no x, so that no index holds it, and the other conjunct is an error."""
+    """The first node has no x: no index holds it, and the other conjunct raises an error for it."""
     graph = make_graph([("", {"y": "text"}), ("", {"x": 2, "y": True})])
     conjuncts = [prop("n", "y"), comparison(prop("n", "x"), "=", 2)]
     asked = bound(ASKED, predicates={"n": conjuncts})

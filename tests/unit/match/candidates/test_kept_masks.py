@@ -1,4 +1,4 @@
-"""Masks that are kept, and brought up to later states, are what evaluating everything gives."""
+"""Masks that are kept and updated to later snapshots equal a full evaluation."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ PREDICATES = {
         )
     ],
     "among": [binary(prop("n", "mixed"), "IN", param("some"))],
-    # Errors in some states or in all.
+    # Errors in some snapshots or in all.
     "sum": [comparison(binary(prop("n", "mixed"), "+", 1), ">", 2)],
     "flag": [prop("n", "mixed")],
     "in": [binary(1, "IN", prop("n", "list"))],
@@ -70,7 +70,7 @@ def test_states_have_the_masks_that_evaluating_all_gives(seed, steps):
             server.commit(nodes={n: (nodes[n][0], database.properties()) for n in some})
         else:
             server.commit(nodes={max(nodes) + 1 + n: database.node() for n in range(40)})
-        for name in names:  # of the state before, so that the next one has something to go on from
+        for name in names:  # of the previous snapshot, so that the next one can reuse it
             masked(PREDICATES[name], graph)
         changes = database.changes.changes_since(version)
         graph, version = applied(graph, changes), changes.version
@@ -102,7 +102,7 @@ def test_only_nodes_that_changed_are_evaluated(monkeypatch):
     monkeypatch.setattr(selections, "evaluate_truth", watched)
     after = masked(PREDICATES["less"], graph)
     assert masked(PREDICATES["less"], graph) == after != before
-    assert seen == [2]  # the one and the new one, once
+    assert seen == [2]  # the changed and the new one, once
     assert after == masked(PREDICATES["less"], apart(graph))
 
 
@@ -145,7 +145,7 @@ def test_what_may_hang_on_something_else_has_no_key(predicate):
 
 
 def test_a_literal_and_a_parameter_have_masks_of_their_own():
-    """Neo4j orders some texts in two ways, by where they come from."""
+    """Neo4j orders some texts in two ways, depending on their source."""
     literal, parameter = (
         mask_key([comparison(prop("n", "s"), "<", value)], "n", Parameters({"p": "x"}, ""))
         for value in (lit("x"), param("p"))

@@ -1,4 +1,4 @@
-"""Tests that masks make superfluous."""
+"""Tests that masks make redundant are dropped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATH = [Relationship(0, 1, (0,)), Relationship(1, 2, (0,)), Relationship(2, 3, (
 
 
 def masks(**bits):
-    """Of relationships: the bits of each."""
+    """Masks of relationships, given the bits of each."""
     return Masks(
         {}, {int(name[1:]): np.array([each], dtype=np.uint32) for name, each in bits.items()}
     )
@@ -63,7 +63,7 @@ def masked_paths(draw):
         for pair in ((0, 1), (1, 2), draw(st.sampled_from([(2, 3), (1, 3), (2, 0)])))
     ]
     size = 1 + max(max(each.source, each.target) for each in links)
-    # In three parts, so that some have nothing in common.
+    # In three parts, so that some are disjoint.
     part = draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
     bits = {
         f"r{link}": sum(1 << at for at, each in enumerate(part) if each in allowed)

@@ -22,7 +22,7 @@ ASKED = query([("n", var("n"))], relationships=("r",))
 
 
 def bits(mask, count):
-    """The mask as booleans; checks that the words and the bits past the count are as promised."""
+    """The mask as booleans; checks the number of words and the bits past the count."""
     assert mask.dtype == np.uint32
     assert len(mask) == (count + 31) // 32
     flags = np.unpackbits(mask.view(np.uint8), bitorder="little").astype(bool)
@@ -108,7 +108,7 @@ def test_nodes_with_a_type_error_are_kept_and_tested_again():
     for predicates, kept in ((conditions[:1], [0, 1, 3]), (conditions, [1, 3])):
         asked = bound(ASKED, predicates={"n": predicates})
         masks, rest = mask_query(asked, graph, {})
-        # The second node's y is null, so there the error wins; a node without error needs no y.
+        # The second node's y is null, so the error wins there; a node without error needs no y.
         expected = [0, 1, 3] if len(predicates) == 1 else [1, 3]
         assert np.flatnonzero(bits(masks.nodes[0], 4)).tolist() == expected == kept
         assert rest.residuals == tuple(predicates)

@@ -1,4 +1,4 @@
-"""How long everything is joined before a plan is looked for, and how long that may take."""
+"""How long a plain join is tried before a plan is searched, and how long the search may take."""
 
 import math
 import time
@@ -40,7 +40,7 @@ PATHS = plan_of(path(0, 1, 2, 3, kind=0) + path(0, 4, kind=0))
 
 
 PATIENT = {
-    # Searches are not worth it before a minute, and always when the query comes again.
+    # Searches do not pay off within a minute, and always pay off when the query comes again.
     "search_rows": 0,
     "search_pairs": 0,
     "first_seconds": 60.0,
@@ -52,7 +52,7 @@ NO_PATIENCE = PATIENT | {"first_seconds": 1e-9, "most_first_seconds": 1e-9}
 
 
 class Asked:
-    """Counts a query again and again; how often was a plan looked for before?"""
+    """Counts a query repeatedly, and records how often a plan was searched."""
 
     def __init__(self, context, monkeypatch, *forms, join=None):
         self.searches = 0
@@ -188,7 +188,7 @@ def test_groups_are_made_before_a_search_too(context, monkeypatch, counted):
 def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
     context, monkeypatch, counted, nodes, tables
 ):
-    """Whatever was allocated before is overwritten by then."""
+    """Memory that was released before is overwritten by then."""
     add, added = GroupSums.add, []
 
     def give_up(sums, table):
@@ -207,7 +207,7 @@ def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
         return upload(workspace, values, what)
 
     monkeypatch.setattr(Workspace, "upload", overwrite)
-    # More nodes than a word of a bitmap has bits: else nobody reads where words begin.
+    # More nodes than a word of a bitmap has bits: otherwise no offset of words is read.
     graph = a_graph(1, nodes=40, relationships=70, types="R")
     decides = thresholds(context, PATIENT, NOT_AT_ONCE, join=windows_of(30))
     found = groups(context, graph, PATHS, nodes, counted=counted, thresholds=decides)
@@ -222,7 +222,7 @@ def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, f
     random, given_up = Random(seed), []
 
     def check(deadline):
-        # The query itself has none here.
+        # The query itself has no deadline here.
         if deadline is not None and random.random() < 0.3:
             given_up.append(True)
             raise QueryTimeoutError("its budget is spent")
@@ -251,7 +251,7 @@ def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
     assert asked.searches > 0
 
 
-# ------------------------------------------------------------------ what is tried
+# ------------------------------------------------------------------ attempts
 @pytest.fixture
 def run(context):
     graph = DeviceGraph(context, a_graph(1, relationships=16, types="R"))

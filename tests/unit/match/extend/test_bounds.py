@@ -1,4 +1,4 @@
-"""Limits of memory and time: kept, or refused with what would suffice."""
+"""Limits of memory and time are kept, or refused with a limit that suffices."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def graph_of(nodes, starts, ends, types=("R",)):
 
 
 def complete(nodes, *, parallel=1, types=("R",)):
-    """All pairs, loops too."""
+    """A complete graph, including self-loops."""
     starts = np.tile(np.repeat(np.arange(nodes), nodes), parallel)
     ends = np.tile(np.arange(nodes), nodes * parallel)
     return graph_of(nodes, starts, ends, types)
@@ -130,12 +130,13 @@ PATH = "MATCH (a)-->(b)-->(c)-->(d)"
 
 
 def paths_from_a_node(n):
-    """Of three different relationships, in a complete graph with loops."""
+    """The number of paths of three distinct relationships in a complete graph with self-loops."""
     return n**3 - 3 * n + 2
 
 
 def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
-    # Half of them pass. What is compared is joined: else this was a sum of a few counts.
+    # Half of them pass. The comparison forces a join: otherwise this would be a sum of a few
+    # counts.
     assert 700 * paths_from_a_node(700) // 2 > 10**11
     text = f"{PATH} WHERE a.id <= d.id RETURN count(DISTINCT d), count(DISTINCT c)"
     with gpugda.connect(complete_source(700), memory_limit="256MiB") as accelerator:
@@ -145,7 +146,7 @@ def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
             accelerator.run(text, engine="gpu", timeout=3)
         grown = resident.stop()
     assert all(budget.peak <= 256 * MEBIBYTE for budget in budgets)
-    # The device is the host here; the tail's columns and PoCL's own memory come on top.
+    # The device is the host here; the tail's columns and PoCL's own memory are added to that.
     assert grown < 512 * MEBIBYTE
 
 
@@ -166,7 +167,7 @@ def test_skip_and_limit_across_chunks(window):
     text = f"MATCH (a)-->(b)-->(c) RETURN a.id, b.id, c.id SKIP {skip} LIMIT {limit}"
     with gpugda.connect(complete_source(n), memory_limit="64KiB") as accelerator:
         found = [tuple(row) for row in accelerator.run(text, engine="gpu").values()]
-    total = n**3 - n  # all but a loop taken twice
+    total = n**3 - n  # without those that take a self-loop twice
     assert len(found) == max(0, min(limit, total - skip))
     assert len(set(found)) == len(found)
     assert all(not (a == b == c) and max(a, b, c) < n for a, b, c in found)
@@ -174,7 +175,7 @@ def test_skip_and_limit_across_chunks(window):
 
 @pytest.mark.parametrize("incoming", [False, True], ids=["from the hub", "to the hub"])
 def test_row_that_is_longer_than_a_chunk(incoming):
-    # Each of 5,000 leaves has 4,999 others: no row fits the few hundred places of a chunk.
+    # Each of 5,000 leaves has 4,999 others: no row fits in a chunk of a few hundred places.
     leaves = 5_000
     with gpugda.connect(star_source(leaves, incoming=incoming), memory_limit="256KiB") as hub:
         arrows = ("<--", "-->") if not incoming else ("-->", "<--")
@@ -215,7 +216,7 @@ def test_two_processes_share_a_device():
         )
         for _ in range(2)
     ]
-    for process in both:  # both have read their graphs when they begin
+    for process in both:  # both processes have read their graphs when they start
         process.stdin.write(b"!")
         process.stdin.flush()
     expected = 50 * paths_from_a_node(50)
@@ -225,7 +226,7 @@ def test_two_processes_share_a_device():
 
 
 class PeakResident:
-    """Watches how far the resident memory of this process grows."""
+    """Measures the growth of this process's resident memory."""
 
     def __init__(self):
         self._begin = self._peak = _resident()

@@ -1,4 +1,4 @@
-"""When neighbours are looked at before the join."""
+"""When neighbours of candidates are explored before the join."""
 
 from dataclasses import replace
 

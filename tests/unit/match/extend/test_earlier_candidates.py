@@ -1,4 +1,4 @@
-"""Candidates of an earlier state, changed: none of a row is missing, all fit by themselves."""
+"""Updated candidates of earlier snapshots: none of a row is missing, and each matches by itself."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ PATTERNS = (
 
 
 def states(database, count, size):
-    """Graphs that follow each other, each made of the one before."""
+    """Snapshots that follow each other, each derived from the previous one."""
     server, version = database.server, database.server.version_of()
     graph = database.graph()
     yield graph
@@ -46,7 +46,7 @@ def states(database, count, size):
 
 
 def transact(database, number):
-    """A small transaction that lets all old nodes keep their numbers."""
+    """A small transaction after which all old nodes keep their numbers."""
     draw, server = database.draw, database.server
     state, free = server.state, max(server.state.relationships) + 1
     nodes, some = list(state.nodes), draw.sample(list(state.relationships), 2)
@@ -67,7 +67,7 @@ _IN_ROWS = {}
 
 
 def in_rows(pattern, graph, names, state):
-    """The nodes that each query node is in some row; the same state is asked for both devices."""
+    """The data nodes of each query node in any row; cached, because both devices need them."""
     if (pattern, state) not in _IN_ROWS:
         found = run_reference(tree_of(f"MATCH {pattern} RETURN {', '.join(names)}"), graph, {})
         _IN_ROWS[pattern, state] = [
@@ -121,11 +121,11 @@ def test_none_is_missing_and_all_fit(context, pattern, explores, size):
         else:
             assert not all(expected)  # a query node has no candidate
     copy.close()
-    assert changed > 2  # else nothing was tested
+    assert changed > 2  # otherwise nothing was tested
 
 
 def looked_for(query, graph, copy, decides):
-    """What a strategy notes that follows an earlier state."""
+    """The candidates that a full search finds for the next snapshot."""
     strategy = ExtendStrategy(copy, thresholds=decides)
     other = ExtendStrategy(copy, thresholds=decides)
     strategy.reuse_decisions(other.decisions_for(graph))

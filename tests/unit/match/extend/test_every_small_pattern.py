@@ -1,9 +1,9 @@
 """Every connected pattern of up to four relationships on every graph of four nodes, by formula.
 
-All directed graphs of four nodes, up to numbering, with loops and both directions, lie side by side
-in one data graph; so do those without loops, and those with parallel relationships. A formula over
-all assignments of nodes says how many embeddings there are. `make test` takes a sample of the
-patterns, `make test-all` takes all.
+All directed graphs of four nodes, up to isomorphism, with self-loops and both directions, are
+components of one data graph; so are those without self-loops, and those with parallel
+relationships. A formula over all assignments of nodes gives the number of embeddings. `make test`
+takes a sample of the patterns, `make test-all` takes all.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NODES = 4
 PAIRS = list(product(range(NODES), repeat=2))
 MOST = 4
 SAMPLE = 6
-"""One pattern of two relationships in so many is in the sample, and so many random ones of four."""
+"""The sample has one in this many patterns of two relationships, and as many random ones of 4."""
 
 
 # ------------------------------------------------------------------ graphs
 @cache
 def all_graphs(kind):
-    """``int[graphs, 4, 4]``: how many relationships lead from node to node."""
+    """``int[graphs, 4, 4]``: the number of relationships from node to node."""
     pairs = PAIRS if kind == "loops" else [(a, b) for a, b in PAIRS if a != b]
     numbers = np.arange(1 << len(pairs))
     found = np.zeros((len(numbers), NODES, NODES), dtype=np.int64)
@@ -62,7 +62,7 @@ def all_graphs(kind):
 
 @cache
 def side_by_side(kind):
-    """One data graph of them all, on each device and its strategy."""
+    """One data graph of all graphs, on each device with its strategy."""
     graphs = all_graphs(kind)
     rows = [
         (NODES * graph + start, "R", NODES * graph + end, {})
@@ -75,7 +75,7 @@ def side_by_side(kind):
 # ------------------------------------------------------------------ patterns
 @cache
 def all_patterns(most):
-    """Steps (one, other, is directed), each connected pattern once, the smaller first."""
+    """Steps (one, other, is directed) of each connected pattern once, smaller patterns first."""
     found, last = {}, [()]
     for _ in range(most):
         grown = {canonical(each) for steps in last for each in with_one_more(steps)}
@@ -112,7 +112,7 @@ def text_of(steps):
 
 
 def expected(steps, kind):
-    """Over all assignments of nodes, in how many ways the steps take different relationships."""
+    """Number of ways to take distinct relationships, summed over all assignments of nodes."""
     nodes = 1 + max(max(each[:2]) for each in steps)
     total = 0
     for at in product(range(NODES), repeat=nodes):
@@ -128,7 +128,7 @@ def expected(steps, kind):
 
 @cache
 def ways_between(kind, low, high, up, down, either):
-    """Of each graph, how steps between two nodes take its relationships, of which some may turn."""
+    """Per graph, the ways to take the relationships between two nodes, some in either direction."""
     graphs = all_graphs(kind)
     rising, falling = graphs[:, low, high], graphs[:, high, low] * (low != high)
     left = rising - up + falling - down
@@ -136,7 +136,7 @@ def ways_between(kind, low, high, up, down, either):
 
 
 def factors(most, count):
-    """The falling factorial; 0 where there are too few."""
+    """The falling factorial; 0 if there are too few."""
     found = np.ones_like(most)
     for taken in range(count):
         found = found * np.maximum(most - taken, 0)
@@ -210,7 +210,7 @@ def test_a_sample(counting, kind):
     sample = all_patterns(2)[KINDS.index(kind) :: SAMPLE]
     sample += [grown_at_random(random) for _ in range(SAMPLE)]
     oriented = [counting.check(kind, each) for each in (*sample, TRIANGLE, SQUARE)]
-    # Relationships that loops can match are not turned.
+    # Relationships that self-loops can match are not oriented.
     assert any(oriented) == (kind != "loops")
 
 

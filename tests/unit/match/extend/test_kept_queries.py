@@ -1,4 +1,4 @@
-"""The queries that are kept on the device: how many, how many bytes, and which leave first."""
+"""Queries kept on the device: how many, how many bytes, and which are evicted first."""
 
 from types import SimpleNamespace
 
@@ -9,7 +9,7 @@ from gpugda.match.extend.cache import KeptQueries
 
 
 class Kept(SimpleNamespace):
-    """A query that holds so many bytes, more after a run."""
+    """A query that holds a number of bytes, and more after a run."""
 
     def is_of(self, masks):
         return self.masks == masks

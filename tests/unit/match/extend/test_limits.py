@@ -1,4 +1,4 @@
-"""Random queries and memory limits: what an error names suffices, and so does all above it."""
+"""Random queries and memory limits: a limit that an error names suffices, and so do larger ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops of the query: joined only where being a candidate does not say all of them."""
+"""Self-loops of the query are joined only if being a candidate does not imply all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SELECTIVE, UNSELECTIVE = 1.0, 1e6
 
 
 def counted(context, graph, plan):
-    """How many rows, and the steps that made them."""
+    """The number of rows, and the steps that made them."""
     report = StrategyReport()
     rows = ExtendStrategy(DeviceGraph(context, graph)).count(plan, NO_MASKS, report)
     return rows, report.steps
@@ -36,7 +36,7 @@ def path_with_loops(cardinality):
 
 
 def chain(loops):
-    """Five nodes, each with a relationship to the next one and as many loops as are asked for."""
+    """Five nodes, each with a relationship to the next one and the given number of self-loops."""
     rows = [(node, "R", node + 1, {}) for node in range(4)]
     return make_graph(
         [("", {})] * 5, rows + [(node, "R", node, {}) for node in range(5) for _ in range(loops)]

@@ -1,4 +1,4 @@
-"""Joins through merged lists against joins of the same queries before there are any."""
+"""Joins with merged lists against the same joins before these lists exist."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOTH = ListKind(None, True, True)
 
 @pytest.fixture(scope="module")
 def accelerator():
-    """Split as a GPU wants it: others have no merged lists."""
+    """A device that splits work as a GPU does: others have no merged lists."""
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
     opened.close()
@@ -86,7 +86,7 @@ def patterns(draw):
 
 @st.composite
 def simple_graphs(draw):
-    """Each two nodes have one relationship at most, of any type, and perhaps some have a loop."""
+    """Graphs with at most one relationship between two nodes, and possibly self-loops."""
     count = draw(st.integers(3, 7))
     pairs = [(one, other) for other in range(count) for one in range(other)]
     pairs += draw(st.sampled_from([[], [], [(node, node) for node in range(count)]]))
@@ -127,7 +127,7 @@ def test_the_same_rows(accelerator, decides, specs, text):
     ],
 )
 def test_other_types_are_other_relationships(accelerator, at_once, text, other):
-    # Each of the two has one way to go at most, and yet they need not be the same.
+    # Each of the two has at most one match, and yet the matches may differ.
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), other, (1, "S", 2, {})])
     device_graph = DeviceGraph(accelerator, graph)
     plan, strategy = plan_of(text, graph), ExtendStrategy(device_graph, thresholds=STEP_BY_STEP)
@@ -136,7 +136,7 @@ def test_other_types_are_other_relationships(accelerator, at_once, text, other):
 
 
 def ring(count, kinds="R"):
-    """Each node to the next two, of each type in turn."""
+    """Relationships from each node to the next two, of each type in turn."""
     steps = [
         (node, kinds[step % len(kinds)], (node + step) % count, {})
         for node in range(count)

@@ -1,4 +1,4 @@
-"""A plan whose rows were far underestimated gives way when the query comes again."""
+"""A plan whose rows were far underestimated is replaced when the query comes again."""
 
 import math
 from itertools import permutations
@@ -29,7 +29,7 @@ FIRST = list(range(0, 2 * PAIRS, 2))
 
 @pytest.fixture(scope="module")
 def accelerator():
-    """Phones that call one other each, often: who is met knows more than degrees tell."""
+    """Phones that each call one other phone often: degrees do not tell this correlation."""
     phones, calls = 2 * PAIRS, PAIRS * CALLS
     places = [(phones + call, call // CALLS) for call in range(calls)]
     graph = gpugda.graph(
@@ -63,7 +63,7 @@ EXPECTED = PAIRS * sum(1 for _ in permutations(range(CALLS), 5))
 
 
 def counted(context, runs):
-    """What is said of a count, run by run."""
+    """The report of a count, run by run."""
     calls = [(2 * PAIRS + call, call // CALLS) for call in range(PAIRS * CALLS)]
     graph = make_graph(
         [("Phone", {})] * (2 * PAIRS) + [("Call", {})] * len(calls),
@@ -83,7 +83,7 @@ def counted(context, runs):
 
 
 def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
-    # However long it takes: neither a search nor a trial is given up on a busy machine.
+    # However long it takes: neither a search nor a trial is abandoned on a busy machine.
     monkeypatch.setattr(plan_feedback, "_SLOWDOWN_LIMIT", math.inf)
     first, *_, before, last = counted(context, 6)
     assert not any(each.startswith("planned again") for each in first)

@@ -64,7 +64,7 @@ def check(context, graph, plan, masks=NO_MASKS, **settings):
     return checked(strategy_for(context, graph, **settings), graph, plan, masks)
 
 
-# ------------------------------------------------------------------ anything
+# ------------------------------------------------------------------ random cases
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
 def test_any_query_on_any_graph(context, case, refinement):
     check_case(strategy_for(context, case[0], refinement=refinement), case)
@@ -72,7 +72,7 @@ def test_any_query_on_any_graph(context, case, refinement):
 
 @st.composite
 def alike(draw):
-    """A multigraph, and queries over it, each of which differs from the first one in one thing."""
+    """A multigraph, and queries on it, each of which differs from the first one in one property."""
     node_count = draw(st.integers(2, 5))
     nodes = [(draw(st.sampled_from(["", "A", "B", "A:B"])), {}) for _ in range(node_count)]
     node = st.integers(0, node_count - 1)
@@ -102,7 +102,7 @@ def alike(draw):
 
 
 def compiled(strategy):
-    """How often steps were."""
+    """The number of compilations of steps."""
     return sum(map(len, strategy._compiled._shapes.values()))
 
 
@@ -143,7 +143,7 @@ def test_masks_of_other_parts_compile_other_steps(context):
 
 
 OTHER_JOINS = {
-    # limits, and what is patched: constants that kernels give
+    # limits, and constants to patch
     "a launch per step": ({"most_at_once": 0}, {}),
     "the first steps at once": ({"looks_at_once": 20}, {}),
     "few rows at once": ({"most_at_once": 6}, {}),
@@ -170,7 +170,7 @@ OTHER_JOINS = {
 }
 
 
-# Each case by all: to draw it takes longer than to run it.
+# Each case with all settings: drawing a case takes longer than running it.
 @pytest.mark.slow
 @given(case=cases())
 def test_any_query_by_other_joins(context, case):
@@ -212,7 +212,7 @@ def test_any_query_by_other_filters(context, case, refinement):
 
 @st.composite
 def cyclic_cases(draw):
-    """Query graphs with many cycles over one or two types, with and without parallel ones."""
+    """Query graphs with many cycles over one or two types, with or without parallels."""
     node_count = draw(st.integers(2, 7))
     node = st.integers(0, node_count - 1)
     one = st.tuples(node, st.sampled_from(draw(st.sampled_from(["R", "RS"]))), node)
@@ -283,7 +283,7 @@ MOST_WAYS = 2_000_000  # gpsm counts them one by one
 
 
 def ways(shape, heads, tails):
-    """Of laying the shape over the relationships, where they may be the same and of any type."""
+    """Number of mappings of the shape to relationships, of any type and possibly equal."""
     between = np.zeros((41, 41))
     np.add.at(between, (heads, tails), 1)
     matrices = [between if directed else between + between.T for _, _, directed in shape]
@@ -307,7 +307,7 @@ def test_crowded_graphs_count_as_gpsm_does(context, case):
 @pytest.mark.parametrize("parallel", [1, 15, 16, 17, 300])
 @pytest.mark.parametrize("directed", [True, False])
 def test_more_ways_than_a_mark_holds(context, parallel, directed):
-    """Between three nodes: each relationship of the one pair with each of the others."""
+    """Between three nodes: each relationship of one pair with each of the others."""
     ends = [(0, 1), (1, 2), (0, 2)]
     graph = make_graph([("", {})] * 3, [(a, "R", b, {}) for a, b in ends] * parallel)
     triangle = [Relationship(a, b, (0,), directed) for a, b in ends]
@@ -317,7 +317,7 @@ def test_more_ways_than_a_mark_holds(context, parallel, directed):
     if parallel > 20:
         return
     cliques = [*triangle, *(Relationship(a, 3, (0,), directed) for a in (0, 1))]
-    # The fourth node is a third one again, and takes other relationships, or would be a loop.
+    # The fourth node equals a third one and takes other relationships, or would be a self-loop.
     assert count(strategy_for(context, graph), make_plan([Node()] * 4, cliques)) == (
         ways * parallel**3 * (parallel - 1) ** 2
     )
@@ -334,7 +334,7 @@ def test_any_query_with_hardly_any_memory(context, case):
 
 
 def tight_strategy(device_graph, plan, masks, wanted=None):
-    """One that has hardly more than it needs."""
+    """A strategy with hardly more memory than it needs."""
 
     def run(limit):
         found_by(ExtendStrategy(device_graph, memory_limit=limit), plan, masks, wanted)
@@ -485,7 +485,7 @@ def test_interruption_frees_everything(context, monkeypatch, share):
         really_launch(self, *arguments)
 
     for run in (lambda: found_by(strategy, plan), lambda: count(strategy, plan)):
-        strategy._kept.drop()  # else there are fewer launches
+        strategy._kept.drop()  # otherwise there are fewer launches
         _, names = launches_of(monkeypatch, run)
         launches.clear()
         last = 1 + round(share * (len(names) - 1))
@@ -502,7 +502,7 @@ def test_interruption_frees_everything(context, monkeypatch, share):
 
 
 def test_a_mask_leaves_one_of_two_parallel_relationships(context):
-    """The one it takes away comes last, and must not stand for the other."""
+    """The parallel relationship that it removes comes last, and must not replace the other."""
     graph = make_graph([("", {})], [(0, "R", 0, {}), (0, "S", 0, {})])
     links = [Relationship(0, 1, (R,), directed=False), Relationship(0, 1, directed=False)]
     for bits, rows in ((1, 0), (2, 1), (3, 1)):
@@ -544,7 +544,7 @@ def launches_of(monkeypatch, run):
 
 @pytest.mark.parametrize(("place", "tried"), [(10, [True, False]), (100, [True, True])])
 def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
-    """Where the first steps had no place to be joined without waiting, that is not tried again."""
+    """If the first steps outgrew the small join, it is not tried again."""
     strategy = strategy_for(context, dense_graph(6), join={"most_at_once": place})
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     for expected in tried:
@@ -570,7 +570,7 @@ def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
 
 
 def test_steps_of_a_query_whose_bitmaps_lie_elsewhere(context):
-    """Masks decide where the filter starts, though they leave the same nodes, in one order."""
+    """Masks decide where the filter starts, although they keep the same nodes, in one order."""
     random = np.random.default_rng(2)
     ends = random.integers(0, 8, (30, 2)).tolist()
     graph = make_graph([("", {})] * 32, [(a, "R", b, {}) for a, b in ends])

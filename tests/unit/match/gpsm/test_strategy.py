@@ -49,14 +49,14 @@ def check(context, graph, plan, masks=NO_MASKS, **settings):
     return checked(strategy_for(context, graph, **settings), graph, plan, masks)
 
 
-# ------------------------------------------------------------------ anything
+# ------------------------------------------------------------------ random cases
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
 def test_any_query_on_any_graph(context, case, refinement):
     check_case(strategy_for(context, case[0], refinement=refinement), case)
 
 
 def tight_strategy(device_graph, plan, masks):
-    """One that has a few hundred bytes more than its first two stages need."""
+    """A strategy with a few hundred bytes more than its first two stages need."""
 
     def run(limit):
         count(GpsmStrategy(device_graph, memory_limit=limit), plan, masks)

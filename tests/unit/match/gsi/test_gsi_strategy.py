@@ -39,7 +39,7 @@ pytestmark = [
 
 NOTHING = Rows(frozenset(), frozenset())
 SMALL = GsiOptions(launch_from=3, group_from=2, share_from=1, group_fill=15, signature_words=1)
-"""Sizes at which small graphs have long rows, full hash groups and crowded signatures."""
+"""Sizes at which small graphs have long rows, full hash groups and dense signatures."""
 
 VARIANTS = {
     **ablation_steps(),

@@ -1,4 +1,4 @@
-"""Making lists on the host ends at a deadline, piece by piece, by a clock that goes with each look.
+"""Making lists on the host stops at a deadline, with a clock that advances at each reading.
 
 A piece is a few entries here, so that small graphs have many.
 """
@@ -32,7 +32,7 @@ KINDS = [BOTH, Partition(None, True, False), Partition((1,), False, True), Parti
 
 @pytest.fixture
 def looks(monkeypatch):
-    """How often the clock was looked at; each look is a second."""
+    """The number of clock readings; each reading advances it by a second."""
     made = [0]
 
     class Clock:
@@ -57,7 +57,7 @@ def graph():
 
 
 def in_order(graph, partition):
-    """What `sorted_entries` is to find, entry by entry."""
+    """The expected result of `sorted_entries`, entry by entry."""
     columns = graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types()
     found = []
     for number, (start, end, kind) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
@@ -86,7 +86,7 @@ def test_entries_are_sorted_piece_by_piece(looks, graph, partition):
     entries = len(in_order(graph, partition))
     with working_until(1e9):
         sorted_entries(graph, partition)
-    # A piece has at least one node's entries, and at most as many as there are for each direction.
+    # A piece has at least one node's entries, and at most a piece per direction.
     assert looks[0] >= entries // (2 * max(PIECE, NODES))
     assert looks[0] >= 4
 

@@ -1,4 +1,4 @@
-"""Lists of a partition: every entry is found through the hash groups, as a kernel looks for it."""
+"""Lists of a partition: every entry is found through the hash groups, as kernels look it up."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ WORDS = 32
 
 
 def look_up(lists, node):
-    """What ``list_of`` in ``neighbour_lists.h`` does."""
+    """Does what ``list_of`` in ``neighbour_lists.h`` does."""
     hashed = node * 0x9E3779B1 & NONE
     hashed ^= hashed >> 16
     hashed = hashed * 0x85EBCA6B & NONE

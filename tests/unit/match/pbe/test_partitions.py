@@ -26,7 +26,7 @@ def graph_of(nodes, pairs):
 
 
 def two_cliques(size):
-    """Each all joined, and one relationship between them."""
+    """Two complete graphs, and one relationship between them."""
     one = [(a, b) for a in range(size) for b in range(a)]
     return graph_of(2 * size, [*one, *((a + size, b + size) for a, b in one), (0, size)])
 
@@ -139,6 +139,6 @@ def test_lists_of_partitions_are_those_within_them(pairs, places, key):
             if places[a] == places[b] == partition
             for other in ([b] if key.outgoing else []) + ([a] if key.incoming else [])
         ]
-        expected = sorted(set(seen))  # a loop is in its list once
+        expected = sorted(set(seen))  # a self-loop is in its list once
         found = zip(lists.neighbours.tolist(), lists.relationships.tolist(), strict=True)
         assert sorted(found) == expected

@@ -1,4 +1,4 @@
-"""Searches within partitions and across them against trying every assignment."""
+"""Searches within and across partitions against trying every assignment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check(context, graph, plan, partitions=3, masks=NO_MASKS, **settings):
 
 
 def put_anywhere(patched, partition_of):
-    """Partitions as they are given, not as a partitioner makes them."""
+    """Uses the given partitions instead of those of a partitioner."""
     patched.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
     patched.setattr(
         "gpugda.match.pbe.partitions._in_order",
@@ -85,7 +85,7 @@ def test_any_query_in_small_windows(context, case, places, partitions):
 
 @st.composite
 def symmetric_cases(draw):
-    """Patterns with many automorphisms on dense multigraphs: what shared execution is for."""
+    """Patterns with many automorphisms on dense multigraphs, which shared execution is made for."""
     size = draw(st.integers(3, 5))
     node = st.integers(0, size - 1)
     pairs = draw(st.lists(st.tuples(node, st.sampled_from("RS"), node, st.just({})), max_size=9))
@@ -175,7 +175,7 @@ def test_a_predicate_on_one_of_them_keeps_it_apart(context):
 
 
 def hub_graph(spokes):
-    """A quarter of all relationships at one node."""
+    """A graph with a quarter of all relationships at one node."""
     rng = np.random.default_rng(7)
     others = rng.integers(1, spokes, (3 * spokes, 2)).tolist()
     pairs = [(0, at) for at in range(1, spokes + 1)] + others
@@ -234,7 +234,7 @@ def test_a_deadline_is_kept(context):
         strategy.count(plan, NO_MASKS, StrategyReport(), deadline=late)
     chunks = strategy.embeddings(plan, NO_MASKS, everything(plan), StrategyReport())
     next(chunks)
-    chunks.close()  # as who has enough
+    chunks.close()  # as a caller that needs no more
     assert count(strategy, plan) == count(strategy_for(context, graph), plan)
 
 

@@ -72,7 +72,7 @@ def test_any_query_on_any_graph(context, case, variant):
 
 @given(case=cases(), variant=st.sampled_from(sorted(VARIANTS)), rows=st.sampled_from([1, 3]))
 def test_any_query_with_short_tables_on_the_host(context, case, variant, rows):
-    # A step goes deeper while the one before it still has pieces of its subtable to look into.
+    # A step goes deeper while the previous one still has pieces of its subtable to process.
     strategy = strategy_for(context, case[0], options=VARIANTS[variant])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("gpugda.match.sgsi.windows._MOST_BYTES", 8 * rows)
@@ -81,7 +81,7 @@ def test_any_query_with_short_tables_on_the_host(context, case, variant, rows):
 
 # ------------------------------------------------------------------ memory
 def named_limit(context, graph, plan, **settings):
-    """The smallest limit, as the refusal of a smaller one says."""
+    """The smallest limit, as named by the error for a smaller one."""
     device_graph = DeviceGraph(context, graph)
     with pytest.raises(MemoryLimitError, match="the smallest that works is") as raised:
         count(SgsiStrategy(device_graph, memory_limit=1, **settings), plan)

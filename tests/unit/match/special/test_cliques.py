@@ -1,4 +1,4 @@
-"""Cliques that are counted without rows on a GPU, through a query, against the reference."""
+"""Cliques that a GPU counts without rows, through a query, against the reference."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def clique(size, kind=":R"):
 
 @pytest.fixture(scope="module")
 def accelerator():
-    """Split as a GPU wants it."""
+    """A device that splits work as a GPU does."""
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
     opened.close()

@@ -29,7 +29,7 @@ SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
 
 @pytest.fixture
 def counts(monkeypatch):
-    """How often cycles were counted."""
+    """The number of cycle counts."""
     found = []
     count = cycles.CycleCount.count
     monkeypatch.setattr(
@@ -122,7 +122,7 @@ def test_more_types_than_lists(context, counts):
 
 @pytest.mark.parametrize("rare", range(4))
 def test_a_cycle_is_counted_from_the_node_with_the_fewest_candidates(context, monkeypatch, rare):
-    """Wherever a join would start."""
+    """Whatever node a join would start from."""
     starts = []
     elsewhere = [(rare + each) % 4 for each in (2, 3, 1, 0)]
 
@@ -202,7 +202,7 @@ def test_any_square(context, case):
 
 # ------------------------------------------------------------------ squares of single relationships
 def a_forum(seed, *, single=True):
-    """Comments (C) that answer a post (P), persons (A) who wrote them and know each other."""
+    """Comments (C) that answer a post (P), and persons (A) who wrote them and know each other."""
     random = np.random.default_rng(seed)
     nodes = [("A", {})] * 5 + [("P", {})] * 6 + [("C", {})] * 40
     rows = [(one, "KNOWS", two, {}) for one in range(5) for two in range(one) if one + two != 3]
@@ -220,7 +220,7 @@ def of_label(graph, name):
 
 
 def forum_query(graph):
-    """Comments on a post by who knows its author: nodes are person, person, post, comment."""
+    """Comments on a post by acquaintances of its author; nodes: person, person, post, comment."""
     knows, creator, reply = ((graph.types.get(each),) for each in ("KNOWS", "CREATOR", "REPLY"))
     nodes = [of_label(graph, each) for each in ("A", "A", "P", "C")]
     links = [
@@ -234,7 +234,7 @@ def forum_query(graph):
 
 @pytest.fixture
 def single_counts(monkeypatch):
-    """How often cycles were counted by single neighbours; all are worth it."""
+    """The number of counts by single neighbours; all of them pay off here."""
     found = []
     count = single_walks.SingleWalkCount.count
     monkeypatch.setattr(

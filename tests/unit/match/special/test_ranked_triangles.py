@@ -1,4 +1,4 @@
-"""Triangles that are counted without rows on a GPU, through a query."""
+"""Triangles that a GPU counts without rows, through a query."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENDS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 1), (1, 0), (0, 2), (2, 0), (4, 0), 
 
 @pytest.fixture(scope="module")
 def accelerator():
-    """Split as a GPU wants it."""
+    """A device that splits work as a GPU does."""
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
     opened.close()

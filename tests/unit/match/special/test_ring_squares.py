@@ -1,4 +1,4 @@
-"""Squares that are counted without rows on a GPU, through a query."""
+"""Squares that a GPU counts without rows, through a query."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENDS = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 0), (0, 1), (1, 0), (3, 2), (2, 1), 
 
 @pytest.fixture(scope="module")
 def accelerator():
-    """Split as a GPU wants it."""
+    """A device that splits work as a GPU does."""
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
     opened.close()

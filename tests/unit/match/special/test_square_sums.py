@@ -1,4 +1,4 @@
-"""Squares that send sums by one of their nodes, against trying every assignment."""
+"""Squares summed by one of their nodes, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_without_place_for_marks_rows_are_made(context, monkeypatch):
 
 @st.composite
 def square_queries(draw):
-    """A square with labels, types and directions of any kind, and up to three further ones."""
+    """A square with any labels, types and directions, and up to three further relationships."""
     kinds = st.sampled_from([None, (0,), (1,), (0, 1)])
     label = st.sampled_from([(), (), ((LabelOp.LABEL, 0),)])
     ends = list(SQUARE)

@@ -1,4 +1,4 @@
-"""Triangles of a graph beyond the memory limit, through a query and by segments of any size."""
+"""Triangles of a graph beyond the memory limit, through a query and with segments of any size."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IN_SEGMENTS = Thresholds(GPU.count, GPU.join, GPU.filter, GPU.paths, SegmentLimi
 
 @pytest.fixture(scope="module")
 def accelerator():
-    """Split as a GPU wants it."""
+    """A device that splits work as a GPU does."""
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
     opened.close()
@@ -55,7 +55,7 @@ def small_graphs(monkeypatch):
 
 
 def skewed(nodes=200, count=1500, more=()):
-    """With parallel relationships, and a hub."""
+    """A graph with parallel relationships and a hub."""
     random = np.random.default_rng(3)
     ends = (random.random((count, 2)) ** 2 * nodes).astype(int)
     rows = [(a, "R", b, {}) for a, b in ends.tolist() if a != b]
@@ -67,7 +67,7 @@ def plan_of(text, graph):
 
 
 def found(context, graph, text, **options):
-    """The count, the reference's, and the steps of the former."""
+    """The count, the reference's count, and the former's steps."""
     device_graph, plan = DeviceGraph(context, graph), plan_of(text, graph)
     strategy, report = ExtendStrategy(device_graph, **options), StrategyReport()
     count = count_oriented(plan, graph, strategy, {}, report, None)
@@ -90,7 +90,7 @@ def test_a_graph_in_segments(accelerator, text, more):
 
 
 def test_a_limit_below_the_lists(accelerator):
-    """Lists are made in several windows then, and counted in several segments."""
+    """Lists are then made in several windows, and counted in several segments."""
     graph = skewed(nodes=1_000, count=60_000)
     limit = 12 * graph.relationship_count // 4
     count, expected, report = found(accelerator, graph, CYCLE, memory_limit=limit)

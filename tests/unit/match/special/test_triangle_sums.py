@@ -1,4 +1,4 @@
-"""Triangles that send sums by one of their nodes, against trying every assignment."""
+"""Triangles summed by one of their nodes, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_what_is_no_triangle_to_add_up(nodes, relationships, tests, inside, mask
 
 @st.composite
 def triangle_queries(draw):
-    """A triangle with labels and types, and up to three further relationships, without loops."""
+    """A triangle with labels and types, and up to three further relationships, no self-loops."""
     label = draw(st.sampled_from([(), (), LABELLED]))
     kinds = draw(st.sampled_from([None, (0,), (0,), (0, 1)]))
     ends = []

@@ -61,7 +61,7 @@ def test_any_query_in_pieces_and_many_launches(context, case):
 
 
 def test_bindings_of_earlier_stwigs_leave_fewer_roots(context):
-    # Of 30 nodes with a relationship S only the one that an R reaches is a root that matters.
+    # Of 30 nodes with an S relationship, only the one that an R reaches is a relevant root.
     relationships = [(0, "R", 1, {})] + [(at, "S", 40, {}) for at in range(1, 31)]
     graph = make_graph([("A", {})] + [("B", {})] * 40, relationships)
     labels = [Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),)), Node()]

@@ -1,4 +1,4 @@
-"""Parts of a query that nothing connects, multiplied, against trying every assignment."""
+"""Products of disconnected parts of a query, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def groups(context, *query, report=None):
 
 
 def count(context, graph, plan, masks=NO_MASKS):
-    """The count, whether anything was multiplied, and how many terms were added."""
+    """The count, whether anything was multiplied, and the number of terms added."""
     report = StrategyReport()
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=thresholds(context, PARTS))
     counted = strategy.count(plan, masks, report)
@@ -111,7 +111,7 @@ def test_what_is_tested_connects(context, name):
     assert not factors_of(plan, graph)
     counted, factors, terms = count(context, graph, plan)
     assert counted == all_embeddings(graph, plan).total()
-    # Without the test, parts of the nodes that differ are apart.
+    # Without the test, parts with different nodes are disconnected.
     assert (factors, terms > 0) == (name == "nodes that differ",) * 2
 
 
@@ -169,7 +169,7 @@ def test_groups_of_parts_are_at_most_as_many_as_can_be_said(context):
 
 
 def test_counts_beyond_64_bits(context):
-    """Of 10 stars with 300 leaves each, 10 of them at once."""
+    """Ten stars with 300 leaves each, 10 leaves at a time."""
     graph = make_graph([("", {})] * 301, [(0, "R", 1 + each, {}) for each in range(300)])
     plan = plan_of([Relationship(2 * at, 2 * at + 1, None, True, at) for at in range(10)])
     counted, factors, _ = count(context, graph, plan)
@@ -179,7 +179,7 @@ def test_counts_beyond_64_bits(context):
 
 @st.composite
 def scattered_queries(draw):
-    """Parts of one to three nodes each, often of the same type, now and then tested together."""
+    """Parts of one to three nodes each, often of one type, sometimes with tests between them."""
     nodes = draw(st.integers(1, 4))
     place = st.integers(0, nodes - 1)
     row = st.tuples(place, st.sampled_from("RS"), place)

@@ -1,4 +1,4 @@
-"""Multiplied leaves against trying every assignment, and that they are in fact multiplied."""
+"""Degree messages against trying every assignment, and that leaves are in fact multiplied."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ MULTIPLIED = "leaves counted by degrees: "
 
 
 def strategy_for(context, graph, join=None, limit=None, **changes):
-    """Leaves are eliminated whether or not it pays."""
+    """A strategy that eliminates leaves whether or not it pays off."""
     device_graph = graph if isinstance(graph, DeviceGraph) else DeviceGraph(context, graph)
     decides = thresholds(context, DEGREES, changes, join=join)
     return ExtendStrategy(device_graph, memory_limit=limit, thresholds=decides)
 
 
 def count(context, graph, plan, masks=NO_MASKS, join=None, **changes):
-    """The count, and which leaves were eliminated."""
+    """The count, and the eliminated leaves."""
     report = StrategyReport()
     counted = strategy_for(context, graph, join, **changes).count(plan, masks, report)
     lines = [line for line in report.steps if line.startswith(MULTIPLIED)]
@@ -64,7 +64,7 @@ def out(*pairs, types=(R,), **more):
 
 def a_graph(seed=1, *, loops=True, nodes=9, relationships=24, types="RRS"):
     random = np.random.default_rng(seed)
-    # Some nodes have most of the relationships: others could not carry a star.
+    # Some nodes have most of the relationships: otherwise no node could carry a star.
     starts = (random.random(relationships) ** 2 * nodes).astype(int)
     ends = random.integers(0, nodes, relationships)
     if not loops:
@@ -126,7 +126,7 @@ def test_leaves_are_multiplied(context, name, loops):
 
 LABELLED = {
     "some": (out((0, 1), (0, 2), (0, 3)), [Node(), A, A, Node()]),
-    # R to a node with the label could be taken by both kinds of leaves.
+    # An R relationship to a node with the label could be taken by both kinds of leaves.
     "two kinds": (out((0, 1), (0, 2)) + out((0, 3), types=(S,)), [Node(), A, A, A]),
     "beside the core": (out((0, 1), (0, 2), (1, 3), (1, 4)), [Node(), Node(), A, A, Node()]),
 }
@@ -161,7 +161,7 @@ def test_masked_leaves(context):
 
 
 JOINED = {
-    # Leaves of one type differ anyhow where no two relationships join the same nodes.
+    # Leaves of one type always differ if no two relationships connect the same nodes.
     "a test on a leaf": plan_of(
         out((0, 1)) + out((0, 2), types=(S,)), tests=[RowTest(True, 1, 2, False)]
     ),
@@ -212,7 +212,7 @@ def test_without_memory_for_degrees_leaves_are_joined(context):
 
 @pytest.mark.slow
 def test_with_hardly_any_memory(context):
-    """Where joining the leaves is possible, multiplying them (or joining them again) is, too."""
+    """If joining the leaves is possible, multiplying them (or joining them again) is, too."""
     graph = a_graph(nodes=300, relationships=2000)
     device_graph = DeviceGraph(context, graph)
     plan = plan_of(out((0, 1), (1, 2), (2, 3), types=None))
@@ -265,10 +265,10 @@ def test_a_core_without_rows(context):
     assert count(context, graph, plan)[0] == 0
 
 
-# ------------------------------------------------------------------ anything
+# ------------------------------------------------------------------ random cases
 @st.composite
 def trees_and_more(draw):
-    """Multigraphs, and query graphs with many leaves and a few relationships beside."""
+    """Multigraphs, and query graphs with many leaves and a few other relationships."""
     node_count = draw(st.integers(1, 5))
     node = st.integers(0, node_count - 1)
     names = draw(st.sampled_from(["R", "RS", "RST"]))
@@ -345,7 +345,7 @@ def test_two_centres_of_large_degree(context):
     assert counted == expected
 
 
-# ------------------------------------------------------------------ as texts
+# ------------------------------------------------------------------ query texts
 TEXTS = [
     "MATCH (a)-[:R]->(b), (a)-[:R]->(c), (a)-[:S]->(d) RETURN count(*)",
     "MATCH (a)-[:R]->(b), (a)-[:R]->(c) MATCH (a)-[:R]->(d) RETURN count(*)",

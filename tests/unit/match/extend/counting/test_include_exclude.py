@@ -1,4 +1,4 @@
-"""Counts that are sums: without tests, less where relationships are the same; against all ways."""
+"""Inclusion-exclusion: counts as sums of signed terms, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 
 
 SUMMED = DEGREES | ROWS | TABLES | PARTS | {"most_loosened": 12}
-"""Add up whether or not it pays, terms of terms, too."""
+"""Sums terms whether or not it pays off, and terms of terms, too."""
 
 
 def strategy_for(context, graph, **changes):
@@ -57,7 +57,7 @@ def groups(context, *query, **more):
 
 
 def count(context, graph, plan, masks=NO_MASKS, **changes):
-    """The count, and how many terms were added up."""
+    """The count, and the number of terms."""
     report = StrategyReport()
     counted = strategy_for(context, graph, **changes).count(plan, masks, report)
     return counted, sum("same" in each for each in report.steps)
@@ -69,14 +69,17 @@ def total(graph, bound, masks, plan):
 
 
 def masks_of(graph, plan, merged, masks):
-    """What predicates leave for a pattern in which two relationships are one."""
+    """The masks of a pattern in which two relationships are identified."""
     counts = ExpectedCandidates([0] * len(merged.nodes))
     problem = CountProblem(plan.bound, graph, masks, counts)
     return merged_term(problem, merged, 1, (0, 1)).masks(masks)
 
 
 def assert_identified_are_the_rest(graph, plan, masks):
-    """Embeddings without a test are those with it, and those of the terms. How many terms?"""
+    """Checks that the embeddings without a test are those with it and those of the terms.
+
+    Returns the number of terms.
+    """
     bound = plan.bound
     overlaps, terms = PossibleOverlaps(bound, graph), 0
     for test in bound.tests:
@@ -229,7 +232,7 @@ SUMS = {
 
 @functools.cache
 def cases_of(name):
-    """Graphs and the embeddings of the pattern in each; both devices count the same."""
+    """Yields graphs and the pattern's embeddings in each; both devices must give the same count."""
     plan = plan_of(SUMS[name])
     graphs = [
         a_graph(seed, relationships=14, types="R", loops=loops, parallel=parallel)
@@ -267,7 +270,7 @@ def test_any_query_on_any_graph(context, case):
 
 
 APART = [RowTest(True, 0, 3, False)]
-"""The ends of a path of three differ."""
+"""The ends of a path of three relationships differ."""
 
 
 @needs_device
@@ -314,10 +317,10 @@ def test_sums_by_nodes(context, name, nodes):
         expected = expected_groups(graph, plan, nodes)
         assert groups(context, graph, plan, nodes, report=report) == expected
         all_counted += expected.total()
-        # What is grouped by cannot be beyond a root.
+        # Grouping keys cannot be beyond a root.
         is_sum = any("same" in each for each in report.steps)
         assert is_sum or len(nodes) > 1
-        # Which tuples there are is known from how many of each there are.
+        # The distinct tuples follow from their counts.
         report = StrategyReport()
         distinct = groups(context, graph, plan, nodes, report=report, counted=False)
         assert distinct == Counter(set(expected))
@@ -343,7 +346,7 @@ def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, mo
 @needs_device
 @pytest.mark.device
 def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, monkeypatch):
-    """What stands for all that is more cannot be subtracted from."""
+    """A saturated count cannot be subtracted from."""
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = expected_groups(graph, plan, (0,))
     monkeypatch.setattr(combine_parts, "MOST_WEIGHT", max(expected.values()))
@@ -355,7 +358,7 @@ def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, monkeyp
     assert distinct == Counter(set(expected))
 
 
-# ------------------------------------------------------------------ when
+# ------------------------------------------------------------------ when sums are used
 TWO_TRIANGLES = SUMS["two triangles at a node"]
 
 

@@ -1,4 +1,4 @@
-"""Query nodes that are counted row by row, against trying every assignment."""
+"""Query nodes that are counted per row, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def all_counted(graph, plan, masks):
 
 
 def count(context, graph, plan, masks=NO_MASKS, join=None):
-    """The count, and which query nodes were counted per row."""
+    """The count, and the query nodes that were counted per row."""
     report = StrategyReport()
     strategy = ExtendStrategy(
         DeviceGraph(context, graph), thresholds=thresholds(context, join=join)
@@ -131,7 +131,7 @@ def test_rows_in_many_windows(context, window):
 
 @pytest.mark.parametrize("like_cpu", [True, False])
 def test_many_ways(like_cpu):
-    """Numbers of ways beyond what a team of work items has, and counts beyond 64 bits."""
+    """More paths than a team of work items holds, and counts beyond 64 bits."""
     many = 70_001
     rows = [(0, "R", 1, {})]
     rows += [(at, "R", end, {}) for at in range(2, 2 + many) for end in (0, 1)]
@@ -145,10 +145,10 @@ def test_many_ways(like_cpu):
     assert weighed.count("n") == nodes
 
 
-# ------------------------------------------------------------------ anything
+# ------------------------------------------------------------------ random cases
 @st.composite
 def dense_queries(draw):
-    """Multigraphs, and query graphs where nodes have several relationships."""
+    """Multigraphs, and query graphs in which nodes have several relationships."""
     node_count = draw(st.integers(2, 6))
     place = st.integers(0, node_count - 1)
     names = draw(st.sampled_from(["R", "RS"]))
@@ -166,7 +166,7 @@ def dense_queries(draw):
     graph = make_graph(
         [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
     )
-    # Every assignment is tried: with parallel relationships these are very many.
+    # Every assignment is tried: with parallel relationships there are very many.
     size = draw(st.integers(3, 5 if kind == "simple" else 4))
     kinds = [None] + [(each,) for each in range(len(graph.types))]
     types = st.sampled_from(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=2)))
@@ -175,7 +175,7 @@ def dense_queries(draw):
     ends, alike = [(0, 1)], draw(st.booleans())
     turned = {0: draw(st.booleans()), 1: draw(st.booleans())}
     for each in range(2, size):
-        # Most lie over the first relationship, as independent nodes do.
+        # Most are attached to the first relationship's ends, as independent nodes are.
         anchors = draw(st.sampled_from([(0, 1), (0, 1), (0,), (1, each - 1)]))
         for anchor in (0, 1) if alike else anchors:
             is_turned = turned[anchor] if alike else draw(st.booleans())

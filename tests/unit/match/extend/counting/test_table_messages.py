@@ -1,4 +1,4 @@
-"""Branches of a query graph, counted by their roots, against trying every assignment."""
+"""Branches of a query graph that send tables, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def groups(context, *query, report=None, **changes):
 
 
 def count(context, graph, plan, masks=NO_MASKS, limit=None, join=None, **changes):
-    """The count, and the separators of the parts that are eliminated, whether or not it pays."""
+    """The count, and the separators of the eliminated parts, even if that does not pay off."""
     report = StrategyReport()
     decides = thresholds(context, PAIRED_TABLES, changes, join=join)
     strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit, thresholds=decides)
@@ -65,7 +65,7 @@ CASES = {
     ),
     "two types of three relationships each": (
         cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0),
-        [],  # both could take the same
+        [],  # both could take the same relationship
     ),
     "another clause": (
         cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0, clause=1),
@@ -104,7 +104,7 @@ def test_branches(context, name, loops):
     assert total or "loop" in name
     if roots is not None:
         assert set(found) == set(roots)
-        # One graph may have no candidates; an undirected triangle may be summed by its node, too.
+        # One graph may have no candidates; an undirected triangle may also be summed by its node.
         parts = (1, 2) if "undirected" in name else (1,)
         assert len(found) in {seeds * each * len(roots) for seeds in (2, 3) for each in parts}
 
@@ -112,7 +112,7 @@ def test_branches(context, name, loops):
 THETA = path(0, 2, 1, kind=0) + path(0, 3, 1, kind=1) + path(0, 4, 1, kind=2)
 EDGE = [Relationship(0, 1, (0,))]
 TWO_ROOTS = "(n0), (n1)"
-# Of each how many branches there are.
+# For each pair, the number of branches.
 PAIRS = {
     "three paths between two nodes": (THETA, 2),
     "a longer one": (
@@ -292,7 +292,7 @@ def test_what_is_compared(context, left, right, splits):
 
 
 def total_that_passes(graph, plan, outcomes, left, right):
-    """Embeddings in which two nodes are in one of these orders."""
+    """The number of embeddings in which two nodes are in one of these orders."""
     return sum(
         times
         for (nodes, _), times in all_embeddings(graph, plan).items()
@@ -319,7 +319,7 @@ def test_without_memory_for_messages_all_is_joined(context):
 
 
 def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
-    """Of 3,000 candidates each, which take 108 MB, and 36 kB."""
+    """Pairs of 3,000 candidates each need 108 MB; single candidates need 36 kB."""
     ends = np.random.default_rng(2).integers(0, 4, (30, 2)).tolist()
     rows = [(a, "RST"[place % 3], b, {}) for place, (a, b) in enumerate(ends)]
     rows += [(each, kind, each, {}) for each in range(4, 3000) for kind in "RST"]
@@ -330,7 +330,7 @@ def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
     assert "(n0), (n1)" in by
     assert count(context, graph, plan, limit=100 << 20) == (whole, ["(n1)"])
     small = make_graph([("", {})] * 4, rows[:30])
-    # A node with a loop of each type alone has not the two relationships that differ.
+    # A node with one self-loop of each type does not have the two relationships that differ.
     assert whole == all_embeddings(small, plan).total() > 0
 
 
@@ -355,11 +355,11 @@ def test_a_query_that_comes_again(context, relationships):
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("per_star", [300, 70_000])
 def test_ways_beyond_32_bits(like_cpu, per_star):
-    """Stars of three leaves at the far end of a branch; of 70,000 it is more than a word holds."""
+    """Stars of three leaves at the far end of a branch; 70,000 of them exceed a word."""
     rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
     rows += [(2, "T", 3 + each, {}) for each in range(per_star)]
     graph = make_graph([("", {})] * (3 + per_star), rows)
-    # (0) and (1) in a cycle; over (2) hang stars.
+    # (0) and (1) are in a cycle; stars are attached to (2).
     star = [Relationship(2, 3 + each, (2,)) for each in range(3)]
     plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
     context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
@@ -372,7 +372,7 @@ def test_ways_beyond_32_bits(like_cpu, per_star):
 
 @pytest.mark.parametrize("like_cpu", [True, False])
 def test_as_many_ways_as_can_be_said(like_cpu):
-    """Of what is more than 2**63 it is only known that it is so."""
+    """Counts above 2**63 saturate."""
     leaves = 40_000
     rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
     rows += [(2, "T", 3 + each, {}) for each in range(leaves)]
@@ -389,7 +389,7 @@ def test_as_many_ways_as_can_be_said(like_cpu):
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("stars", [3, 5])
 def test_as_many_ways_of_two_roots_as_can_be_said(like_cpu, stars):
-    """Stars of three leaves at the middle of a path, and of five, which have more than 2**63."""
+    """Stars of three leaves at the middle of a path, and of five, which exceed 2**63."""
     leaves = 70_000
     rows = [row for kind in "RST" for row in ((0, kind, 2, {}), (2, kind, 1, {}))]
     rows += [(2, "U", 3 + each, {}) for each in range(leaves)]
@@ -417,7 +417,7 @@ WHAT_PAYS = CountThresholds(
 
 
 def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
-    """Tables within tables, where joining a set of nodes costs what is said."""
+    """Tables within tables, if joining a set of nodes costs ``cost``."""
     bound, graph = plan_of(relationships).bound, a_graph(1, parallel=not is_single)
     counts = ExpectedCandidates([candidates] * len(bound.nodes))
     problem = CountProblem(bound, graph, NO_MASKS, counts, tuple(grouped))
@@ -433,22 +433,22 @@ def tree(plan):
 
 def test_only_what_pays_is_split_off():
     assert split(BOW, lambda nodes: 100 * 10 ** len(nodes)) == {(2,): {}}
-    assert split(BOW, lambda nodes: len(nodes)) == {}  # soon done
+    assert split(BOW, lambda nodes: len(nodes)) == {}  # cheap without tables
     assert split(BOW, lambda nodes: 1000 * len(nodes)) == {}  # 6,010 instead of 5,000
 
 
 def test_only_tables_that_pay_are_made():
-    """Of two longer paths between two nodes; each part has five nodes, all have eight."""
+    """Two longer paths between two nodes; each part has five nodes, the whole has eight."""
     two = path(0, 2, 3, 4, 1, kind=0) + path(0, 5, 6, 7, 1, kind=1)
 
     def cost(nodes):
         return 10 ** len(nodes)
 
     assert split(two, cost) == {(0, 1): {}}
-    assert split(two, lambda nodes: 20 * len(nodes)) == {}  # below what makes one look at pairs
+    assert split(two, lambda nodes: 20 * len(nodes)) == {}  # too cheap to consider pairs
     assert split(two, lambda nodes: 1000 * len(nodes)) == {}
-    assert split(two, cost, 10**5) == {}  # more cells than there is place for
-    assert split(two, cost, 6000)  # 36 million pairs in place of 10^8
+    assert split(two, cost, 10**5) == {}  # more cells than there is room for
+    assert split(two, cost, 6000)  # 36 million pairs instead of 10^8
     assert split(two, cost, 8000) == {}
     assert split(two, cost, 6000, grouped=(3, 6)) == {}
     joined = [*two, Relationship(0, 1, (2,))]
@@ -458,7 +458,7 @@ def test_only_tables_that_pay_are_made():
 
 
 def test_branches_of_branches_are_found():
-    """Where both hang at two nodes, and where one hangs at one."""
+    """Both branches are attached to two nodes, or one of them to one node."""
     ring = path(0, 2, 3, 4, 5, 6, 1, kind=0) + path(0, 7, 8, 9, 10, 11, 1, kind=1)
 
     def cost(nodes):
@@ -477,7 +477,7 @@ def keys(found):
     return {*found}.union(*map(keys, found.values()))
 
 
-# ------------------------------------------------------------------ anything
+# ------------------------------------------------------------------ random cases
 @given(case=branched_queries())
 def test_any_query_on_any_graph(context, case):
     graph, plan, masks, grouped = case

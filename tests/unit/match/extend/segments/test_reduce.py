@@ -1,4 +1,4 @@
-"""Joins of the entries between candidates alone: the rows of the same join of the whole graph."""
+"""Joins of the entries between candidates alone give the same rows as joins of the whole graph."""
 
 import os
 import random
@@ -80,7 +80,7 @@ def test_count_plans_where_runs_come_with_entries(context, graph, text, entries)
 
 
 def large(types):
-    """Nodes of one label in eight; relationships of some types, some of them twice."""
+    """One node in eight has the label; relationships of several types, some of them parallel."""
     found = random.Random(types)
     ends = [(found.randrange(800), found.randrange(800)) for _ in range(30_000)]
     return make_graph(
@@ -110,7 +110,7 @@ def test_a_graph_larger_than_the_limit_comes_once(context, types, share):
     ],
 )
 def test_of_many_types_runs_come_with_their_entries(context, text):
-    """Chunks are shorter than the graph, whose directory is longer than the limit."""
+    """Chunks are shorter than the graph, whose directory exceeds the limit."""
     graph = large(700)
     expected, _ = rows(context, graph, text)
     limit = directory_bytes(graph) // 2
@@ -133,7 +133,7 @@ def test_leaves_are_counted_by_what_a_gpu_keeps(context):
 
 
 def under_a_limit(context, text):
-    """What is said of a query where half of the graph has room."""
+    """The report of a query if half of the graph fits."""
     graph = large(1)
     expected, _ = rows(context, graph, text)
     found, report = rows(context, graph, text, limit=whole_bytes(graph) // 2, reduces=True)
@@ -195,7 +195,7 @@ def test_entries_stay_until_other_queries_need_the_room(context):
 
 @pytest.mark.parametrize("types", [3, 700])
 def test_what_a_small_query_uses_stays_when_it_comes_again(context, types):
-    """Few rows need few segments; with a hundred types and more runs come with entries."""
+    """Few rows need few segments; with a hundred types or more, runs come with the entries."""
     graph = large(types)
     text = "MATCH (a:L1)-[:R0]->(b)-->(c:L2) WHERE a.id = 1 RETURN b.id, c.id"
     expected, _ = rows(context, graph, text)

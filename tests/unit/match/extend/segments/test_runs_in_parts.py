@@ -1,4 +1,4 @@
-"""Graphs of so many types that where their runs begin does not fit the device, either."""
+"""Graphs with so many types that their directory of run starts does not fit the device, either."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TYPED = [
 
 @functools.cache
 def graph_of_types(types, relationships=6_000, seed=2):
-    """Without labels; node 0 has a tenth of all relationships, of very many types."""
+    """A graph without labels; node 0 has a tenth of all relationships, of very many types."""
     rng = random.Random(seed)
     ends = [(rng.randrange(NODES), rng.randrange(NODES)) for _ in range(relationships)]
     ends += [(0, each % NODES)[:: rng.choice((1, -1))] for each in range(relationships // 10)]
@@ -50,7 +50,7 @@ def graph_of_types(types, relationships=6_000, seed=2):
 
 @functools.cache
 def referred(text, types, relationships=6_000):
-    """The rows in `graph_of_types`, which takes longer than a join; both devices find the same."""
+    """Reference rows in `graph_of_types`, cached: they take longer than a join."""
     graph = graph_of_types(types, relationships)
     return Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
 
@@ -58,7 +58,7 @@ def referred(text, types, relationships=6_000):
 @pytest.mark.parametrize("text", TYPED)
 def test_a_limit_below_the_directory(context, text):
     graph = graph_of_types(1_000, 7_000)
-    limit = 75_000  # of which a large GPU takes most for its many groups
+    limit = 75_000  # a large GPU uses most of it for its many work groups
     assert directory_bytes(graph) > 2 * limit
     expected = referred(text, 1_000, 7_000)
     assert rows(context, graph, text, limit=limit)[0] == expected
@@ -75,7 +75,7 @@ def test_pieces_of_a_row_have_some_of_its_runs(context, text):
 
 @pytest.mark.slow
 def test_more_types_than_two_bytes_number(context):
-    """Every relationship has a type of its own."""
+    """Every relationship has a separate type."""
     rng, count = random.Random(5), 66_000
     ends = np.array([(rng.randrange(2_000), rng.randrange(2_000)) for _ in range(count)])
     ends[::11, 1] = 7

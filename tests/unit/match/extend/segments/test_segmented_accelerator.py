@@ -1,4 +1,4 @@
-"""A graph larger than the memory limit, as users meet it: several queries at once, and closing."""
+"""A graph beyond the memory limit, as users see it: concurrent queries, and closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins of a graph in segments of a few relationships: the rows of the same join of all of it."""
+"""Joins in segments of a few relationships give the same rows as joins of the whole graph."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_any_multigraph(context, graph, text, entries, how):
 
 @pytest.fixture(scope="module")
 def misled():
-    """Each node whose rows are elsewhere seems to have one, of some entry that is there."""
+    """Makes nodes whose rows are not loaded appear to have entries of another node."""
     shift, shifts = part_directories._shift, []
 
     def misleading(workspace, kernels, starts, ranges, shifted, *, alone):
@@ -116,7 +116,7 @@ def test_joins_look_at_no_other_rows(context, misled, graph, text, entries, how)
 
 
 def test_segments_without_counted_nodes_are_not_sent(context):
-    """Leaves of few anchors: what lies in one segment is all that is sent."""
+    """Leaves of few anchors: only the segments that hold these are sent."""
     nodes, text = 400, "MATCH (a)-->(b:A), (b)-->(c:B) RETURN count(*)"
     rng = random.Random(4)
     graph = make_graph(

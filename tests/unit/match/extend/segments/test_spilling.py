@@ -1,4 +1,4 @@
-"""Rows that wait go to disk above the host's limit: the same rows, and nothing is left behind."""
+"""Waiting rows above the host's limit are spilled to disk: the same rows, and no files remain."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ QUERIES = [
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Where rows go in this test."""
+    """The folder for spilled rows in this test."""
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache" / "rows"
 
@@ -62,7 +62,7 @@ def left_in(place):
 
 
 def rows(context, graph, text, limits=ALL_TO_DISK):
-    """What comes of a query, and its report."""
+    """The rows of a query, and its report."""
     decides = replace(context.profile.thresholds, segments=limits)
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
     report = StrategyReport()
@@ -216,7 +216,7 @@ def test_a_number_that_another_process_has_now(place):
     host, process, started, rest = gone.path.name.split(".")
     gone.remove()
     (place / f"{host}.{process}.{int(started) + 1}.{rest}").mkdir()
-    (place / f"{host}.{process}.{started}.{rest}0").mkdir()  # this one's, though nobody locks it
+    (place / f"{host}.{process}.{started}.{rest}0").mkdir()  # ours, though nobody locks it
     old, new = place / "00000000.1.1.aa", place / "00000000.1.1.ab"  # of another machine
     old.mkdir()
     new.mkdir()
