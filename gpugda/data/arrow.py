@@ -11,7 +11,7 @@ import pyarrow as pa
 from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
 from gpugda.data.column import Column, ColumnKind, constant_null, to_values
 from gpugda.data.dictionaries import ObjectDictionary, encode_objects, encode_strings
-from gpugda.data.joining import join_columns
+from gpugda.data.concatenation import concatenate_columns
 from gpugda.data.temporal import (
     date_from_days,
     datetime_from_ticks,
@@ -41,7 +41,7 @@ def convert_array(array: pa.Array | pa.ChunkedArray) -> Column:
         if array.num_chunks == 0:
             return convert_array(pa.array([], type=array.type))
         pieces = [convert_array(chunk) for chunk in array.chunks]
-        return join_columns(pieces, [len(piece) for piece in pieces])
+        return concatenate_columns(pieces, [len(piece) for piece in pieces])
     if isinstance(array, pa.ExtensionArray):
         return convert_array(_meaning(array))
     if array.null_count == len(array) > 0 or pa.types.is_null(array.type):

@@ -17,7 +17,7 @@ from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.data.identifiers import IdentifierMap, NameTable, Origin, name_id_type
-from gpugda.data.joining import join_columns
+from gpugda.data.concatenation import concatenate_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
@@ -204,7 +204,7 @@ class _Properties:
         for key in list(self.pieces):
             pieces = self.pieces.pop(key)
             pieces.extend([None] * (len(self.counts) - len(pieces)))
-            joined[key] = join_columns(pieces, self.counts)
+            joined[key] = concatenate_columns(pieces, self.counts)
         return joined
 
 

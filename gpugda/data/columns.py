@@ -13,7 +13,7 @@ from gpugda.data.column import (
     shown_values,
     to_values,
 )
-from gpugda.data.joining import join_columns
+from gpugda.data.concatenation import concatenate_columns
 from gpugda.data.native import convert_values
 
 if TYPE_CHECKING:
@@ -66,4 +66,4 @@ def concatenate(columns: Sequence[Column | None], counts: Sequence[int]) -> Colu
         columns: The pieces of one property; None where a batch does not have it.
         counts: The number of rows of each piece.
     """
-    return join_columns(columns, counts)
+    return concatenate_columns(columns, counts)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.dictionaries import ObjectDictionary
-from gpugda.data.pieces import PiecedColumn, can_stay_apart
+from gpugda.data.chunked_column import ChunkedColumn, can_be_chunked
 from gpugda.expressions.lists import joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 from gpugda.expressions.temporal.rows import joined_moments
@@ -51,8 +51,8 @@ def _joined(pieces: Sequence[Operand], counts: Sequence[int]) -> Operand:
     columns = [as_column(piece, count) for piece, count in zip(pieces, counts, strict=True)]
     columns = [each for each in columns if len(each)] or columns[:1]
     counts = [len(each) for each in columns]
-    if can_stay_apart(columns):
-        return PiecedColumn(columns)
+    if can_be_chunked(columns):
+        return ChunkedColumn(columns)
     kinds = {each.kind for each in columns if each.valid is None or each.valid.any()}
     dictionaries = {id(column.dictionary) for column in columns}
     if len(kinds) > 1 or (ColumnKind.OBJECT in kinds and len(dictionaries) > 1):

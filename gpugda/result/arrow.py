@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.dictionaries import StringDictionary
-from gpugda.data.pieces import pieces_of
+from gpugda.data.chunked_column import chunks_of
 from gpugda.errors import ConfigurationError
 from gpugda.result.arrow_values import (
     MIXED,
@@ -66,14 +66,14 @@ def arrow_table(
             array, mixed = maker.objects(place, start)
             chunks = pa.chunked_array([array])
         else:
-            chunks, mixed = pa.chunked_array(maker.chunks(list(pieces_of(column, start)))), False
+            chunks, mixed = pa.chunked_array(maker.chunks(list(chunks_of(column, start)))), False
         fields.append(pa.field(name, chunks.type, metadata=MIXED if mixed else None))
         arrays.append(chunks)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def _has_values(column: Column, start: int) -> bool:
-    pieces = (piece for piece in pieces_of(column, start) if len(piece))
+    pieces = (piece for piece in chunks_of(column, start) if len(piece))
     return any(piece.valid is None or bool(piece.valid.any()) for piece in pieces)
 
 

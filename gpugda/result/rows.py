@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, shown_values, to_values
-from gpugda.data.pieces import pieces_of
+from gpugda.data.chunked_column import chunks_of
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class RowReader:
         columns = [self._table.columns[place] for place in places]
         nodes = [column for column in columns if column.kind is ColumnKind.NODE]
         if len(nodes) > 1 and stop - start <= _FEW_ROWS:
-            pieces = [piece for column in nodes for piece in pieces_of(column, start, stop)]
+            pieces = [piece for column in nodes for piece in chunks_of(column, start, stop)]
             there = [
                 each.values if each.valid is None else each.values[each.valid] for each in pieces
             ]
@@ -75,7 +75,7 @@ class RowReader:
 
     def column(self, place: int, start: int, stop: int) -> list[Any]:
         """The values of one column."""
-        pieces = pieces_of(self._table.columns[place], start, stop)
+        pieces = chunks_of(self._table.columns[place], start, stop)
         found = self.values(next(pieces))
         for piece in pieces:
             found += self.values(piece)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.pieces import pieces_of
+from gpugda.data.chunked_column import chunks_of
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import RowReader
 
@@ -96,7 +96,7 @@ class TableRows:
         for column in self.table.columns:
             if column.kind in _SCALARS:
                 continue
-            for piece in pieces_of(column):
+            for piece in chunks_of(column):
                 if column.kind is ColumnKind.OBJECT:
                     reader.values(piece)
                     continue

@@ -33,7 +33,7 @@ class CompiledSteps:
     Args:
         graph: Determines which tests can be omitted.
         by_rows: True for a CPU, whose work items process rows one by one if a step allows it.
-        shapes: See `kept_forms`, from an earlier snapshot for which `keeps_facts` holds.
+        shapes: See `kept_forms`, from an earlier snapshot for which `assumptions_hold` holds.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gpugda.data.certain_facts import keeps_facts
+from gpugda.data.plan_assumptions import assumptions_hold
 from gpugda.deadline import check_deadline
 from gpugda.device.graph.late_arguments import LateArguments
 from gpugda.device.graph.placement import SegmentedPlacement
@@ -189,7 +189,7 @@ class ExtendStrategy(Matcher):
 
     def decisions_for(self, graph: DataGraph) -> object:
         """See `Matcher.decisions_for`: count plans and compiled steps."""
-        if self._is_segmented or not keeps_facts(self._graph.graph, graph):
+        if self._is_segmented or not assumptions_hold(self._graph.graph, graph):
             return None
         return self._earlier.for_next_snapshot(self._kept.all()), self._compiled.kept_forms()
 

@@ -9,7 +9,7 @@ from forced_plans import DEGREES, PARTS, ROWS, TABLES, thresholds
 from random_database import VERSION
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.certain_facts import keeps_facts
+from gpugda.data.plan_assumptions import assumptions_hold
 from gpugda.data.columns import to_values
 from gpugda.data.increments.apply import applied
 from gpugda.device.graph.device_graph import DeviceGraph
@@ -287,8 +287,8 @@ def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
     assert graph.labels_apart(0, 1)
     database.server.commit(nodes=nodes, relationships=relationships)
     following = applied(graph, database.changes.changes_since(version))
-    assert keeps_facts(graph, following) == keeps
-    assert keeps_facts(graph, graph)
+    assert assumptions_hold(graph, following) == keeps
+    assert assumptions_hold(graph, graph)
 
 
 def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():

@@ -15,7 +15,7 @@ from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime
 
 from gpugda.data.columns import Column, ColumnKind, column_from_values
-from gpugda.data.pieces import PiecedColumn
+from gpugda.data.chunked_column import ChunkedColumn
 from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 from gpugda.values import Entity
@@ -209,7 +209,7 @@ def pieced(values, cuts):
     column = column_from_values(values)
     ends = [0, *(min(cut, len(values)) for cut in cuts), len(values)]
     parts = [column.take(np.arange(low, high)) for low, high in pairwise(ends)]
-    return PiecedColumn(parts) if cuts else column
+    return ChunkedColumn(parts) if cuts else column
 
 
 def test_few_rows_are_made_at_first_and_never_many_at_once(result_of_columns, monkeypatch):

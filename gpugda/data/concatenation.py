@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["join_columns"]
+__all__ = ["concatenate_columns"]
 
 
-def join_columns(columns: Sequence[Column | None], counts: Sequence[int]) -> Column:
+def concatenate_columns(columns: Sequence[Column | None], counts: Sequence[int]) -> Column:
     """See ``concatenate``."""
     pieces = [None if column is None or _all_null(column) else column for column in columns]
     kinds = {piece.kind for piece in pieces if piece is not None}

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.statistics import GraphStatistics
 
-__all__ = ["keeps_facts"]
+__all__ = ["assumptions_hold"]
 
 
-def keeps_facts(older: DataGraph, graph: DataGraph) -> bool:
+def assumptions_hold(older: DataGraph, graph: DataGraph) -> bool:
     """True if all facts that plans may rely on for an earlier state still hold.
 
     These facts are: the label and type names; that the graph, or a type's loops, are empty; the
