@@ -34,7 +34,7 @@ _RANGE = "range($first, $last)"
 # If the condition contained the list itself, the planner would know its length and might prefer a
 # scan; UNWIND takes the server a third longer.
 _MATCH = "WITH {ids} AS ids MATCH {pattern} WHERE id({variable}) IN ids"
-_MOST_PARTS = 1 << 20
+_MAX_PARTS = 1 << 20
 
 
 class Page(Protocol):
@@ -162,7 +162,7 @@ class HubPart:
 
     def pieces(self) -> tuple[Page, ...]:
         """The part in three, which keeps the number of parts odd; see `parts_of_hub`."""
-        if self.parts > _MOST_PARTS:
+        if self.parts > _MAX_PARTS:
             return ()
         return tuple(
             HubPart(self.node, self.part + third * self.parts, 3 * self.parts) for third in range(3)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BoundedStream"]
 
 _FREE_BYTES = 1 << 30
-_MOST_TIMES = 200
+_MAX_TIMES = 200
 """Maximum ratio. Tables compress 5 to 30 times, those that repeat one line 100 times."""
 
 
@@ -31,7 +31,7 @@ class BoundedStream:
 
     def __init__(self, stream: BinaryIO, packed_bytes: int, name: str) -> None:
         self._stream = stream
-        self._limit = max(_FREE_BYTES, _MOST_TIMES * packed_bytes)
+        self._limit = max(_FREE_BYTES, _MAX_TIMES * packed_bytes)
         self._packed_bytes = packed_bytes
         self._name = name
         self._done = 0

@@ -34,7 +34,7 @@ __all__ = ["CapturedChanges", "captures_changes"]
 
 _ASK_SECONDS = 600.0
 _ROWS = 1_000
-_MOST_EVENTS = 1_000_000
+_MAX_EVENTS = 1_000_000
 """Beyond this, reading the graph again is cheaper than fetching changes one by one."""
 _STATES_KEPT = 64
 _CURRENT = "CALL db.cdc.current() YIELD id RETURN id"
@@ -148,6 +148,6 @@ class CapturedChanges:
             result = session.run(query, {"after": after})
             while some := result.fetch(_ROWS):
                 rows += some
-                if len(rows) > _MOST_EVENTS:
-                    return ChangeGap(f"more than {_MOST_EVENTS:,} changes were captured since")
+                if len(rows) > _MAX_EVENTS:
+                    return ChangeGap(f"more than {_MAX_EVENTS:,} changes were captured since")
         return _Told([record.data() for record in rows], until)

@@ -20,9 +20,9 @@ from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import SourceError
 
 from .graphml_bounds import (
-    MOST_BATCH_CELLS,
-    MOST_BYTES,
-    MOST_DEPTH,
+    MAX_BATCH_CELLS,
+    MAX_BYTES,
+    MAX_DEPTH,
     BoundError,
     cells_allowed,
     feed,
@@ -100,7 +100,7 @@ class _Rows:
     def is_full(self) -> bool:
         """True if these are enough for a batch."""
         rows = len(self.lines)
-        return rows >= _BATCH_ROWS or rows * len(self.properties) >= MOST_BATCH_CELLS
+        return rows >= _BATCH_ROWS or rows * len(self.properties) >= MAX_BATCH_CELLS
 
     def columns(self) -> dict[str, Column]:
         count = len(self.lines)
@@ -192,8 +192,8 @@ class _Reader:
                 "a graph within a node or edge cannot be read; write its nodes into one graph"
             )
         self._open.append(name)
-        if len(self._open) > MOST_DEPTH:
-            self._fail(f"more than {MOST_DEPTH} elements within each other")
+        if len(self._open) > MAX_DEPTH:
+            self._fail(f"more than {MAX_DEPTH} elements within each other")
         if name in {"node", "edge"}:
             self._attributes, self._data = attributes, {}
             self._line = self.parser.CurrentLineNumber
@@ -219,8 +219,8 @@ class _Reader:
         if self._text is not None:
             self._text.append(text)
             self._length += len(text)
-            if self._length > MOST_BYTES:
-                self._fail(f"a text of more than {MOST_BYTES >> 20} MiB")
+            if self._length > MAX_BYTES:
+                self._fail(f"a text of more than {MAX_BYTES >> 20} MiB")
 
     def _entity(self, name: str, *_rest: object) -> None:
         self._fail(f"declares the entity {name!r}; files with entities are refused")

@@ -26,7 +26,7 @@ _FEWEST_ROWS = 1 << 17
 _SCANS = 48
 """Building an index costs as much as this many scans. It is built only after as many scans, so that
 the total time is at most twice the optimum."""
-_MOST_BYTES = 1 << 29
+_MAX_BYTES = 1 << 29
 
 
 class BucketIndex:
@@ -106,6 +106,6 @@ def find_index(graph: DataGraph, key: str, column: Column) -> BucketIndex | None
             found = column, BucketIndex(column)
             known.scans[key] = 0
         known.indexes[key] = found
-        while sum(index.nbytes for _, index in known.indexes.values()) > _MOST_BYTES:
+        while sum(index.nbytes for _, index in known.indexes.values()) > _MAX_BYTES:
             del known.indexes[next(iter(known.indexes))]
         return found[1]

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers
+from gpugda.data.concatenation import concatenate_columns
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.data.identifiers import IdentifierMap, NameTable, Origin, name_id_type
-from gpugda.data.concatenation import concatenate_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
@@ -49,7 +49,7 @@ MAX_COUNT = 2**32 - 2
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 _PIECE = 1 << 20
-_MOST_GAPS = 4
+_MAX_GAPS = 4
 """Looking up ids takes as long as adding this many gaps."""
 
 
@@ -391,7 +391,7 @@ def _ids_in(
     if int(ids[-1]) - int(ids[0]) >= len(ids):
         steps = np.diff(ids) - 1
         gaps = np.flatnonzero(steps).tolist()
-    if len(gaps) > _MOST_GAPS:
+    if len(gaps) > _MAX_GAPS:
         return taken(ids, order)
     found = np.empty(len(ids), dtype=np.int64)
 

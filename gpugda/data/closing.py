@@ -24,7 +24,7 @@ __all__ = ["sampled_closing_rates"]
 _SAMPLES: Final = 4096
 _PER_RELATIONSHIP: Final = 4
 """Samples per relationship: small graphs have few paths, so they are sampled less."""
-_MOST_RUNS: Final = 1 << 20
+_MAX_RUNS: Final = 1 << 20
 """Maximum number of runs inspected: samples are dropped where nodes have thousands of types."""
 _LEAST_SAMPLES: Final = 64
 
@@ -115,11 +115,11 @@ def _rates(
 
 
 def _first(csr: Csr, *samples: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """The first samples (starts, ends, weights) whose runs stay within ``_MOST_RUNS``."""
+    """The first samples (starts, ends, weights) whose runs stay within ``_MAX_RUNS``."""
     nodes = np.stack(samples[:2])
     runs = csr.run_offsets[nodes + 1].astype(np.int64) - csr.run_offsets[nodes]
     seen = np.cumsum(runs.sum(axis=0))
-    count = max(int(np.searchsorted(seen, _MOST_RUNS)), _LEAST_SAMPLES)
+    count = max(int(np.searchsorted(seen, _MAX_RUNS)), _LEAST_SAMPLES)
     return tuple(each[:count] for each in samples)
 
 

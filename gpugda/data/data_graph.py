@@ -16,9 +16,9 @@ from gpugda.caching import LruCache
 from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.node_changes import NodeChanges
-from gpugda.data.parallel import most_either_way, most_one_way
+from gpugda.data.parallel import max_parallel, max_parallel_undirected
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.skew import degrees_of_kind, met_degree
+from gpugda.data.skew import degrees_of_kind, reached_degree
 from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["DataGraph"]
 
 _Value = TypeVar("_Value")
-_MOST_KEPT = 8
+_CACHE_SIZE = 8
 _ORDER = "order of labels"
 _CHANGES = "node changes"
-_BOUNDS = ("parallel counts", "either way counts", "most between", "labels apart")
+_BOUNDS = ("parallel counts", "undirected parallel counts", "max between", "labels disjoint")
 
 
 class _Derived:
@@ -100,7 +100,7 @@ class DataGraph:
         statistics: Statistics for the planner.
         element_id_prefix: Text before ``n<index>`` and ``r<index>`` in element ids.
         external_ids: Ids of a database server; None if ids are the indexes.
-        runs_upwards: True if all relationships run from the node of lower to that of higher degree.
+        is_degree_oriented: True if all relationships run from the node of lower to that of higher degree.
     """
 
     node_count: int
@@ -116,7 +116,7 @@ class DataGraph:
     statistics: GraphStatistics
     element_id_prefix: str = ""
     external_ids: ExternalIds | None = None
-    runs_upwards: bool = False
+    is_degree_oriented: bool = False
     _derived: _Derived = field(default_factory=_Derived, repr=False)
 
     def __post_init__(self) -> None:
@@ -154,15 +154,15 @@ class DataGraph:
         return {
             key: value
             for key, value in found
-            if key[0] in _BOUNDS and (key[0] != "labels apart" or value)
+            if key[0] in _BOUNDS and (key[0] != "labels disjoint" or value)
         }
 
-    def take_over(
+    def inherit_derived(
         self,
         old: DataGraph,
         *,
-        one_way: Callable[[], NDArray[np.int64]],
-        either_way: Callable[[], NDArray[np.int64]],
+        max_parallel: Callable[[], NDArray[np.int64]],
+        max_parallel_undirected: Callable[[], NDArray[np.int64]],
         label_bits: Mapping[int, NDArray[np.uint32]],
         changed: NDArray[np.int64] | None,
     ) -> None:
@@ -173,14 +173,17 @@ class DataGraph:
 
         Args:
             old: The graph before the changes.
-            one_way: Per type, the most relationships parallel to one that is new here.
-            either_way: The same with start and end in either order.
+            max_parallel: Per type, the most relationships parallel to one that is new here.
+            max_parallel_undirected: The same with start and end in either order.
             label_bits: Values of `label_bits` for some labels.
             changed: As in `NodeChanges.followed`; None if old nodes were renumbered.
         """
         known = old._derived.known()
         found: dict[Any, Any] = {("label bits", label): bits for label, bits in label_bits.items()}
-        for key, count in (("parallel counts", one_way), ("either way counts", either_way)):
+        for key, count in (
+            ("parallel counts", max_parallel),
+            ("undirected parallel counts", max_parallel_undirected),
+        ):
             if key in known:
                 most = count().clip(min=1)
                 most[: len(known[key])] = np.maximum(most[: len(known[key])], known[key])
@@ -189,7 +192,7 @@ class DataGraph:
             what = str(key[0] if isinstance(key, tuple) else key)
             if what == _ORDER:
                 found[key] = value
-            is_mean = what in ("met degree", "nodes having")
+            is_mean = what in ("reached degree", "nodes having")
             if is_mean and len(old.types) == len(self.types):
                 found[key] = value
             if what.startswith("label") and (
@@ -211,28 +214,28 @@ class DataGraph:
             lambda: label_bitmap(self.label_offsets, self.label_ids, label_id),
         )
 
-    def labels_apart(self, label_id: int, other_id: int) -> bool:
+    def labels_disjoint(self, label_id: int, other_id: int) -> bool:
         """True if no node has both labels."""
         return self._derived.get(
-            ("labels apart", label_id, other_id),
+            ("labels disjoint", label_id, other_id),
             lambda: (
                 not bool(np.bitwise_and(self.label_bits(label_id), self.label_bits(other_id)).any())
             ),
         )
 
-    def kept_numbers(
+    def cached_node_numbers(
         self, key: Hashable, make: Callable[[], NDArray[np.uint32]]
     ) -> NDArray[np.uint32]:
         """``uint32[n]`` computed by ``make``; the most recently used arrays are cached."""
         kept: LruCache[Hashable, NDArray[np.uint32]] = self._derived.get(
-            "kept numbers", lambda: LruCache(_MOST_KEPT)
+            "kept numbers", lambda: LruCache(_CACHE_SIZE)
         )
         return kept.get(key, make)
 
-    def kept_steps(self, key: Hashable, make: Callable[[], Adjacency]) -> Adjacency:
+    def cached_adjacency(self, key: Hashable, make: Callable[[], Adjacency]) -> Adjacency:
         """Adjacency lists computed by ``make``; the most recently used ones are cached."""
         kept: LruCache[Hashable, Adjacency] = self._derived.get(
-            "kept steps", lambda: LruCache(_MOST_KEPT)
+            "kept steps", lambda: LruCache(_CACHE_SIZE)
         )
         return kept.get(key, make)
 
@@ -260,34 +263,32 @@ class DataGraph:
     def _parallel_counts(self) -> tuple[int, ...]:
         if not any(self.statistics.parallel_types):
             return (1,) * len(self.types)
-        return most_one_way(self.outgoing, len(self.types))
+        return max_parallel(self.outgoing, len(self.types))
 
-    def either_way_counts(self) -> tuple[int, ...]:
+    def undirected_parallel_counts(self) -> tuple[int, ...]:
         """Like `parallel_counts`, with start and end in either order."""
         return self._derived.get(
-            "either way counts",
-            lambda: most_either_way(self.outgoing, self.incoming, len(self.types)),
+            "undirected parallel counts",
+            lambda: max_parallel_undirected(self.outgoing, self.incoming, len(self.types)),
         )
 
-    def most_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
+    def max_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
         """Upper bound on the relationships of these types (None: any) between two nodes.
 
         ``directed``: True to count only those from the one to the other. Exact after
-        `note_most_between`.
+        `note_max_between`.
         """
-        counts = self.parallel_counts() if directed else self.either_way_counts()
+        counts = self.parallel_counts() if directed else self.undirected_parallel_counts()
         most = sum(counts) if types is None else sum([counts[each] for each in types])
         if most > 1:
-            most = min(most, self._derived.peek(("most between", types, directed), most))
+            most = min(most, self._derived.peek(("max between", types, directed), most))
         return most
 
-    def note_most_between(
-        self, types: tuple[int, ...] | None, most: int, *, directed: bool
-    ) -> None:
-        """Stores the exact maximum for `most_between`, for callers that counted it."""
-        self._derived.put({("most between", types, directed): most})
+    def note_max_between(self, types: tuple[int, ...] | None, most: int, *, directed: bool) -> None:
+        """Stores the exact maximum for `max_between`, for callers that counted it."""
+        self._derived.put({("max between", types, directed): most})
 
-    def met_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
+    def reached_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
         """Mean number of relationships of a kind at a node reached along another kind.
 
         Args:
@@ -295,12 +296,12 @@ class DataGraph:
             kind: Kind of the relationships that are counted.
             label_id: Label of the nodes considered; None: all nodes.
         """
-        key = "met degree", along, kind, label_id
+        key = "reached degree", along, kind, label_id
         known = self._derived.peek(key, -1.0)  # planning a query asks several times
         if known >= 0:
             return known
         return self._derived.get(
-            key, lambda: met_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
+            key, lambda: reached_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
         )
 
     def nodes_having(self, kind: Kind, label_id: int | None) -> int:
@@ -316,7 +317,7 @@ class DataGraph:
     def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
         """``float64[n]`` degrees of a kind; 0 for nodes without the label."""
         kept: LruCache[tuple[Kind, int | None], NDArray[np.float64]] = self._derived.get(
-            "degrees of kinds", lambda: LruCache(_MOST_KEPT)
+            "degrees of kinds", lambda: LruCache(_CACHE_SIZE)
         )
         degrees = kept.get(
             (kind, None), lambda: degrees_of_kind(self.outgoing, self.incoming, kind)

@@ -28,7 +28,7 @@ __all__ = [
     "merge_strings",
 ]
 
-_MOST_DECODED_BYTES = 1 << 24
+_MAX_DECODED_BYTES = 1 << 24
 """Largest dictionary whose texts are cached as Python strings, which need several times as much."""
 _SEARCH_ENTRIES = 200
 """One bisection takes as long as hashing this many entries."""
@@ -81,7 +81,7 @@ class StringDictionary:
     def _decode_if_worth_it(self, asked: int) -> None:
         """Decodes all texts once as many were requested, unless the dictionary is too large."""
         self._asked += asked
-        if self._asked > len(self) and self.nbytes <= _MOST_DECODED_BYTES:
+        if self._asked > len(self) and self.nbytes <= _MAX_DECODED_BYTES:
             texts = np.empty(len(self), dtype=object)
             texts[:] = self.array.to_pylist()
             self._texts = texts
@@ -98,12 +98,12 @@ class StringDictionary:
             self._apart = list(filter(may_differ, self.array.to_pylist())) if some else []
         return self._apart
 
-    def less_than(self, text: str) -> int:
+    def lower_bound(self, text: str) -> int:
         """Number of entries < ``text``: its code, or the code at which it would be inserted."""
         return self._first(lambda entry: entry >= text)
 
-    def first_not_below(self, texts: pa.Array) -> NDArray[np.int64]:
-        """`less_than` for many texts of the array's type: one vectorised binary search."""
+    def lower_bounds(self, texts: pa.Array) -> NDArray[np.int64]:
+        """`lower_bound` for many texts of the array's type: one vectorised binary search."""
         low = np.zeros(len(texts), dtype=np.int64)
         high = np.full(len(texts), len(self), dtype=np.int64)
         while (unsure := low < high).any():
@@ -116,7 +116,7 @@ class StringDictionary:
 
     def find(self, text: str) -> int:
         """Code of a text, -1 if it is absent."""
-        code = self.less_than(text)
+        code = self.lower_bound(text)
         return code if code < len(self) and self.value(code) == text else -1
 
     def find_all(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -130,7 +130,7 @@ class StringDictionary:
     def bounds(self, prefix: str) -> tuple[int, int]:
         """The codes ``low … high-1`` of the texts that start with ``prefix``, as (low, high)."""
         length = len(prefix)
-        return self.less_than(prefix), self._first(lambda entry: entry[:length] > prefix)
+        return self.lower_bound(prefix), self._first(lambda entry: entry[:length] > prefix)
 
     def matching_suffix(self, text: str) -> NDArray[np.bool_]:
         """``bool`` per code: True if its text ends with ``text``."""

@@ -111,7 +111,7 @@ class ExternalIds:
             found._found_in = form, known
         return found
 
-    def looked_up_whole(self, check: Callable[[], None]) -> Callable[[ExternalIds], None]:
+    def compacted(self, check: Callable[[], None]) -> Callable[[ExternalIds], None]:
         """Compacts the ids and builds their index; for `Patched.rebase` of later states.
 
         Args:

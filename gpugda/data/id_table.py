@@ -18,7 +18,7 @@ __all__ = ["IdTable"]
 _EMPTY: Final = np.uint32(0xFFFFFFFF)
 _MIXED_BY: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
-_MOST_ROUNDS: Final = 1 << 10
+_MAX_ROUNDS: Final = 1 << 10
 
 
 class IdTable:
@@ -60,7 +60,7 @@ class IdTable:
 
     def _fill(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
         waiting, places = np.arange(len(ids)), self._places(ids)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             free = self._nodes[places] == _EMPTY
             # Of several ids written to one slot, the last one stays.
             self._ids[places[free]] = ids[waiting[free]]

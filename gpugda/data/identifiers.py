@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gpugda.types import NameId
 
 __all__ = [
-    "MOST_NAMES",
-    "MOST_SHORT_IDS",
+    "MAX_NAMES",
+    "MAX_SHORT_IDS",
     "NO_NODE",
     "IdentifierMap",
     "IdentifierSpace",
@@ -37,8 +37,8 @@ __all__ = [
 NO_NODE = np.uint32(0xFFFFFFFF)
 """Marks the absence of a node in an array of node indexes."""
 
-MOST_NAMES = (1 << 24) - 1
-MOST_SHORT_IDS = 65_535
+MAX_NAMES = (1 << 24) - 1
+MAX_SHORT_IDS = 65_535
 """Up to this many names the ids have 16 bits, above it 32."""
 
 _LOOKUP_ROWS = 1 << 20  # rows per piece, so that temporaries stay small
@@ -47,7 +47,7 @@ _TABLE_ENTRIES_PER_ID = 4  # maximum size of a direct table, per id
 
 def name_id_type(count: int) -> np.dtype[NameId]:
     """The dtype of ids for this many names."""
-    found: np.dtype[Any] = np.dtype(np.uint16 if count <= MOST_SHORT_IDS else np.uint32)
+    found: np.dtype[Any] = np.dtype(np.uint16 if count <= MAX_SHORT_IDS else np.uint32)
     return found
 
 
@@ -58,16 +58,16 @@ class NameTable:
         names: Distinct names in the order of their ids.
 
     Raises:
-        SourceError: There are more than `MOST_NAMES`.
+        SourceError: There are more than `MAX_NAMES`.
     """
 
     __slots__ = ("_ids", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        if len(names) > MOST_NAMES:
+        if len(names) > MAX_NAMES:
             raise SourceError(
                 f"{len(names):,} distinct labels or relationship types, but at most "
-                f"{MOST_NAMES:,} are possible: make what varies in the names a property"
+                f"{MAX_NAMES:,} are possible: make what varies in the names a property"
             )
         self.names = names
         self._ids = {name: number for number, name in enumerate(names)}

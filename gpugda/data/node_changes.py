@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.patches.rising import rising
+from gpugda.data.patches.sorted_sets import sorted_distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["NodeChanges", "with_bits"]
 
-_MOST_STATES = 64
+_MAX_STATES = 64
 """Maximum number of earlier states; what was cached for an older state is computed anew."""
 
 
@@ -37,7 +37,7 @@ class NodeChanges:
                 numbers.
         """
         found = NodeChanges()
-        found._steps = ((self._state, nodes), *self._steps[: _MOST_STATES - 1])
+        found._steps = ((self._state, nodes), *self._steps[: _MAX_STATES - 1])
         return found
 
     def knows(self, older: NodeChanges) -> bool:
@@ -59,7 +59,7 @@ class NodeChanges:
         for state, nodes in self._steps:
             found.append(nodes)
             if state is older._state:
-                return rising(*found)
+                return sorted_distinct(*found)
         return None
 
 

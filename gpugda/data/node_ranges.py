@@ -24,11 +24,11 @@ __all__ = ["Borders", "Entries", "NodeRanges", "bits_for", "piece_size", "range_
 
 _RANGE: Final = 1 << 17
 """Approximate number of entries of a range."""
-_MOST_RANGE_BITS: Final = 8
+_MAX_RANGE_BITS: Final = 8
 _PIECE: Final = 1 << 19
-_MOST_PIECES: Final = 1 << 6
+_MAX_PIECES: Final = 1 << 6
 """Larger inputs get larger pieces: Python concatenates one part per piece for each range."""
-_LARGEST_PIECE: Final = 1 << (32 - _MOST_RANGE_BITS)
+_LARGEST_PIECE: Final = 1 << (32 - _MAX_RANGE_BITS)
 """Range and position fit 32 bits together."""
 _BIN_BITS: Final = 14
 _SAMPLES: Final = 1 << 18
@@ -127,7 +127,7 @@ class NodeRanges:
     ) -> None:
         count = len(rows)
         self._entries_of, self._with_arrivals = entries_of, with_arrivals
-        self._wanted = min(1 << _MOST_RANGE_BITS, count // _RANGE)
+        self._wanted = min(1 << _MAX_RANGE_BITS, count // _RANGE)
         if self._wanted < 2:
             self._whole: Entries | None = self._with_places(slice(0, count))
             self.borders = np.array([0, node_count], dtype=np.int64)
@@ -192,7 +192,7 @@ class NodeRanges:
 
 def piece_size(count: int) -> int:
     """Number of entries of a piece that is partitioned at once, for ``count`` entries."""
-    size = max(_PIECE, 1 << bits_for(-(-count // _MOST_PIECES)))
+    size = max(_PIECE, 1 << bits_for(-(-count // _MAX_PIECES)))
     return min(size, _LARGEST_PIECE)
 
 

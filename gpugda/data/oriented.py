@@ -50,7 +50,7 @@ def oriented(graph: DataGraph) -> DataGraph:
         statistics=replace(statistics, distinct_counts=graph.statistics.distinct_counts),
         element_id_prefix=graph.element_id_prefix,
         external_ids=graph.external_ids,
-        runs_upwards=True,
+        is_degree_oriented=True,
     )
 
 

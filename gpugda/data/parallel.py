@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import Csr
 
-__all__ = ["most_either_way", "most_one_way"]
+__all__ = ["max_parallel", "max_parallel_undirected"]
 
 _PIECE = 1 << 20
 """Approximate number of outgoing relationships per piece."""
 _NODE_BITS = 16
 
 
-def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
+def max_parallel(csr: Csr, type_count: int) -> tuple[int, ...]:
     """Per type id, the most relationships with the same start and end; 1 if there are none.
 
     ``csr`` may be of either direction.
@@ -43,8 +43,8 @@ def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
     return tuple(counts.tolist())
 
 
-def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
-    """Like `most_one_way`, with start and end in either order. A loop counts once."""
+def max_parallel_undirected(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
+    """Like `max_parallel`, with start and end in either order. A loop counts once."""
     counts = np.ones(type_count, dtype=np.int64)
     type_bits = bits_for(type_count)
     node_shift = np.uint64(32 + type_bits)

@@ -26,7 +26,7 @@ def assumptions_hold(older: DataGraph, graph: DataGraph) -> bool:
     return (
         graph.labels is older.labels
         and graph.types is older.types
-        and graph.runs_upwards == older.runs_upwards
+        and graph.is_degree_oriented == older.is_degree_oriented
         and _bounds(graph.statistics) == _bounds(older.statistics)
         and _keeps_found(older, graph)
     )
@@ -48,6 +48,6 @@ def _keeps_found(older: DataGraph, graph: DataGraph) -> bool:
     """True if the bounds that were computed on demand for the earlier state still hold."""
     known = graph.known_bounds()
     return all(
-        graph.labels_apart(*key[1:]) if key[0] == "labels apart" else known.get(key) == value
+        graph.labels_disjoint(*key[1:]) if key[0] == "labels disjoint" else known.get(key) == value
         for key, value in older.known_bounds().items()
     )

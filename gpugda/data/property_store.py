@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.data.column import Column
-from gpugda.data.kept_masks import KeptMasks
+from gpugda.data.mask_cache import MaskCache
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -37,22 +37,22 @@ class PropertyStore(Mapping[str, Column]):
     Args:
         columns: The columns read.
         complete: True if there are no other properties.
-        kept_masks: Masks of an earlier state that still apply.
+        mask_cache: Masks of an earlier state that still apply.
 
     Attributes:
-        kept_masks: Cached results of predicates over these columns.
+        mask_cache: Cached results of predicates over these columns.
     """
 
-    __slots__ = ("_columns", "_complete", "_lock", "_read", "kept_masks")
+    __slots__ = ("_columns", "_complete", "_lock", "_read", "mask_cache")
 
     def __init__(
         self,
         columns: Mapping[str, Column] | None = None,
         *,
         complete: bool = True,
-        kept_masks: KeptMasks | None = None,
+        mask_cache: MaskCache | None = None,
     ) -> None:
-        self.kept_masks = KeptMasks() if kept_masks is None else kept_masks
+        self.mask_cache = MaskCache() if mask_cache is None else mask_cache
         self._columns = dict(columns or {})
         self._read = frozenset(self._columns)
         self._complete = complete

@@ -9,17 +9,17 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["are_in_a_row", "offsets_of", "places_in_runs"]
+__all__ = ["are_consecutive", "offsets_of", "places_in_runs"]
 
 _WINDOW: Final = 1 << 14
 """Numbers per window, so that a window stays in the processor's cache."""
 
 
-def are_in_a_row(numbers: NDArray[Any]) -> bool:
+def are_consecutive(numbers: NDArray[Any]) -> bool:
     """True if the numbers are consecutive, so that a slice can replace them.
 
     Example:
-        >>> are_in_a_row(np.array([3, 4, 5])), are_in_a_row(np.array([3, 5, 4]))
+        >>> are_consecutive(np.array([3, 4, 5])), are_consecutive(np.array([3, 5, 4]))
         (True, False)
     """
     if not len(numbers) or int(numbers[-1]) - int(numbers[0]) != len(numbers) - 1:

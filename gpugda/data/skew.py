@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import Csr
 
-__all__ = ["Kind", "degrees_of_kind", "met_degree"]
+__all__ = ["Kind", "degrees_of_kind", "reached_degree"]
 
 Kind: TypeAlias = "tuple[tuple[int, ...] | None, bool | None]"
 """Kind of a node's relationships: type ids (None: any), and True if outgoing (None: both)."""
@@ -34,7 +34,7 @@ def degrees_of_kind(outgoing: Csr, incoming: Csr, kind: Kind) -> NDArray[np.floa
     return degrees
 
 
-def met_degree(along: NDArray[np.float64], degrees: NDArray[np.float64]) -> float:
+def reached_degree(along: NDArray[np.float64], degrees: NDArray[np.float64]) -> float:
     """Mean degree of the nodes reached along relationships, weighted by how often each is reached.
 
     Args:

@@ -18,7 +18,7 @@ __all__ = ["core_count", "in_threads", "pieces_of", "taken"]
 _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
 _PIECE: Final = 1 << 18
-_MOST_THREADS: Final = 32
+_MAX_THREADS: Final = 32
 """More threads do not speed up sorting or copying: memory bandwidth is the limit."""
 
 
@@ -28,7 +28,7 @@ def core_count() -> int:
         count = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux
         count = os.cpu_count() or 1
-    return max(1, min(count, _MOST_THREADS))
+    return max(1, min(count, _MAX_THREADS))
 
 
 def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[_Found]:

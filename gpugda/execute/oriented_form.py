@@ -202,7 +202,7 @@ def _folding_loops(graph: DataGraph) -> tuple[int, ...]:
     embedding exists.
     """
     counts = graph.statistics.loop_counts
-    if len(counts) == 1 and counts[0] and graph.either_way_counts() == (1,):
+    if len(counts) == 1 and counts[0] and graph.undirected_parallel_counts() == (1,):
         return (0,)
     return counts
 

@@ -68,7 +68,7 @@ class StepsCache:
         if asked.predicates or asked.tests or asked.step:
             return steps.forwards.reversed()
         types = type_ids(asked.types, graph.types)
-        return graph.kept_steps((asked.direction, types, "reversed"), steps.forwards.reversed)
+        return graph.cached_adjacency((asked.direction, types, "reversed"), steps.forwards.reversed)
 
     def backwards(self, context: ExecutionContext) -> Adjacency:
         """The same relationships, reversed; call `steps` first."""
@@ -85,7 +85,7 @@ class StepsCache:
 def _plain(asked: Expand, graph: DataGraph) -> Steps:
     """The adjacency without predicates."""
     types = type_ids(asked.types, graph.types)
-    found = graph.kept_steps(
+    found = graph.cached_adjacency(
         (asked.direction, types), lambda: adjacency_of(graph, asked.direction, types)
     )
     return Steps(found, None, asked.path_predicates)

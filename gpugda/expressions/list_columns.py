@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, constant_null
-from gpugda.data.runs import are_in_a_row, places_in_runs
+from gpugda.data.runs import are_consecutive, places_in_runs
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.compare_columns import equal
 from gpugda.expressions.lists import ColumnLists, EntityLists
@@ -142,7 +142,7 @@ def _parts(lists: Column) -> tuple[NDArray[np.int64], NDArray[np.int64], Column]
     if not len(dictionary):
         nothing = np.zeros(len(lists), dtype=np.int64)
         return nothing, nothing, elements
-    if are_in_a_row(lists.values):
+    if are_consecutive(lists.values):
         ends = dictionary.offsets[lists.values[0] : int(lists.values[-1]) + 2]
         return ends[:-1], np.diff(ends), elements
     firsts = dictionary.offsets[lists.values]

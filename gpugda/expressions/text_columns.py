@@ -56,7 +56,7 @@ def texts_less(column: Column, text: str, *, or_equal: bool, swapped: bool) -> F
     if may_differ(text) and not (dictionary.stored and isinstance(text, StoredText)):
         for other in dictionary.with_two_orders():
             refuse_texts((other, text))
-    below = dictionary.less_than(text)
+    below = dictionary.lower_bound(text)
     upto = below + (1 if dictionary.find(text) >= 0 else 0)
     if swapped:
         first = below if or_equal else upto

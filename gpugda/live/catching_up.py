@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.data.increments.properties import apart
+from gpugda.data.increments.properties import with_own_stores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class LateColumns:
 
     def graph(self) -> DataGraph:
         """The snapshot's graph with the columns, in stores that are not shared."""
-        graph = apart(self.loaded.graph)
+        graph = with_own_stores(self.loaded.graph)
         for columns, keys, of_nodes in self.found:
             graph.add_properties(columns, keys, of_nodes=of_nodes)
         return graph

@@ -91,7 +91,7 @@ class Compactor:
 
     def _compact_ids(self, graph: DataGraph) -> None:
         assert graph.external_ids is not None
-        rebase = graph.external_ids.looked_up_whole(self._check)
+        rebase = graph.external_ids.compacted(self._check)
         with self._state.lock:
             newest = self._newest()
             if newest is not None and newest.external_ids is not None:

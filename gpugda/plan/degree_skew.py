@@ -98,7 +98,7 @@ def _skew(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) -
     mean, nonzero_count = _mean(kind, label, graph), graph.nodes_having(kind, label)
     if not mean:
         return DegreeSkew(nonzero_count=0.0)
-    reached_degree = graph.met_degree(kind, kind, label)
+    reached_degree = graph.reached_degree(kind, kind, label)
     nodes = graph.statistics.nodes_with(label)
     evenness = mean * nodes / max(nonzero_count * reached_degree, 1.0)
     if len(around) == 1:  # the node is reached along no other relationship
@@ -106,7 +106,7 @@ def _skew(kind: Kind, around: list[Kind], label: int | None, graph: DataGraph) -
     others = set(around)
     if around.count(kind) == 1:
         others.discard(kind)
-    most = max([graph.met_degree(other, kind, label) for other in others])
+    most = max([graph.reached_degree(other, kind, label) for other in others])
     return DegreeSkew(most / mean, nonzero_count, evenness)
 
 

@@ -73,13 +73,13 @@ def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
 
 def max_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     """Maximum number of data relationships that fit between two given nodes."""
-    return graph.most_between(each.types, directed=each.directed)
+    return graph.max_between(each.types, directed=each.directed)
 
 
 def max_in_both_directions(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
     """Maximum number between two nodes, in both directions, of any type that these allow."""
     kinds = frozenset[int]().union(*(type_ids(each, graph) for each in relationships))
-    return sum(graph.either_way_counts()[kind] for kind in kinds)
+    return sum(graph.undirected_parallel_counts()[kind] for kind in kinds)
 
 
 def max_parallel_of_all(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
@@ -256,7 +256,7 @@ def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> list[int]:
             nodes_of[label] = nodes_of.get(label, 0) | 1 << position
     apart = dict.fromkeys(nodes_of, 0)
     for one, other in combinations(sorted(nodes_of), 2):
-        if graph.labels_apart(one, other):
+        if graph.labels_disjoint(one, other):
             apart[one] |= nodes_of[other]
             apart[other] |= nodes_of[one]
     return [0 if label is None else apart[label] for label in labels]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.build import MAX_COUNT
-from gpugda.data.identifiers import MOST_NAMES
+from gpugda.data.identifiers import MAX_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_names(value: Any) -> bool:
-    return _are_texts(value) and len(set(value)) == len(value) <= MOST_NAMES
+    return _are_texts(value) and len(set(value)) == len(value) <= MAX_NAMES
 
 
 def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:

@@ -181,7 +181,7 @@ def test_ten_thousand_changes_lead_to_what_a_fresh_graph_is(monkeypatch):
     """With all arrays patched and made whole often: `run_all` compares the graphs."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 0)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 200)
-    monkeypatch.setattr(patched, "MOST_STRETCHES", 1000)
+    monkeypatch.setattr(patched, "MAX_STRETCHES", 1000)
     _, _, copy, context, _, times = run_all(20_000, 10_000, 50)
     assert len(times) == 200
     copy.close()

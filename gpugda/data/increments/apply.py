@@ -15,11 +15,16 @@ from gpugda.data.increments.labels import changed_label_bits, changed_labels, wi
 from gpugda.data.increments.nodes import NodeNumbers, node_numbers
 from gpugda.data.increments.properties import changed_store, with_stores
 from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
-from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
+from gpugda.data.increments.statistics import (
+    Side,
+    changed_statistics,
+    max_parallel,
+    max_parallel_undirected,
+)
 from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.changing import spliced
 from gpugda.data.patches.patched import whole
-from gpugda.data.patches.rising import is_among, rising
+from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,10 +117,10 @@ class _Work:
             element_id_prefix=old.element_id_prefix,
             external_ids=self.ids.followed_by(self.nodes.new_ids, relationship_ids),
         )
-        graph.take_over(
+        graph.inherit_derived(
             old,
-            one_way=partial(one_way, after),
-            either_way=partial(either_way, after),
+            max_parallel=partial(max_parallel, after),
+            max_parallel_undirected=partial(max_parallel_undirected, after),
             label_bits=changed_label_bits(old.known_label_bits(), self.nodes, self.label_rows),
             changed=self._changed_nodes(),
         )
@@ -144,15 +149,15 @@ class _Work:
             (self.old.incoming.parts, self.gone.ends),
         ):
             had = csr.row_offsets[removed + 1].astype(np.int64) - csr.row_offsets[removed]
-            if int(had.sum()) != int(is_among(owners, removed).sum()):
+            if int(had.sum()) != int(is_in_sorted(owners, removed).sum()):
                 raise ChangesError("a deleted node has relationships that were not deleted")
 
     def _changed_nodes(self) -> NDArray[np.int64] | None:
         """Nodes whose relationships changed; see `NodeChanges.followed`."""
-        if not self.nodes.splice.keeps_places:
+        if not self.nodes.splice.only_appends:
             return None
         some = (self.gone.starts, self.gone.ends, self.new.starts, self.new.ends)
-        return rising(*some, self.nodes.splice.new_places())
+        return sorted_distinct(*some, self.nodes.splice.new_places())
 
     def _sides(self) -> tuple[Side, Side]:
         old, nodes, names = self.old, self.nodes, (len(self.labels), len(self.types))
@@ -224,7 +229,7 @@ def _ends(
 
 def _news(nodes: NodeNumbers, olds: NDArray[np.int64]) -> NDArray[np.int64]:
     """New node numbers of old ones, -1 for deleted nodes."""
-    return np.where(is_among(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
+    return np.where(is_in_sorted(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
 
 
 def _both(first: Ends, second: Ends) -> Ends:

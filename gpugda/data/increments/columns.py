@@ -36,7 +36,12 @@ def moved_column(column: Column, splice: Splice) -> Column:
 
 
 def set_values(
-    column: Column | None, count: int, rows: NDArray[np.int64], new: Column, *, came: bool = False
+    column: Column | None,
+    count: int,
+    rows: NDArray[np.int64],
+    new: Column,
+    *,
+    in_place: bool = False,
 ) -> Column:
     """A copy of the column with other values, or null, in some rows.
 
@@ -45,13 +50,13 @@ def set_values(
         count: The number of rows.
         rows: The rows that change.
         new: The new value of each of these rows.
-        came: True if ``rows`` were all added by `moved_column`. They are then written in place, as
-            nothing else refers to that column yet.
+        in_place: True if all ``rows`` were added by `moved_column`, so that nothing else refers to
+            them yet and they need no copy.
     """
     if column is None:
         column = constant_null(count)
     if new.valid is not None and not new.valid.any():
-        return _put(column, rows, None, new.valid, came=came)
+        return _put(column, rows, None, new.valid, in_place=in_place)
     if column.valid is not None and not column.valid.any():
         column = _nulls_of(new, count)
     if column.kind is not new.kind:
@@ -64,7 +69,7 @@ def set_values(
         column = Column(column.kind, column.values, column.valid, objects)
     else:
         codes = new.values
-    return _tidy(_put(column, rows, codes, new.valid, came=came))
+    return _tidy(_put(column, rows, codes, new.valid, in_place=in_place))
 
 
 def _put(
@@ -73,18 +78,18 @@ def _put(
     values: NDArray[Any] | None,
     valid: NDArray[np.bool_] | None,
     *,
-    came: bool,
+    in_place: bool,
 ) -> Column:
     """The column with other values in some rows; nulls if ``values`` is None."""
     found = column.values
     if values is not None:
-        found = found if came else found.copy()
+        found = found if in_place else found.copy()
         found[rows] = values if valid is None else np.where(valid, values, found.dtype.type(0))
     flags = column.valid
     if flags is not None or valid is not None:
         if flags is None:
             flags = np.ones(len(found), dtype=np.bool_)
-        elif not came:
+        elif not in_place:
             flags = flags.copy()
         flags[rows] = True if valid is None else valid
         flags = None if flags.all() else flags

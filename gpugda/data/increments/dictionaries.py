@@ -66,12 +66,12 @@ def _looked_up(
     """Code of each text, or its insertion point, and ``bool``: True if it is present."""
     if len(texts) < _SEARCHED_TOGETHER:
         some = texts.to_pylist()
-        codes = np.array([old.less_than(text) for text in some], dtype=np.int64)
+        codes = np.array([old.lower_bound(text) for text in some], dtype=np.int64)
         size = len(old)
         pairs = zip(codes.tolist(), some, strict=True)
         same = [code < size and old.value(code) == text for code, text in pairs]
         return codes, np.array(same, dtype=np.bool_)
-    codes = old.first_not_below(texts)
+    codes = old.lower_bounds(texts)
     there = codes < len(old)
     known = old.array.take(arrow_numbers(codes[there]))
     asked = texts.take(arrow_numbers(np.flatnonzero(there)))

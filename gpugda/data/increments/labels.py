@@ -13,7 +13,7 @@ from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.labels import label_ids_of
 from gpugda.data.node_changes import with_bits
 from gpugda.data.patches.patched import whole
-from gpugda.data.patches.room import appended
+from gpugda.data.patches.spare_capacity import appended
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
@@ -67,7 +67,7 @@ def changed_labels(
         return LabelRows(graph.label_offsets, graph.label_ids, relabelled)
     old = graph.label_offsets
     created = _created_rows(graph, labels, changes)
-    if nodes.splice.keeps_places and not rows:
+    if nodes.splice.only_appends and not rows:
         return LabelRows(*_with_last(graph, labels, created), relabelled)
     # Insertion points of the new rows; rows with the same point follow their nodes' numbers.
     owners = np.concatenate([nodes.splice.moved(relabelled), nodes.splice.new_places()])
@@ -118,7 +118,7 @@ def changed_label_bits(
     splice = nodes.splice
     if not splice and not len(rows.relabelled):
         return dict(known)
-    if not splice.keeps_places:
+    if not splice.only_appends:
         return {}
     touched = np.concatenate([rows.relabelled, splice.new_places()])
     offsets, ids = label_ids_of(rows.offsets, rows.ids, touched)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.patches.rising import is_among
+from gpugda.data.patches.sorted_sets import is_in_sorted
 from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
     places = np.searchsorted(old_ids, ids)
     there = places < len(old_ids)
     there[there] = old_ids[places[there]] == ids[there]
-    if not is_among(ids[there], deleted).all() or (ids[1:] <= ids[:-1]).any():
+    if not is_in_sorted(ids[there], deleted).all() or (ids[1:] <= ids[:-1]).any():
         raise ChangesError("a created node is there already")
     splice = Splice(len(old_ids), removed, places.astype(np.int64))
     return NodeNumbers(splice, old_ids, splice.applied(old_ids, ids))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.patches.changing import spliced, stepped
-from gpugda.data.patches.rising import is_among
+from gpugda.data.patches.sorted_sets import is_in_sorted
 from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def changed_offsets(
     found = spliced(old, base, old[splice.places])
     # A row's length affects the offsets after its own; a removed row's, those from its old place.
     of_old = np.concatenate([less.rows, more.rows])
-    kept = ~is_among(of_old, splice.removed)
+    kept = ~is_in_sorted(of_old, splice.removed)
     places = np.concatenate([_after(splice, of_old, kept), splice.new_places() + 1])
     amounts = np.concatenate([less.amounts, more.amounts, added])
     order = places.argsort(kind="stable")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.columns import moved_column, set_values
-from gpugda.data.patches.rising import is_among
+from gpugda.data.patches.sorted_sets import is_in_sorted
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.statistics import PendingCounts
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.data.increments.changes import PropertyChanges
     from gpugda.data.patches.splice import Splice
 
-__all__ = ["apart", "changed_store", "value_counts", "with_stores"]
+__all__ = ["changed_store", "value_counts", "with_own_stores", "with_stores"]
 
 
 def changed_store(
@@ -56,15 +56,15 @@ def changed_store(
         if (rows < 0).any():
             raise ChangesError(f"the property {key!r} changed of what is not there")
         changed[key] = rows
-        came = key in columns and bool(is_among(rows, splice.new_places()).all())
+        in_place = key in columns and bool(is_in_sorted(rows, splice.new_places()).all())
         columns[key] = set_values(
-            columns.get(key), splice.new_count, rows, change.values, came=came
+            columns.get(key), splice.new_count, rows, change.values, in_place=in_place
         )
     masks = None
-    if splice.keeps_places:
+    if splice.only_appends:
         # Masks over columns that were read meanwhile are dropped: their changes are unknown.
-        masks = store.kept_masks.followed(changed, splice.new_places(), read)
-    found = PropertyStore(columns, complete=read is None, kept_masks=masks)
+        masks = store.mask_cache.followed(changed, splice.new_places(), read)
+    found = PropertyStore(columns, complete=read is None, mask_cache=masks)
     found.add({}, read if read is None else sorted(read))
     return found
 
@@ -86,7 +86,7 @@ def value_counts(
     return pending
 
 
-def apart(graph: DataGraph) -> DataGraph:
+def with_own_stores(graph: DataGraph) -> DataGraph:
     """The same graph with new stores: columns read into them later stay out of the old ones."""
     stores = []
     for store in (graph.node_properties, graph.relationship_properties):

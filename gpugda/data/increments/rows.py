@@ -10,9 +10,9 @@ import numpy as np
 from gpugda.data.csr import CsrParts
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
-from gpugda.data.increments.searching import first_not_below, rows_of, run_bounds
+from gpugda.data.increments.searching import lower_bound, rows_of, run_bounds
 from gpugda.data.patches.changing import renumbered, spliced
-from gpugda.data.patches.rising import counted, is_among
+from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_counts
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
@@ -59,8 +59,8 @@ def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
     if not known.all():
         raise ChangesError("a deleted relationship is of nodes or a type that are not there")
     _, low, high = run_bounds(outgoing, gone.starts, gone.types)
-    first = first_not_below(outgoing.neighbours, low, high, gone.ends)
-    after = first_not_below(outgoing.neighbours, low, high, gone.ends + 1)
+    first = lower_bound(outgoing.neighbours, low, high, gone.ends)
+    after = lower_bound(outgoing.neighbours, low, high, gone.ends + 1)
     # Parallel relationships are told apart by id.
     lengths = after - first
     owner = np.repeat(np.arange(len(gone)), lengths)
@@ -111,7 +111,7 @@ def incoming_rows(
     if not (nodes.splice or relationships):
         return old
     _, low, high = run_bounds(old, gone.ends, gone.types)
-    removed = np.sort(first_not_below(old.relationship_indexes, low, high, gone.ids))
+    removed = np.sort(lower_bound(old.relationship_indexes, low, high, gone.ids))
     indexes = relationships.new_places()
     order = np.lexsort((indexes, new.starts, new.types, new.ends))
     new, indexes = new.take(order), indexes[order]
@@ -149,7 +149,7 @@ class _Rows:
         entries = old.run_starts[runs].astype(np.int64)
         found, low, high = run_bounds(old, known[there], types[there])
         runs[there] = found
-        entries[there] = first_not_below(old.neighbours, low, high, limits[there])
+        entries[there] = lower_bound(old.neighbours, low, high, limits[there])
         return entries, runs
 
     def changed(
@@ -171,7 +171,7 @@ class _Rows:
         """
         old, owners, types = self.old, new.starts, new.types
         lost_runs = rows_of(old.run_starts, splice.removed)
-        losing, losses = counted(lost_runs)
+        losing, losses = sorted_counts(lost_runs)
         is_first = _differs(owners, types)
         group = np.cumsum(is_first) - 1
         counts = np.bincount(group, minlength=int(is_first.sum())).astype(np.int64)
@@ -179,7 +179,7 @@ class _Rows:
         joins = self._joins(runs, owners, types)
         # A run is removed if it loses all entries and gains none.
         lengths = (old.run_starts[losing + 1] - old.run_starts[losing]).astype(np.int64)
-        empty = losing[(lengths == losses) & ~is_among(losing, runs[joins])]
+        empty = losing[(lengths == losses) & ~is_in_sorted(losing, runs[joins])]
         of_runs = Splice(len(old.run_types), empty, runs[~joins])
         run_starts = changed_offsets(
             old.run_starts,
@@ -214,8 +214,8 @@ class _Rows:
     ) -> Array:
         """Offsets after changes; losses are given by old node, gains (``owners``) by new node."""
         splice = self.nodes.splice
-        losing, losses = counted(losing)
-        gaining, gains = counted(owners)
+        losing, losses = sorted_counts(losing)
+        gaining, gains = sorted_counts(owners)
         known = self.nodes.olds(gaining)
         is_old = known >= 0
         of_new = np.zeros(len(splice.places), dtype=np.int64)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gpugda.data.csr import CsrParts
     from gpugda.data.patches.patched import Array
 
-__all__ = ["first_not_below", "rows_of", "run_bounds"]
+__all__ = ["lower_bound", "rows_of", "run_bounds"]
 
 _FEW = 1 << 11
 """Up to this many entries a scan of all is faster than a binary search."""
 
 
-def first_not_below(
+def lower_bound(
     values: Array,
     low: NDArray[np.int64],
     high: NDArray[np.int64],
@@ -49,7 +49,7 @@ def first_not_below(
 def rows_of(offsets: Array, entries: NDArray[np.int64]) -> NDArray[np.int64]:
     """The row of each entry, from the offsets of all rows; entries are below the last offset."""
     if isinstance(offsets, Patched):
-        return offsets.first_not_below(entries + 1) - 1
+        return offsets.lower_bound(entries + 1) - 1
     # In the dtype of the offsets: otherwise searchsorted would copy all of them.
     return np.searchsorted(offsets, (entries + 1).astype(offsets.dtype)) - 1
 
@@ -64,7 +64,7 @@ def run_bounds(
     """
     first = csr.run_offsets[nodes].astype(np.int64)
     last = csr.run_offsets[nodes + 1].astype(np.int64)
-    runs = first_not_below(csr.run_types, first, last, types)
+    runs = lower_bound(csr.run_types, first, last, types)
     there = runs < last
     there[there] = csr.run_types[runs[there]] == types[there]
     low = csr.run_starts[runs].astype(np.int64)

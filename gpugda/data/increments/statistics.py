@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.increments.rows import Ends
-from gpugda.data.increments.searching import first_not_below, run_bounds
+from gpugda.data.increments.searching import lower_bound, run_bounds
 from gpugda.data.labels import distinct_label_sets, label_ids_of
-from gpugda.data.patches.rising import rising
+from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.runs import places_in_runs
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import CsrParts
     from gpugda.types import NameId
 
-__all__ = ["Side", "changed_statistics", "either_way", "one_way"]
+__all__ = ["Side", "changed_statistics", "max_parallel", "max_parallel_undirected"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,7 @@ class Side:
         some = self.relationships
         if not len(self.nodes):
             return some.starts, some.types, some.ends
-        nodes = rising(self.nodes)
+        nodes = sorted_distinct(self.nodes)
         starts, types, ends, entries = _entries(self.outgoing, nodes)
         targets, kinds, sources, indexes = _entries(self.incoming, nodes)
         found = np.stack(
@@ -192,18 +192,18 @@ def _patterns(
 def _parallel(statistics: GraphStatistics, new: Side) -> tuple[tuple[bool, ...], bool]:
     flags = _padded(statistics.parallel_types, new.type_count).astype(np.bool_)
     some = new.relationships
-    flags[one_way(new) > 1] = True
+    flags[max_parallel(new) > 1] = True
     has = statistics.has_parallel or bool(flags.any()) or _beside_others(new.outgoing, some)
     return tuple(flags.tolist()), has
 
 
-def one_way(new: Side) -> NDArray[np.int64]:
+def max_parallel(new: Side) -> NDArray[np.int64]:
     """Per type, the most relationships parallel to a created one, itself included; 0 if none."""
     return _most(new, _parallel_with(new.outgoing, new.relationships))
 
 
-def either_way(new: Side) -> NDArray[np.int64]:
-    """Like `one_way`, with start and end in either order. A loop counts once."""
+def max_parallel_undirected(new: Side) -> NDArray[np.int64]:
+    """Like `max_parallel`, with start and end in either order. A loop counts once."""
     some = new.relationships
     turned = Ends(some.ends, some.types, some.starts, some.ids)
     back = np.where(some.starts == some.ends, 0, _parallel_with(new.outgoing, turned))
@@ -219,8 +219,8 @@ def _most(new: Side, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def _parallel_with(csr: CsrParts, some: Ends) -> NDArray[np.int64]:
     """Number of relationships with the same start, type and end as each of ``some``."""
     _, low, high = run_bounds(csr, some.starts, some.types)
-    first = first_not_below(csr.neighbours, low, high, some.ends)
-    return first_not_below(csr.neighbours, low, high, some.ends + 1) - first
+    first = lower_bound(csr.neighbours, low, high, some.ends)
+    return lower_bound(csr.neighbours, low, high, some.ends + 1) - first
 
 
 def _beside_others(csr: CsrParts, some: Ends) -> bool:
@@ -231,8 +231,8 @@ def _beside_others(csr: CsrParts, some: Ends) -> bool:
     runs = first[owner] + places_in_runs(counts)
     low, high = csr.run_starts[runs].astype(np.int64), csr.run_starts[runs + 1].astype(np.int64)
     ends = some.ends[owner]
-    found = first_not_below(csr.neighbours, low, high, ends + 1)
-    found -= first_not_below(csr.neighbours, low, high, ends)
+    found = lower_bound(csr.neighbours, low, high, ends + 1)
+    found -= lower_bound(csr.neighbours, low, high, ends)
     return bool((np.bincount(owner, weights=found, minlength=1) > 1).any())
 
 
@@ -255,7 +255,7 @@ def _degrees(
 ) -> dict[int, DegreeSummary]:
     less, more = _changed_runs(old, outgoing), _changed_runs(new, outgoing)
     found = dict(before)
-    for kind in rising(less.kinds, more.kinds).tolist():
+    for kind in sorted_distinct(less.kinds, more.kinds).tolist():
         summary = _summary(
             before.get(kind, DegreeSummary()),
             less.lengths[less.kinds == kind],
@@ -274,9 +274,9 @@ def _changed_runs(side: Side, outgoing: bool) -> _Lengths:
     owners = side.touched.starts if outgoing else side.touched.ends
     here = owners >= 0
     count = max(1, side.type_count)
-    pairs = np.divmod(rising(owners[here] * count + side.touched.types[here]), count)
+    pairs = np.divmod(sorted_distinct(owners[here] * count + side.touched.types[here]), count)
     _, low, high = run_bounds(csr, *pairs)
-    rows = rising(pairs[0])
+    rows = sorted_distinct(pairs[0])
     degrees = csr.row_offsets[rows + 1].astype(np.int64) - csr.row_offsets[rows]
     kinds = np.concatenate([pairs[1], np.full(len(rows), ANY)])
     lengths = np.concatenate([high - low, degrees])

@@ -44,7 +44,7 @@ def renumbered(array: Array, splice: Splice) -> Array:
         return array
     # A patched array that already tracks its values' numbering must see every later splice.
     counts = isinstance(array, Patched) and array.form.values is not None
-    if splice.moves_none and not counts:
+    if splice.keeps_positions and not counts:
         return array
     array = _patchable(array)
     return array.renumbered(splice) if isinstance(array, Patched) else splice.renumbered(array)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpugda.data.patches.patch import Patch, joined
-from gpugda.data.patches.rising import first_of_stretches
 from gpugda.data.patches.shifts import Shifts
+from gpugda.data.patches.sorted_sets import lower_bound_in_ranges
 from gpugda.data.patches.stretches import Stretches
 from gpugda.data.runs import places_in_runs
 
@@ -65,7 +65,7 @@ class Form:
             found[~in_base] = self.added[sources[~in_base] - len(self.base)]
         return found if self.amounts is None else _plus(found, self.amounts[stretches])
 
-    def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lower_bound(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lower bound of each number in this sorted array: first entry >= it, or the length."""
         assert self.values is None
         starts = self.stretches.starts
@@ -92,7 +92,7 @@ class Form:
         found = np.empty(len(keys), dtype=np.int64)
         for array, some, first in ((self.base, in_base, 0), (self.added, ~in_base, base)):
             low = sources[some] - first
-            found[some] = first_of_stretches(array, low, low + lengths[some], keys[some]) - low
+            found[some] = lower_bound_in_ranges(array, low, low + lengths[some], keys[some]) - low
         return found
 
     def _moved(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -182,28 +182,28 @@ class Form:
     # ------------------------------------------------------------------ differences to older forms
     def since(self, older: Form | None) -> Patch | None:
         """The patch from an older form on the same base (None: the base itself); None: unknown."""
-        way = self._way(older)
-        if way is None:
+        difference = self._difference(older)
+        if difference is None:
             return None
-        if way.values is None:
-            return Patch(way.origins, way.added, way.amounts, None, 0)
-        shifts, bound = Shifts.of(way.values), way.values.older_count
-        return Patch(way.origins, way.added, way.amounts, shifts, bound)
+        if difference.values is None:
+            return Patch(difference.origins, difference.added, difference.amounts, None, 0)
+        shifts, bound = Shifts.of(difference.values), difference.values.older_count
+        return Patch(difference.origins, difference.added, difference.amounts, shifts, bound)
 
     def rebased(self, older: Form, base: NDArray[Any]) -> Form | None:
         """The same array with the materialised older form as base; None if not possible."""
-        way = self._way(older)
-        if way is None:
+        difference = self._difference(older)
+        if difference is None:
             return None
-        stretches = Stretches.since_older(way.origins, len(way.added))
+        stretches = Stretches.since_older(difference.origins, len(difference.added))
         values = None
-        if way.values is not None and self.values is not None:
+        if difference.values is not None and self.values is not None:
             known = 0 if older.values is None else older.values.added_count
-            moves, _ = joined(way.values, None)
+            moves, _ = joined(difference.values, None)
             values = Stretches.since_older(moves, self.values.added_count - known)
-        return Form(base, way.added, stretches, way.amounts, values)
+        return Form(base, difference.added, stretches, difference.amounts, values)
 
-    def _way(self, older: Form | None) -> _Way | None:
+    def _difference(self, older: Form | None) -> _Difference | None:
         if older is None:
             values = None if self.values is None else self.values.since_base()
             return self._joined(self.stretches.since_base(), 0, None, values)
@@ -227,17 +227,17 @@ class Form:
         known: int,
         before: NDArray[np.int64] | None,
         values: Origins | None,
-    ) -> _Way:
+    ) -> _Difference:
         amounts = self.amounts
         if amounts is not None:
             amounts = amounts[origins.stretches]
             if before is not None:
                 amounts -= np.where(origins.before < 0, 0, before[origins.before])
         origins, amounts = joined(origins, amounts)
-        return _Way(origins, self.added[known:], amounts, values)
+        return _Difference(origins, self.added[known:], amounts, values)
 
 
-class _Way(NamedTuple):
+class _Difference(NamedTuple):
     """Difference between an older and a newer array.
 
     origins: Positions in the older array.

@@ -26,7 +26,7 @@ FEW_STRETCHES = 1 << 8
 """With more stretches, an array that is materialised becomes the base of the next change."""
 MANY_STRETCHES = 1 << 11
 """With more stretches, materialising in the background pays."""
-MOST_STRETCHES = 1 << 13
+MAX_STRETCHES = 1 << 13
 """With more stretches, the array is materialised at the next change."""
 
 
@@ -88,7 +88,7 @@ class Patched:
     @property
     def is_worn_out(self) -> bool:
         """True if the next change must start from the materialised array."""
-        return self.form.size > (MOST_STRETCHES if self._whole is None else FEW_STRETCHES)
+        return self.form.size > (MAX_STRETCHES if self._whole is None else FEW_STRETCHES)
 
     def __getitem__(self, entries: NDArray[Any]) -> NDArray[Any]:
         """The values at the given positions."""
@@ -97,9 +97,9 @@ class Patched:
             return found
         return self.form.at(entries)
 
-    def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lower_bound(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lower bound of each number, for a sorted array: first entry >= it, or the length."""
-        return self.form.first_not_below(wanted)
+        return self.form.lower_bound(wanted)
 
     def whole(self, check: Callable[[], None] = lambda: None) -> NDArray[Any]:
         """The materialised array, built once. ``check`` is called now and then and may raise."""

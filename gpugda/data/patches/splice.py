@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gpugda.data.patches.blocks import BLOCK_BITS, MIXED, moved_by_blocks
-from gpugda.data.patches.rising import is_among, rising
-from gpugda.data.patches.room import appended
+from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_distinct
+from gpugda.data.patches.spare_capacity import appended
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class Splice:
         return self.count - len(self.removed) + len(self.places)
 
     @property
-    def keeps_places(self) -> bool:
+    def only_appends(self) -> bool:
         """True if nothing is removed, and new entries are appended at the end."""
         return not len(self.removed) and bool((self.places >= self.count).all())
 
@@ -82,7 +82,7 @@ class Splice:
         """
         if not self:
             return array
-        if self.keeps_places:
+        if self.only_appends:
             return appended(array, added, len(self.places))
         found = np.empty(self.new_count, dtype=array.dtype)
         for start, end, target in self._copied():
@@ -92,7 +92,7 @@ class Splice:
 
     def renumbered(self, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Like `moved`, for many ``uint32`` entries that stay; the input itself if none moves."""
-        if not self or self.moves_none:
+        if not self or self.keeps_positions:
             return entries
         if len(self.removed) + len(self.places) <= _FEW:
             return self._moved_by_comparing(entries)
@@ -108,7 +108,7 @@ class Splice:
         return found
 
     @property
-    def moves_none(self) -> bool:
+    def keeps_positions(self) -> bool:
         """True if all entries that stay keep their positions."""
         first = self.places[0] if len(self.places) else self.count
         last = self.removed[0] if len(self.removed) else self.count
@@ -126,9 +126,9 @@ class Splice:
         """Start, end and new position of each piece copied as a whole; cached."""
         if not self._pieces:
             begin = np.zeros(1, dtype=np.int64)
-            cuts = rising(begin, self.removed, self.removed + 1, self.places)
+            cuts = sorted_distinct(begin, self.removed, self.removed + 1, self.places)
             ends = np.append(cuts[1:], self.count)
-            stays = (cuts < ends) & ~is_among(cuts, self.removed)
+            stays = (cuts < ends) & ~is_in_sorted(cuts, self.removed)
             starts, ends = cuts[stays], ends[stays]
             targets = self.moved(starts)
             self._pieces.extend(zip(starts.tolist(), ends.tolist(), targets.tolist(), strict=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.patches.rising import rising
+from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ class Stretches:
 
     def cut(self, places: NDArray[np.int64]) -> tuple[Stretches, NDArray[np.intp]]:
         """The same array, also cut at these places; and the old stretch of each new one."""
-        starts = rising(self.starts, places[places < self.count])
+        starts = sorted_distinct(self.starts, places[places < self.count])
         origins, sources = self.find(starts)
         return self._next(starts, sources, self.count, 0), origins
 
     def spliced(self, splice: Splice) -> tuple[Stretches, NDArray[np.intp]]:
         """The array after a splice; and the old stretch of each new one, -1 for added values."""
         removed, places = splice.removed, splice.places
-        cuts = rising(self.starts, removed, removed + 1, places)
+        cuts = sorted_distinct(self.starts, removed, removed + 1, places)
         cuts = cuts[cuts < self.count]
         stays = np.ones(len(cuts), dtype=np.bool_)
         stays[cuts.searchsorted(removed)] = False  # all removed entries are cuts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from gpugda.data.identifiers import MOST_SHORT_IDS
+from gpugda.data.identifiers import MAX_SHORT_IDS
 from gpugda.data.sorting import RowFacts, SortedRows, reversed_csr
 from gpugda.device.host_device import host_device
 from gpugda.device.launch.range_rows import RangeRows
@@ -44,7 +44,7 @@ class HostRows:
 
     def sorted(self, given: Unsorted, *, with_order: bool) -> SortedRows | None:
         """See `gpugda.data.sorting.RowSorter`."""
-        if given.type_count > MOST_SHORT_IDS or not given.node_count:
+        if given.type_count > MAX_SHORT_IDS or not given.node_count:
             return None
         return self._tried(
             len(given.starts), lambda device: _rows(device, given, with_order=with_order)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.csr import Csr
-from gpugda.data.identifiers import MOST_SHORT_IDS
+from gpugda.data.identifiers import MAX_SHORT_IDS
 from gpugda.data.node_ranges import bits_for
 from gpugda.data.sorting import SortedRows
 from gpugda.data.threads import in_threads, pieces_of
@@ -50,7 +50,7 @@ def build_rows(context: DeviceContext, given: Unsorted, *, with_order: bool) -> 
     limit = int(context.info.global_memory_bytes * _SHARE_OF_MEMORY)
     needed = _BYTES_EACH * count + _BYTES_PER_NODE * node_count
     is_long = _NUMBER_BYTES * count > context.info.max_allocation_bytes
-    is_wide = given.type_count > MOST_SHORT_IDS
+    is_wide = given.type_count > MAX_SHORT_IDS
     if not count or is_long or is_wide or needed > limit:
         return None
     if 2 * node_bits + type_bits > _WORD_BITS:

@@ -194,9 +194,10 @@ def _all_degrees(
         return degrees_of_all_nodes(graph, types, direction, _fitting(graph, labels))
 
     if not optional:
-        return graph.kept_numbers(key, counted)
-    return graph.kept_numbers(
-        (*key, "optional"), lambda: np.maximum(graph.kept_numbers(key, counted), np.uint32(1))
+        return graph.cached_node_numbers(key, counted)
+    return graph.cached_node_numbers(
+        (*key, "optional"),
+        lambda: np.maximum(graph.cached_node_numbers(key, counted), np.uint32(1)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.runs import are_in_a_row, places_in_runs
+from gpugda.data.runs import are_consecutive, places_in_runs
 from gpugda.expressions.lists import ColumnLists, EntityLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import (
@@ -87,7 +87,7 @@ class Lists:
         places = self.places
         if self.valid is not True:
             return None
-        if not are_in_a_row(places):
+        if not are_consecutive(places):
             return None
         column, part = self.column, slice(self.firsts[places[0]], self.firsts[places[-1] + 1])
         valid = None if column.valid is None else column.valid[part]
@@ -148,7 +148,7 @@ def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
 
 
 def _at_places(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
-    in_a_row = are_in_a_row(places)
+    in_a_row = are_consecutive(places)
     found: NDArray[Any] = values[slice(places[0], int(places[-1]) + 1) if in_a_row else places]
     return found
 

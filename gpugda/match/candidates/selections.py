@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.kept_masks import KeptMask
+    from gpugda.data.mask_cache import CachedMask
 
 __all__ = ["bitmap_of", "make_masks", "mask_query"]
 
@@ -110,7 +110,7 @@ class _MaskMaker:
 
     def _of_all(self, node: BoundNode) -> NDArray[np.uint32]:
         """The mask of a node without label restriction, reused from an earlier query if kept."""
-        kept = self.graph.node_properties.kept_masks
+        kept = self.graph.node_properties.mask_cache
         key = mask_key(node.predicates, node.name, self.parameters)
         known = None if key is None else kept.get(key)
         if known is not None and not len(known.stale):
@@ -126,7 +126,7 @@ class _MaskMaker:
             kept.put(key, found, key.reads)
         return found
 
-    def _brought_up(self, node: BoundNode, known: KeptMask) -> NDArray[np.uint32] | None:
+    def _brought_up(self, node: BoundNode, known: CachedMask) -> NDArray[np.uint32] | None:
         """A kept mask with updated bits of changed nodes; None if one of them is a type error."""
         count, stale = self.graph.node_count, known.stale
         environment = self._environment(

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpugda.data.increments.searching import run_bounds
 from gpugda.data.node_changes import with_bits
-from gpugda.data.patches.rising import rising
+from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.runs import places_in_runs
 from gpugda.device.graph.node_bitmaps import degrees_of
 from gpugda.match.candidates.encode import needed_degrees
@@ -172,7 +172,7 @@ class _Change:
             came = allowed & ~before
             if int(np.bitwise_count(came).sum()) > _MOST_TOUCHED:
                 raise _TooManyError
-            touched = rising(self._changed, _nodes_of(came))
+            touched = sorted_distinct(self._changed, _nodes_of(came))
             self._touch(int(np.count_nonzero(_has(bits, self._changed))))
             fits = self._fits(node, touched)
             lost = touched[~fits]
@@ -196,7 +196,7 @@ class _Change:
                 stays &= np.bincount(owners, minlength=len(nodes)) > 0
             self._add(position, nodes[stays])
             for other, owners, neighbours in found:
-                known = rising(neighbours[stays[owners]])
+                known = sorted_distinct(neighbours[stays[owners]])
                 node = self._bound.nodes[other]
                 new = known[~_has(self.bits[other], known)]
                 self._wait(other, new[self._fits(node, new)])
@@ -212,7 +212,7 @@ class _Change:
         new = nodes[~_has(self.bits[position], nodes)]
         if len(new):
             waiting = self._waiting.get(position)
-            self._waiting[position] = new if waiting is None else rising(waiting, new)
+            self._waiting[position] = new if waiting is None else sorted_distinct(waiting, new)
 
     def _fits(self, node: BoundNode, nodes: Nodes) -> NDArray[np.bool_]:
         fits = _has(self._allowed[node.position], nodes)

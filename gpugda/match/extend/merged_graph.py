@@ -109,7 +109,7 @@ class MergedGraph:
         if made is None or not self._has_room:
             return False
         workspace.hand_over(made.neighbours, made.device_starts)
-        run.graph.graph.note_most_between(kind.types, made.most, directed=is_directed(kind))
+        run.graph.graph.note_max_between(kind.types, made.most, directed=is_directed(kind))
         self._lists[kind] = made
         self.version += 1
         return True

@@ -44,7 +44,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
     if size not in _SIZES or ends != pairs or len(bound.relationships) != len(pairs):
         return None
     links = common_link(bound, graph) if is_unrestricted(bound) else None
-    is_simple = links is not None and links.undirected and links.most_between(graph) == 1
+    is_simple = links is not None and links.undirected and links.max_between(graph) == 1
     return links if is_simple else None
 
 

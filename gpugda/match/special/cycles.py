@@ -147,7 +147,7 @@ def _is_upward_triangle(
     """No two of its relationships can be the same, because its nodes are three."""
     # A triangle directed in a ring would have one start per node.
     transitive = len({each.source for each in links}) == len(links) - 1
-    directed = all(each.directed for each in links) and graph.runs_upwards
+    directed = all(each.directed for each in links) and graph.is_degree_oriented
     return directed and transitive and _is_of_any(bound, graph, masks, links)
 
 

@@ -88,7 +88,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
     if weights is None or found is None:
         return None
     links = found._replace(undirected=False)
-    longest, parallel = links.longest(graph), links.most_between(graph)
+    longest, parallel = links.longest(graph), links.max_between(graph)
     # Six orders of nodes, and as many with self-loops, of which a node has at most `parallel`.
     fits = 16 * graph.relationship_count * longest * parallel < _MOST_COUNT
     return (links, weights) if fits else None
@@ -127,7 +127,7 @@ def count_triangles(
     if found is None:
         return None
     links, weights = found
-    looks_up = links.most_between(graph) > 1
+    looks_up = links.max_between(graph) > 1
     loop_weights = loop_weights_of(bound)
 
     def count(run: Run, lists: RankedLists) -> int:

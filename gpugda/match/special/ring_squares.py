@@ -89,7 +89,7 @@ def _fits(graph: DataGraph, links: CommonLink) -> bool:
 
     Closed walks of length four are at most the squared sum of the squared entries of a matrix.
     """
-    longest, parallel = links.longest(graph), links.most_between(graph)
+    longest, parallel = links.longest(graph), links.max_between(graph)
     ends = (2 if links.undirected else 1) * graph.relationship_count
     most = min(ends * longest**2 * parallel, (ends * parallel) ** 2)
     return longest * parallel < _MOST_MARK and most < _MOST_COUNT
@@ -112,7 +112,7 @@ def count_ring(
     links = find_ring(bound, graph) if may else None
     if links is None:
         return None
-    is_simple = links.most_between(graph) == 1
+    is_simple = links.max_between(graph) == 1
     said = "cycle of 4 nodes counted from the one of most relationships"
 
     def count(run: Run, lists: RankedLists) -> int | None:

@@ -136,7 +136,7 @@ def singles(graph: DataGraph, kind: int, *, outgoing: bool) -> NDArray[np.uint32
         found[nodes[runs]] = csr.neighbours[first]
         return found
 
-    return graph.kept_numbers(("single", kind, outgoing), made)
+    return graph.cached_node_numbers(("single", kind, outgoing), made)
 
 
 def _of_others(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -155,7 +155,7 @@ def single_arrays(graph: DataGraph, walk: SingleWalk) -> list[NDArray[np.uint32]
     one, on, three = (singles(graph, kind, outgoing=outgoing) for kind, outgoing in walk[:3])
     if not (len(one) and len(on) and len(three)):
         return []
-    two = graph.kept_numbers(("single", *walk[:2]), lambda: _of_others(one, on))
+    two = graph.cached_node_numbers(("single", *walk[:2]), lambda: _of_others(one, on))
     return [one, two, three]
 
 
@@ -163,7 +163,7 @@ def pair_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
     """Hash table of relationship counts between two nodes (``uint32``), for ``single_walks.cl``."""
     if not ways:
         return np.zeros(1, dtype=np.uint32)
-    return graph.kept_numbers(("pairs", *ways), lambda: _made_table(graph, ways))
+    return graph.cached_node_numbers(("pairs", *ways), lambda: _made_table(graph, ways))
 
 
 def _made_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:

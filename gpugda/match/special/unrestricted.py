@@ -48,9 +48,9 @@ class CommonLink(NamedTuple):
         counts = graph.statistics.loop_counts
         return any(counts if self.type_id is None else (counts[self.type_id],))
 
-    def most_between(self, graph: DataGraph) -> int:
+    def max_between(self, graph: DataGraph) -> int:
         """Upper bound of its relationships between two nodes, and of self-loops at a node."""
-        return graph.most_between(self.types, directed=not self.undirected)
+        return graph.max_between(self.types, directed=not self.undirected)
 
     def longest(self, graph: DataGraph) -> int:
         """Upper bound of the entries of a node's list."""

@@ -21,7 +21,7 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 def small(monkeypatch):
     """Limits that a test can go beyond at once."""
     monkeypatch.setattr(bounded_stream, "_FREE_BYTES", SMALL)
-    monkeypatch.setattr(csv_records, "MOST_RECORD_BYTES", SMALL)
+    monkeypatch.setattr(csv_records, "MAX_RECORD_BYTES", SMALL)
     monkeypatch.setattr(csv_records, "BLOCK_BYTES", SMALL // 4)
     monkeypatch.setattr(graphml_bounds, "_FREE_CELLS", SMALL)
 
@@ -94,7 +94,7 @@ def test_graphml_that_holds_too_much_at_a_time(small, tmp_path, monkeypatch, con
     from gpugda_adapters import graphml_parser
 
     for module in (graphml_bounds, graphml_parser):
-        monkeypatch.setattr(module, "MOST_BYTES", SMALL)
+        monkeypatch.setattr(module, "MAX_BYTES", SMALL)
     (tmp_path / "a.graphml").write_text(content)
     with pytest.raises(gpugda.SourceError, match=part):
         gpugda.connect(tmp_path / "a.graphml")

@@ -60,7 +60,7 @@ def test_the_oldest_gives_way(graph, monkeypatch):
     monkeypatch.setattr("gpugda.data.bucket_index._FEWEST_ROWS", 0)
     column, other = graph.node_properties["x"], graph.node_properties["y"]
     first = find_index(graph, "x", column)
-    monkeypatch.setattr("gpugda.data.bucket_index._MOST_BYTES", first.nbytes + 100)
+    monkeypatch.setattr("gpugda.data.bucket_index._MAX_BYTES", first.nbytes + 100)
     assert find_index(graph, "x", column) is first
     second = find_index(graph, "y", other)
     assert find_index(graph, "y", other) is second

@@ -220,7 +220,7 @@ IDS = ([7, 8, 9, 10, 11], [7, 8, 3, 4, 12], [11, 10, 9, 8, 7], [0, 2, 1, 2**40, 
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("most_gaps", [0, 1, 4])
 def test_ids_of_relationships_go_where_the_relationships_go(ids, most_gaps, monkeypatch):
-    monkeypatch.setattr(build, "_MOST_GAPS", most_gaps)
+    monkeypatch.setattr(build, "_MAX_GAPS", most_gaps)
     ends = [(2, 0), (0, 1), (2, 1), (1, 2), (0, 0)]
     batch = replace(
         relationship_batch([(start, "R", end, {}) for start, end in ends]),

@@ -58,7 +58,7 @@ def test_nodes_with_very_many_types_are_sampled_less(monkeypatch):
         return searched(csr, low, *rest)
 
     monkeypatch.setattr(closing, "_searched", noted)
-    monkeypatch.setattr(closing, "_MOST_RUNS", 10_000)
+    monkeypatch.setattr(closing, "_MAX_RUNS", 10_000)
     kinds = [f"T{i}" for i in range(40)]
     rows = [(s, kind, e, {}) for s in range(8) for e in range(8) for kind in kinds if s != e]
     rates = make_graph([((), {})] * 8, rows).statistics.closing_rates

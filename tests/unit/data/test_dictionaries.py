@@ -39,7 +39,7 @@ def test_codes_stand_for_their_texts_and_rise_with_them(texts):
 def test_searches_answer_as_python_does(texts, wanted):
     found, ordered = dictionary(texts), sorted(texts)
     assert found.find(wanted) == (ordered.index(wanted) if wanted in texts else -1)
-    assert found.less_than(wanted) == sum(text < wanted for text in texts)
+    assert found.lower_bound(wanted) == sum(text < wanted for text in texts)
     low, high = found.bounds(wanted)
     assert ordered[low:high] == [text for text in ordered if text.startswith(wanted)]
     assert found.matching_suffix(wanted).tolist() == [t.endswith(wanted) for t in ordered]
@@ -49,7 +49,7 @@ def test_searches_answer_as_python_does(texts, wanted):
 @given(DISTINCT, st.lists(TEXTS, max_size=9))
 def test_many_texts_are_looked_for_as_one_by_one(texts, wanted):
     found = dictionary(texts)
-    places = found.first_not_below(pa.array(wanted, type=pa.string()))
+    places = found.lower_bounds(pa.array(wanted, type=pa.string()))
     assert places.tolist() == [sum(text < each for text in texts) for each in wanted]
 
 
@@ -138,7 +138,7 @@ def test_merged_objects_keep_their_meaning():
 def test_texts_are_the_same_before_and_after_all_are_decoded(monkeypatch):
     texts = ["", "a", "b", "ü"]
     for most in (0, 1 << 24):
-        monkeypatch.setattr("gpugda.data.dictionaries._MOST_DECODED_BYTES", most)
+        monkeypatch.setattr("gpugda.data.dictionaries._MAX_DECODED_BYTES", most)
         dictionary = StringDictionary(pa.array(texts))
         codes = np.array([3, 0, 3, 1], dtype=np.int32)
         for _ in range(3):

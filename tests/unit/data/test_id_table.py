@@ -43,7 +43,7 @@ def test_regular_ids_share_few_places(step):
 
 
 def test_too_many_at_one_place_are_said(monkeypatch):
-    monkeypatch.setattr(id_table, "_MOST_ROUNDS", 1)
+    monkeypatch.setattr(id_table, "_MAX_ROUNDS", 1)
     assert table_of(np.arange(1000) ** 3).is_full
 
 

@@ -48,7 +48,7 @@ def test_an_integer_that_is_no_id_is_never_found(ids, stranger):
 
 
 def test_ids_that_share_places_of_the_table_are_found_all_the_same(monkeypatch):
-    monkeypatch.setattr(id_table, "_MOST_ROUNDS", 0)
+    monkeypatch.setattr(id_table, "_MAX_ROUNDS", 0)
     ids = [2**60, -5, 2**50, 17]
     assert space_of(ids).lookup([pa.array(ids[::-1])], [ORIGIN]).tolist() == [3, 2, 1, 0]
     with pytest.raises(SourceError, match="no node has the id 18"):
@@ -132,7 +132,7 @@ def test_names_have_ids():
 def test_too_many_names_are_refused(monkeypatch):
     assert name_id_type(65_535) == np.uint16
     assert name_id_type(65_536) == np.uint32
-    monkeypatch.setattr(identifiers, "MOST_NAMES", 3)
+    monkeypatch.setattr(identifiers, "MAX_NAMES", 3)
     NameTable(("a", "b", "c"))
     with pytest.raises(SourceError, match="4 distinct labels"):
         NameTable(("a", "b", "c", "d"))

@@ -21,7 +21,7 @@ from gpugda.data.increments import searching
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets, label_bitmap
-from gpugda.data.patches import changing, patched, room
+from gpugda.data.patches import changing, patched, spare_capacity
 from gpugda.data.patches.splice import Splice
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.opening import open_snapshot
@@ -40,14 +40,14 @@ def patched_from(request, monkeypatch):
     """
     patched_from, short_ids = request.param
     monkeypatch.setattr(changing, "PATCHED_FROM", patched_from)
-    monkeypatch.setattr(identifiers, "MOST_SHORT_IDS", short_ids)
+    monkeypatch.setattr(identifiers, "MAX_SHORT_IDS", short_ids)
     # Once entries are looked at one by one, once all of a row.
     monkeypatch.setattr(searching, "_FEW", 1 << 11 if patched_from else 3)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
-    monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
+    monkeypatch.setattr(patched, "MAX_STRETCHES", 60)
     # What comes last is written behind the arrays of the state before, until there is no room.
-    monkeypatch.setattr(room, "_ROOM_FROM", patched_from)
-    monkeypatch.setattr(room, "_SPARE_SHARE", 2)
+    monkeypatch.setattr(spare_capacity, "_MIN_LENGTH", patched_from)
+    monkeypatch.setattr(spare_capacity, "_LENGTH_PER_SPARE", 2)
 
 
 def graph_of(state, read=("x", "y"), *, complete=False):
@@ -159,7 +159,7 @@ def check_statistics(graph):
     assert all(a >= b for a, b in zip(told.parallel_types, fresh.parallel_types, strict=True))
     exact = replace(graph, statistics=replace(fresh, distinct_counts={}))
     object.__setattr__(exact, "_derived", type(graph._derived)())
-    for name in ("parallel_counts", "either_way_counts"):
+    for name in ("parallel_counts", "undirected_parallel_counts"):
         ours, theirs = getattr(graph, name)(), getattr(exact, name)()
         assert all(a >= b for a, b in zip(ours, theirs, strict=True)), name
 
@@ -188,7 +188,11 @@ def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, st
     quiet, since, old_states = graph, 0, []
     for number in sorted(history.states)[1:]:
         if derived:
-            for each in (graph.parallel_counts, graph.either_way_counts, graph.label_codes):
+            for each in (
+                graph.parallel_counts,
+                graph.undirected_parallel_counts,
+                graph.label_codes,
+            ):
                 each()
         changes = told_values(between(history, since, number), history.states[number])
         old_states.append((graph, seen(graph)))
@@ -257,7 +261,7 @@ def test_a_property_whose_values_are_not_told_counts_as_not_read(history):
 def test_random_transactions_on_a_larger_graph(size):
     database = RandomDatabase(size, 300)
     graph = database.graph()
-    graph.either_way_counts()
+    graph.undirected_parallel_counts()
     version = database.server.version_of()
     for _ in range(6):
         before = seen(graph)

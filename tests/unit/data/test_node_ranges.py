@@ -54,7 +54,7 @@ def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count
 @pytest.mark.parametrize("count", [1, 2**20, 65_000_000, 10**9, 2**32 - 2])
 def test_range_and_place_in_a_piece_fit_32_bits(count):
     size = piece_size(count)
-    assert bits_for(size) + node_ranges._MOST_RANGE_BITS <= 32
+    assert bits_for(size) + node_ranges._MAX_RANGE_BITS <= 32
     assert -(-count // size) <= 256
 
 

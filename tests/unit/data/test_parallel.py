@@ -28,14 +28,14 @@ def test_the_most_relationships_between_two_nodes_are_found(piece, rows):
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(parallel, "_PIECE", piece)
-        found = parallel.most_either_way(graph.outgoing, graph.incoming, len(names))
+        found = parallel.max_parallel_undirected(graph.outgoing, graph.incoming, len(names))
     assert found == most(either_way)
-    assert parallel.most_one_way(graph.outgoing, len(names)) == most(one_way)
+    assert parallel.max_parallel(graph.outgoing, len(names)) == most(one_way)
 
 
 def test_nodes_far_apart_are_not_taken_for_one_another():
     far = (1 << 16) + 1
     nodes = [("", {})] * (far + 1)
     graph = make_graph(nodes, [(0, "R", 1, {}), (1, "R", far, {}), (far, "R", 1, {})])
-    assert parallel.most_either_way(graph.outgoing, graph.incoming, 1) == (2,)
+    assert parallel.max_parallel_undirected(graph.outgoing, graph.incoming, 1) == (2,)
     assert np.all(graph.parallel_counts() == np.array([1]))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpugda.data.patches import changing
-from gpugda.data.patches.rising import counted, is_among, rising
 from gpugda.data.patches.shifts import Shifts
+from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_counts, sorted_distinct
 from gpugda.data.patches.splice import Splice
 
 FEW, MANY = 70_001, (1 << 20) + 3
@@ -44,16 +44,16 @@ def test_numbers_are_shifted_together_as_one_by_one(count):
 def test_few_numbers_are_sorted_as_numpy_does(count):
     random = np.random.default_rng(count)
     numbers, others = random.integers(0, 20, (2, count))
-    np.testing.assert_array_equal(rising(numbers), np.unique(numbers))
+    np.testing.assert_array_equal(sorted_distinct(numbers), np.unique(numbers))
     np.testing.assert_array_equal(
-        rising(numbers, others), np.unique(np.concatenate([numbers, others]))
+        sorted_distinct(numbers, others), np.unique(np.concatenate([numbers, others]))
     )
     for found, expected in zip(
-        counted(numbers), np.unique(numbers, return_counts=True), strict=True
+        sorted_counts(numbers), np.unique(numbers, return_counts=True), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
     some = np.sort(others)
-    np.testing.assert_array_equal(is_among(numbers, some), np.isin(numbers, some))
+    np.testing.assert_array_equal(is_in_sorted(numbers, some), np.isin(numbers, some))
 
 
 @pytest.mark.parametrize("steps", [1, changing.MANY_STEPS, changing.MANY_STEPS + 1, 200])

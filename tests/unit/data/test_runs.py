@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gpugda.data import runs
-from gpugda.data.runs import are_in_a_row, places_in_runs
+from gpugda.data.runs import are_consecutive, places_in_runs
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,6 @@ def test_each_run_counts_from_zero(lengths, kind):
 def test_numbers_in_a_row(monkeypatch, window, kind):
     monkeypatch.setattr(runs, "_WINDOW", window)
     for numbers in ([0], [3], [3, 4], [0, 1, 2, 3, 4, 5]):
-        assert are_in_a_row(np.array(numbers, dtype=kind))
+        assert are_consecutive(np.array(numbers, dtype=kind))
     for numbers in ([], [1, 1], [1, 0], [0, 2, 1, 3], [0, 0, 2, 3], [0, 1, 3, 3], [5, 4, 3]):
-        assert not are_in_a_row(np.array(numbers, dtype=kind))
+        assert not are_consecutive(np.array(numbers, dtype=kind))

@@ -9,9 +9,9 @@ from forced_plans import DEGREES, PARTS, ROWS, TABLES, thresholds
 from random_database import VERSION
 
 from gpugda.data.build import build_data_graph
-from gpugda.data.plan_assumptions import assumptions_hold
 from gpugda.data.columns import to_values
 from gpugda.data.increments.apply import applied
+from gpugda.data.plan_assumptions import assumptions_hold
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.directory import arrays_of, numbers_of
 from gpugda.device.graph.late_arguments import LateArguments
@@ -284,7 +284,7 @@ def test_which_arguments_are_made(context, late):
 def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
     database = SmallDatabase(1)
     graph, version = database.graph(), database.server.version_of()
-    assert graph.labels_apart(0, 1)
+    assert graph.labels_disjoint(0, 1)
     database.server.commit(nodes=nodes, relationships=relationships)
     following = applied(graph, database.changes.changes_since(version))
     assert assumptions_hold(graph, following) == keeps

@@ -90,12 +90,16 @@ def test_predicates_on_the_closing_relationship_count():
 
 def test_a_graph_after_few_changes_keeps_what_was_counted():
     kind = ((HUBS.types.get("R"),), True)
-    counted = HUBS.met_degree(kind, kind)
+    counted = HUBS.reached_degree(kind, kind)
     changed = make_graph([((), {})] * 4, [(0, name, 1, {}) for name in "RST"])
-    changed.take_over(
-        HUBS, one_way=changed_counts, either_way=changed_counts, label_bits={}, changed=None
+    changed.inherit_derived(
+        HUBS,
+        max_parallel=changed_counts,
+        max_parallel_undirected=changed_counts,
+        label_bits={},
+        changed=None,
     )
-    assert changed.met_degree(kind, kind) == counted
+    assert changed.reached_degree(kind, kind) == counted
 
 
 def changed_counts():

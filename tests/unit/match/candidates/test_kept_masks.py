@@ -11,7 +11,7 @@ from random_database import KINDS, RandomDatabase
 from gpugda.data.columns import column_from_values
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.properties import apart
-from gpugda.data.kept_masks import KeptMasks
+from gpugda.data.mask_cache import MaskCache
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates import selections
 from gpugda.match.candidates.mask_keys import mask_key
@@ -155,7 +155,7 @@ def test_a_literal_and_a_parameter_have_masks_of_their_own():
 
 
 def test_a_mask_of_properties_of_which_no_changes_are_told_goes():
-    masks, bits = KeptMasks(), np.array([5], dtype=np.uint32)
+    masks, bits = MaskCache(), np.array([5], dtype=np.uint32)
     masks.put("x", bits, frozenset("x"))
     masks.put("xy", bits, frozenset("xy"))
     found = masks.followed({"x": np.array([2])}, NONE, {"x"})
@@ -167,7 +167,7 @@ def test_a_mask_of_properties_of_which_no_changes_are_told_goes():
 
 
 def test_few_masks_are_kept_those_that_were_asked_for_last():
-    masks, bits = KeptMasks(), np.array([5], dtype=np.uint32)
+    masks, bits = MaskCache(), np.array([5], dtype=np.uint32)
     for number in range(8):
         masks.put(number, bits, frozenset("x"))
     assert masks.get(0) is not None

@@ -9,20 +9,20 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["counted", "first_of_stretches", "is_among", "rising"]
+__all__ = ["is_in_sorted", "lower_bound_in_ranges", "sorted_counts", "sorted_distinct"]
 
 _ONE_BY_ONE = 1 << 7
 """Up to this many stretches are searched one by one; more are searched vectorised."""
 
 
-def rising(*values: NDArray[np.int64]) -> NDArray[np.int64]:
+def sorted_distinct(*values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The distinct values, sorted; fast where they come in increasing runs."""
     found = values[0] if len(values) == 1 else np.concatenate(values)
     found = np.sort(found, kind="stable")
     return found[_differs(found)]
 
 
-def counted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sorted_counts(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct values, sorted, and the count of each."""
     found = np.sort(values, kind="stable")
     firsts = _differs(found).nonzero()[0]
@@ -32,17 +32,17 @@ def counted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.in
     return found[firsts], counts
 
 
-def is_among(values: NDArray[Any], rising: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """``bool`` per value: True if it is in ``rising``, which must be sorted."""
-    if not len(rising):
+def is_in_sorted(values: NDArray[Any], members: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """``bool`` per value: True if it is in ``sorted_distinct``, which must be sorted."""
+    if not len(members):
         return np.zeros(len(values), dtype=np.bool_)
-    places = rising.searchsorted(values)
-    places[places == len(rising)] = 0
-    found: NDArray[np.bool_] = rising[places] == values
+    places = members.searchsorted(values)
+    places[places == len(members)] = 0
+    found: NDArray[np.bool_] = members[places] == values
     return found
 
 
-def first_of_stretches(
+def lower_bound_in_ranges(
     values: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Lower bound of each key in its sorted range ``low … high-1``; ``high`` if all are smaller.

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.patches.rising import rising
+from gpugda.data.patches.sorted_sets import sorted_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["KeptMask", "KeptMasks"]
+__all__ = ["CachedMask", "MaskCache"]
 
-_MOST_KEPT = 8
+_CACHE_SIZE = 8
 """Maximum number of masks; 8 bitmaps take at most a byte per node together."""
-_MOST_STALE = 1 << 13
+_MAX_STALE = 1 << 13
 """A mask with more changed nodes than this is dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptMask:
+class CachedMask:
     """Bitmap of the nodes that satisfy some predicates.
 
     Args:
@@ -42,16 +42,16 @@ class KeptMask:
     stale: NDArray[np.int64]
 
 
-class KeptMasks:
+class MaskCache:
     """The masks of one state of the node properties; thread-safe."""
 
     __slots__ = ("_known", "_lock")
 
-    def __init__(self, known: Mapping[Hashable, KeptMask] | None = None) -> None:
+    def __init__(self, known: Mapping[Hashable, CachedMask] | None = None) -> None:
         self._known = dict(known or {})
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable) -> KeptMask | None:
+    def get(self, key: Hashable) -> CachedMask | None:
         """The mask if it is cached; it is valid except for the nodes in ``stale``."""
         with self._lock:
             found = self._known.pop(key, None)
@@ -64,8 +64,8 @@ class KeptMasks:
         with self._lock:
             self._known.pop(key, None)
             bits.flags.writeable = False  # a write would corrupt other queries, so let it raise
-            self._known[key] = KeptMask(bits, reads, np.empty(0, dtype=np.int64))
-            if len(self._known) > _MOST_KEPT:
+            self._known[key] = CachedMask(bits, reads, np.empty(0, dtype=np.int64))
+            if len(self._known) > _CACHE_SIZE:
                 del self._known[next(iter(self._known))]
 
     def followed(
@@ -73,7 +73,7 @@ class KeptMasks:
         changed: Mapping[str, NDArray[np.int64]],
         created: NDArray[np.int64],
         told: Collection[str] | None,
-    ) -> KeptMasks:
+    ) -> MaskCache:
         """The masks for the next state, in which the old nodes keep their numbers.
 
         Args:
@@ -88,7 +88,9 @@ class KeptMasks:
             if told is not None and not mask.reads.issubset(told):
                 continue
             rows = [changed[each] for each in mask.reads if each in changed]
-            stale = rising(mask.stale, created, *rows) if rows or len(created) else mask.stale
-            if len(stale) <= _MOST_STALE:
+            stale = (
+                sorted_distinct(mask.stale, created, *rows) if rows or len(created) else mask.stale
+            )
+            if len(stale) <= _MAX_STALE:
                 found[key] = replace(mask, stale=stale)
-        return KeptMasks(found)
+        return MaskCache(found)

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpugda.data.patches import room
-from gpugda.data.patches.room import appended
+from gpugda.data.patches import spare_capacity
+from gpugda.data.patches.spare_capacity import appended
 
-LARGE = room._ROOM_FROM
+LARGE = spare_capacity._MIN_LENGTH
 KINDS = (np.uint16, np.uint32, np.int32, np.int64, np.float64, np.bool_)
 
 

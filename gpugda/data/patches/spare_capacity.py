@@ -21,9 +21,9 @@ _Number = TypeVar(
     "_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int32, np.int64, np.float64, np.bool_
 )
 
-_SPARE_SHARE = 16
+_LENGTH_PER_SPARE = 16
 """The spare capacity is the length divided by this."""
-_ROOM_FROM = 1 << 14
+_MIN_LENGTH = 1 << 14
 """From this length on an array gets spare capacity."""
 
 
@@ -36,20 +36,20 @@ def appended(array: NDArray[_Number], added: Any, count: int) -> NDArray[_Number
         count: The number of new entries.
     """
     size = len(array)
-    room = _room_of(array)
-    if room is None or not room.claim(size, size + count):
-        if size < _ROOM_FROM:
+    block = _block_of(array)
+    if block is None or not block.claim(size, size + count):
+        if size < _MIN_LENGTH:
             found = np.empty(size + count, dtype=array.dtype)
         else:
-            found = _Room.of(size + count, array.dtype)
+            found = _Block.of(size + count, array.dtype)
         found[:size] = array
     else:
-        found = np.asarray(room)[: size + count]
+        found = np.asarray(block)[: size + count]
     found[size:] = added
     return found
 
 
-class _Room:
+class _Block:
     """A memory block whose first entries are in use by arrays.
 
     Args:
@@ -66,15 +66,15 @@ class _Room:
     @classmethod
     def of(cls, size: int, kind: np.dtype[Any]) -> NDArray[Any]:
         """A new array of that size with spare capacity behind it."""
-        room = cls(np.empty(size + size // _SPARE_SHARE, dtype=kind), size)
-        return np.asarray(room)[:size]
+        block = cls(np.empty(size + size // _LENGTH_PER_SPARE, dtype=kind), size)
+        return np.asarray(block)[:size]
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
         """NumPy's array interface: makes arrays that keep this object alive."""
         return self._memory.__array_interface__
 
-    def is_shown_by(self, array: NDArray[Any]) -> bool:
+    def is_prefix(self, array: NDArray[Any]) -> bool:
         """True if the array is a prefix of this block."""
         whole, some = self._memory.__array_interface__, array.__array_interface__
         same = all(whole[key] == some[key] for key in ("data", "typestr", "strides"))
@@ -89,8 +89,8 @@ class _Room:
             return True
 
 
-def _room_of(array: NDArray[Any]) -> _Room | None:
+def _block_of(array: NDArray[Any]) -> _Block | None:
     """The block of which the array is a prefix, if any."""
     base = array.base
     owner: object = base.base if isinstance(base, np.ndarray) else None
-    return owner if isinstance(owner, _Room) and owner.is_shown_by(array) else None
+    return owner if isinstance(owner, _Block) and owner.is_prefix(array) else None
