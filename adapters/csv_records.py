@@ -22,10 +22,10 @@ from .input_files import READ_ERRORS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BLOCK_BYTES", "MOST_RECORD_BYTES", "CsvFormat", "RecordReader", "first_record"]
+__all__ = ["BLOCK_BYTES", "MAX_RECORD_BYTES", "CsvFormat", "RecordReader", "first_record"]
 
 BLOCK_BYTES = 8 << 20
-MOST_RECORD_BYTES = 128 << 20
+MAX_RECORD_BYTES = 128 << 20
 """Maximum record size, header or not: longer ones lack line ends or a closing quote."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CARRIAGE_RETURN, _NEWLINE = 13, 10
@@ -96,7 +96,7 @@ class RecordReader:
             end = _records_end(pending, self._layout, self._name, last=not read)
             # The rest is kept for the next iterator, in case this one is abandoned.
             self._rest = pending[end:]
-            if len(self._rest) > MOST_RECORD_BYTES:
+            if len(self._rest) > MAX_RECORD_BYTES:
                 raise SourceError(_length_message(self._rest, self._name))
             if end:
                 yield pending[:end]
@@ -190,7 +190,7 @@ def _is_misplaced(block: bytes, position: int, layout: CsvFormat) -> bool:
 def _length_message(record: bytes, name: str) -> str:
     shown = record[:60].decode("utf-8", "replace")
     return (
-        f"{name}: a record of more than {MOST_RECORD_BYTES >> 20} MiB, which starts {shown!r}: a "
+        f"{name}: a record of more than {MAX_RECORD_BYTES >> 20} MiB, which starts {shown!r}: a "
         "line end, or the quote that closes a field, is missing"
     )
 

@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-__all__ = ["MOST_BATCH_CELLS", "MOST_BYTES", "MOST_DEPTH", "BoundError", "cells_allowed", "feed"]
+__all__ = ["MAX_BATCH_CELLS", "MAX_BYTES", "MAX_DEPTH", "BoundError", "cells_allowed", "feed"]
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """Maximum size of one tag, comment, or text."""
 
-MOST_DEPTH = 64
-MOST_BATCH_CELLS = 1 << 22
+MAX_DEPTH = 64
+MAX_BATCH_CELLS = 1 << 22
 """Maximum cells (rows times properties) of elements that wait for a batch."""
 
 _FREE_CELLS = 1 << 27
@@ -36,8 +36,8 @@ def feed(parser: Any, stream: BinaryIO) -> Iterator[int]:
     while block := stream.read(_BLOCK_BYTES):
         read += len(block)
         parser.Parse(block, False)
-        if read - parser.CurrentByteIndex > MOST_BYTES:
-            raise BoundError(f"a tag or comment of more than {MOST_BYTES >> 20} MiB")
+        if read - parser.CurrentByteIndex > MAX_BYTES:
+            raise BoundError(f"a tag or comment of more than {MAX_BYTES >> 20} MiB")
         yield read
     parser.Parse(b"", True)
 

@@ -100,7 +100,8 @@ class DataGraph:
         statistics: Statistics for the planner.
         element_id_prefix: Text before ``n<index>`` and ``r<index>`` in element ids.
         external_ids: Ids of a database server; None if ids are the indexes.
-        is_degree_oriented: True if all relationships run from the node of lower to that of higher degree.
+        is_degree_oriented: True if all relationships run from the node of lower to that of higher
+            degree.
     """
 
     node_count: int
