@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
 from gpugda.data.column import Column, ColumnKind, constant_null, to_values
-from gpugda.data.dictionaries import ObjectDictionary, encode_objects, encode_strings
 from gpugda.data.concatenation import concatenate_columns
+from gpugda.data.dictionaries import ObjectDictionary, encode_objects, encode_strings
 from gpugda.data.temporal import (
     date_from_days,
     datetime_from_ticks,

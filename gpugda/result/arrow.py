@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers
+from gpugda.data.chunked_column import chunks_of
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.dictionaries import StringDictionary
-from gpugda.data.chunked_column import chunks_of
 from gpugda.errors import ConfigurationError
 from gpugda.result.arrow_values import (
     MIXED,

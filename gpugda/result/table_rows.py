@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.chunked_column import chunks_of
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import RowReader
 

@@ -1,8 +1,8 @@
 """Decisions for queries of an earlier snapshot, reused for the same queries of the next one.
 
-A count plan depends on the pattern, on the facts of the graph (`assumptions_hold`), and on which query
-nodes have equal masks, because these may be interchangeable. Everything else it was chosen by is a
-number, which may have changed a little.
+A count plan depends on the pattern, on the facts of the graph (`assumptions_hold`), and on which
+query nodes have equal masks, because these may be interchangeable. Everything else it was chosen by
+is a number, which may have changed a little.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ import pytest
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime
 
-from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.chunked_column import ChunkedColumn
+from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 from gpugda.values import Entity
