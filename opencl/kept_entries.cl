@@ -108,7 +108,7 @@ kernel void find_kept(
 kernel void write_kept(
     global const uint *neighbours, global const uint *numbers, ulong first_place, uint first_entry, uint count,
     global const uint *bits, global const ulong *sums, volatile global ulong *kept, uint chunk, ulong capacity,
-    global uint *kept_neighbours, global uint *cached_node_numbers
+    global uint *kept_neighbours, global uint *kept_numbers
 ) {
     ulong bit_words = (count + 31ul) / 32, before = kept[chunk];
     FOR_EACH(word, bit_words) {
@@ -117,7 +117,7 @@ kernel void write_kept(
             if (place >= capacity) break;
             ulong entry = 32 * word + 31 - clz(left & -left);
             kept_neighbours[place] = neighbours[first_place + entry];
-            if (cached_node_numbers) cached_node_numbers[place] = numbers ? numbers[first_place + entry] : first_entry + (uint)entry;
+            if (kept_numbers) kept_numbers[place] = numbers ? numbers[first_place + entry] : first_entry + (uint)entry;
         }
     }
     if (get_global_id(0) == 0) kept[chunk + 1] = before + sums[bit_words];
