@@ -20,9 +20,9 @@ from gpugda.execute.nan_identity import row_identity
 from gpugda.execute.order_keys import float_order
 from gpugda.execute.percentiles import percentiles_of
 from gpugda.execute.sums import sum_of_floats, sum_of_integers, sum_of_known_floats
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 from gpugda.expressions.text_columns import refuse_unknown_order
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.operands import Constant, Operand, used_codes
-from gpugda.expressions.temporal.read_rows import moments_of
+from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.expressions.text_columns import refuse_unknown_order
 from gpugda.values import order_key
 

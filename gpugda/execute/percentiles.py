@@ -9,7 +9,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.order_keys import float_order
 from gpugda.execute.stable_order import stable_order, stable_order_of_keys
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.stable_order import stable_order
 from gpugda.expressions.operands import Operand, used_codes
-from gpugda.expressions.temporal.read_rows import moments_of
+from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.values import group_key
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gpugda.execute.operators.apply import numbered, owners_of
 from gpugda.execute.operators.degree_lookup import DegreeLookup
 from gpugda.execute.operators.project import Project
 from gpugda.execute.seeds import entity_column
-from gpugda.expressions.made_columns import object_column
+from gpugda.expressions.computed_columns import object_column
 from gpugda.expressions.operands import Operand, distinct_values, take
 from gpugda.plan.build import build_subquery
 from gpugda.plan.logical import Argument

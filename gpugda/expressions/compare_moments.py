@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpugda.data.columns import Column
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.operands import both, inverted, validity
-from gpugda.expressions.temporal.read_rows import moments_of_operand
+from gpugda.expressions.temporal.moment_columns import moments_of_operand
 
 if TYPE_CHECKING:
     from gpugda.expressions.operands import Flags, Operand

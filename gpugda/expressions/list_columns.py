@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.text_columns import Cache
 
-__all__ = ["element_at", "is_in_lists", "joined_lists", "part_of"]
+__all__ = ["element_at", "is_in_lists", "merged_lists", "part_of"]
 
 _LARGEST_PLACE: Final = 2**31 - 1
 _WHOLE: Final = (ColumnKind.INTEGER, ColumnKind.NODE, ColumnKind.RELATIONSHIP)
@@ -94,7 +94,7 @@ def is_in_lists(left: Operand, lists: Column, cache: Cache) -> Truth | None:
     return Truth(found, both(denied, valid))
 
 
-def joined_lists(
+def merged_lists(
     operands: Sequence[Operand],
 ) -> tuple[ColumnLists | EntityLists, list[NDArray[np.int32]]] | None:
     """One dictionary with the lists of several columns, and the new codes of each column.

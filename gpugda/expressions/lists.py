@@ -190,7 +190,7 @@ def joined_lists(columns: Sequence[Column]) -> Column | None:
     valid = None
     if any(each.valid is not None for each in columns):
         valid = np.concatenate([_validity(each) for each in columns])
-    return Column(ColumnKind.OBJECT, np.concatenate(codes), valid, _one_below_the_other(made))
+    return Column(ColumnKind.OBJECT, np.concatenate(codes), valid, _concatenated(made))
 
 
 def _validity(column: Column) -> NDArray[np.bool_]:
@@ -218,7 +218,7 @@ def _used_lists(column: Column) -> tuple[EntityLists | PathRows, NDArray[np.int6
     return EntityLists(offsets, lists.indexes[inside], lists.of_nodes), places
 
 
-def _one_below_the_other(parts: Sequence[EntityLists | PathRows]) -> EntityLists | PathRows:
+def _concatenated(parts: Sequence[EntityLists | PathRows]) -> EntityLists | PathRows:
     lengths = np.concatenate([np.diff(each.offsets) for each in parts])
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     indexes = np.concatenate([each.indexes for each in parts])

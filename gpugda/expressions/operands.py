@@ -27,10 +27,10 @@ __all__ = [
     "as_column",
     "both",
     "check_faults",
-    "counting_in",
     "distinct_values",
     "either",
     "inverted",
+    "restricted_to",
     "take",
     "used_codes",
     "validity",
@@ -81,7 +81,7 @@ def check_faults(faults: Iterable[Fault], row_count: int) -> None:
         raise error(first)
 
 
-def counting_in(faults: Iterable[Fault], rows: Flags) -> tuple[Fault, ...]:
+def restricted_to(faults: Iterable[Fault], rows: Flags) -> tuple[Fault, ...]:
     """The faults restricted to some rows."""
     return tuple(Fault(both(fault.rows, rows), fault.error) for fault in faults)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.execute.result_table import ResultTable
-from gpugda.expressions.made_columns import column_of, object_column
+from gpugda.expressions.computed_columns import column_of, object_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,12 +18,12 @@ import pytest
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import GpugdaError
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
 from gpugda.expressions.functions import listed
 from gpugda.expressions.functions.registry import Function
 from gpugda.expressions.lists import ColumnLists
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse
 

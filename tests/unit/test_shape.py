@@ -89,7 +89,7 @@ def test_a_first_count_loads_what_it_needs():
         "gpugda.answer.profiling",
         "gpugda.answer.watching",
         "gpugda.calibration.device",
-        "gpugda.expressions.evaluation.applied",
+        "gpugda.expressions.evaluation.apply_function",
         "gpugda.match.extend.segments.reduce",
         "gpugda.query.scopes",
         "gpugda.snapshot.store",

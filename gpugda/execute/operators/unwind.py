@@ -11,8 +11,8 @@ from gpugda.data.runs import places_in_runs
 from gpugda.execute.display import text_of
 from gpugda.execute.nan_identity import owned_by_row
 from gpugda.execute.operator import Operator
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, distinct_values
 from gpugda.query import ast
 

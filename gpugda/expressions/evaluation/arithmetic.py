@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import QueryError
-from gpugda.expressions import calculated
-from gpugda.expressions.evaluation.applied import applied, faulty, placed
+from gpugda.expressions import column_arithmetic
+from gpugda.expressions.evaluation.apply_function import apply_function, faulty_rows, with_position
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
@@ -47,7 +47,7 @@ def binary(evaluator: Evaluator, node: ast.Binary) -> Evaluated:
     left, right = evaluator.value(node.left), evaluator.value(node.right)
     if _is_folded(node):
         right = Evaluated(Constant(float(node.right.value)))  # type: ignore[attr-defined]
-    return _calculated(evaluator, node, node.operator, left, right)
+    return _computed(evaluator, node, node.operator, left, right)
 
 
 def _is_folded(node: ast.Binary) -> bool:
@@ -65,10 +65,10 @@ def signed(evaluator: Evaluator, node: ast.Unary) -> Evaluated:
     operand = evaluator.value(node.operand)
     if node.operator is UnaryOperator.PLUS:
         return operand
-    return _calculated(evaluator, node, BinaryOperator.SUBTRACT, Evaluated(Constant(0)), operand)
+    return _computed(evaluator, node, BinaryOperator.SUBTRACT, Evaluated(Constant(0)), operand)
 
 
-def _calculated(
+def _computed(
     evaluator: Evaluator,
     node: ast.Expression,
     operator: BinaryOperator,
@@ -76,10 +76,10 @@ def _calculated(
     right: Evaluated,
 ) -> Evaluated:
     single = _SINGLE[operator]
-    find = calculated.OPERATORS.get(operator)
+    find = column_arithmetic.OPERATORS.get(operator)
     a, b = left.operand, right.operand
     if find is None or not (_is_numeric(a) and _is_numeric(b)) or _are_constant(a, b):
-        return applied(evaluator, node, single, (left, right))
+        return apply_function(evaluator, node, single, (left, right))
     faults = left.faults + right.faults
     operand, refused = find(a, b)
     if refused is False:
@@ -88,7 +88,7 @@ def _calculated(
     def error(row: int) -> QueryError:
         return _error_of(single, value_at(a, row), value_at(b, row), evaluator, node)
 
-    rows: Flags = both(refused, inverted(faulty(faults)))
+    rows: Flags = both(refused, inverted(faulty_rows(faults)))
     return Evaluated(operand, (*faults, Fault(rows, error)))
 
 
@@ -99,7 +99,7 @@ def _error_of(
     try:
         single(a, b)
     except QueryError as error:
-        return placed(error, evaluator, node)
+        return with_position(error, evaluator, node)
     raise AssertionError(f"{a!r} and {b!r} can be calculated with")
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.boolean_columns import null_test, operand_of_truth
-from gpugda.expressions.evaluation.applied import applied, applied_per_row
+from gpugda.expressions.evaluation.apply_function import apply_function, apply_per_row
 from gpugda.expressions.evaluation.case import coalesce
-from gpugda.expressions.evaluation.fast_calls import fast_call
 from gpugda.expressions.evaluation.temporal_calls import (
     TEMPORAL_CALLS,
     fields_call,
     temporal_call,
 )
+from gpugda.expressions.evaluation.vectorised_calls import vectorised_call
 from gpugda.expressions.functions import find_function
 from gpugda.expressions.label_columns import FUNCTIONS
 from gpugda.expressions.operands import Constant, Evaluated, Operand
@@ -47,7 +47,9 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
     if name in FUNCTIONS and len(arguments) == 1:
         return _of_entity(evaluator, node, arguments[0])
     temporal = name in TEMPORAL_CALLS
-    found = temporal_call(evaluator, name, arguments) if temporal else fast_call(name, arguments)
+    found = (
+        temporal_call(evaluator, name, arguments) if temporal else vectorised_call(name, arguments)
+    )
     if found is not None:
         return found
     context = evaluator.context
@@ -56,8 +58,8 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
         return function(context, values)
 
     if not function.deterministic:
-        return applied_per_row(evaluator, node, evaluated, arguments)
-    return applied(evaluator, node, evaluated, arguments)
+        return apply_per_row(evaluator, node, evaluated, arguments)
+    return apply_function(evaluator, node, evaluated, arguments)
 
 
 def _exists(argument: Evaluated) -> Evaluated:
@@ -92,7 +94,7 @@ def _may_be_entity(operand: Operand) -> bool:
 def _from_values(evaluator: Evaluator, node: ast.FunctionCall, argument: Evaluated) -> Evaluated:
     function, context = find_function(node.name), evaluator.context
     assert function is not None
-    return applied(evaluator, node, lambda item: function(context, [item]), [argument])
+    return apply_function(evaluator, node, lambda item: function(context, [item]), [argument])
 
 
 def trim(evaluator: Evaluator, node: ast.Trim) -> Evaluated:
@@ -106,4 +108,4 @@ def trim(evaluator: Evaluator, node: ast.Trim) -> Evaluated:
 
         return trimmed(side, characters, text)
 
-    return applied(evaluator, node, evaluated, (given, evaluator.value(node.subject)))
+    return apply_function(evaluator, node, evaluated, (given, evaluator.value(node.subject)))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.expressions.chosen import Piece, scattered, selected_values
-from gpugda.expressions.evaluation.applied import faulty
+from gpugda.expressions.evaluation.apply_function import faulty_rows
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
@@ -15,12 +14,13 @@ from gpugda.expressions.operands import (
     Flags,
     Operand,
     both,
-    counting_in,
     either,
     inverted,
+    restricted_to,
     take,
     validity,
 )
+from gpugda.expressions.scatter import Piece, scattered, selected_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,25 +39,25 @@ def case(evaluator: Evaluator, node: ast.Case) -> Evaluated:
         operand = evaluator.value(node.operand)
         faults = operand.faults
         tested = evaluator.within_case(operand.operand)
-    undecided = inverted(faulty(faults))
+    undecided = inverted(faulty_rows(faults))
     chosen: list[tuple[Flags, Operand]] = []
     for alternative in node.alternatives:
         taken: Flags = False
         for condition in alternative.conditions:
             truth = tested.truth(condition)
-            counting = counting_in(truth.faults, undecided)
+            counting = restricted_to(truth.faults, undecided)
             holds = both(truth.holds, undecided)
             taken = either(taken, holds)
-            undecided = both(undecided, inverted(either(holds, faulty(counting))))
+            undecided = both(undecided, inverted(either(holds, faulty_rows(counting))))
             faults = (*faults, *counting)
         if taken is False:
             continue
         result = evaluator.value(alternative.result)
-        faults = (*faults, *counting_in(result.faults, taken))
+        faults = (*faults, *restricted_to(result.faults, taken))
         chosen.append((taken, result.operand))
     if node.otherwise is not None and undecided is not False:
         otherwise = evaluator.value(node.otherwise)
-        faults = (*faults, *counting_in(otherwise.faults, undecided))
+        faults = (*faults, *restricted_to(otherwise.faults, undecided))
         chosen.append((undecided, otherwise.operand))
     return Evaluated(_chosen(chosen, evaluator.row_count), faults)
 
@@ -76,9 +76,9 @@ def coalesce(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
         if undecided is False:
             break
         found = evaluator.value(argument)
-        counting = counting_in(found.faults, undecided)
+        counting = restricted_to(found.faults, undecided)
         faults = (*faults, *counting)
-        undecided = both(undecided, inverted(faulty(counting)))
+        undecided = both(undecided, inverted(faulty_rows(counting)))
         known = both(undecided, validity(found.operand))
         chosen.append((known, found.operand))
         undecided = both(undecided, inverted(known))

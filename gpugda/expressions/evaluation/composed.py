@@ -10,7 +10,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind, to_values
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.errors import QueryError
-from gpugda.expressions.evaluation.applied import applied, faulty, placed
+from gpugda.expressions.evaluation.apply_function import apply_function, faulty_rows, with_position
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
@@ -87,7 +87,7 @@ def map_projection(evaluator: Evaluator, node: ast.MapProjection) -> Evaluated:
     found = [evaluator.value(each) for each in nodes]
     operands = [each.operand for each in found]
     if len(nodes) == 1 or all(isinstance(operand, Constant) for operand in operands):
-        return applied(evaluator, node, make, found)
+        return apply_function(evaluator, node, make, found)
     return _made_in_rows(evaluator, node, nodes, found, make)
 
 
@@ -107,7 +107,7 @@ def _made_in_rows(
     make: Callable[..., Any],
 ) -> Evaluated:
     faults = tuple(fault for each in found for fault in each.faults)
-    sound = ~np.broadcast_to(faulty(faults), evaluator.row_count)
+    sound = ~np.broadcast_to(faulty_rows(faults), evaluator.row_count)
     rows = _rows(evaluator, nodes, [each.operand for each in found])
     values: list[Any] = []
     errors: dict[int, QueryError] = {}
@@ -115,7 +115,7 @@ def _made_in_rows(
         try:
             values.append(make(*arguments) if counts else None)
         except QueryError as error:
-            errors[row] = placed(error, evaluator, node)
+            errors[row] = with_position(error, evaluator, node)
             values.append(None)
     valid = np.array([value is not None for value in values], dtype=np.bool_)
     column = _objects(values, len(values))

@@ -10,8 +10,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
-from gpugda.expressions.chosen import scattered
-from gpugda.expressions.evaluation.applied import faulty
+from gpugda.expressions.evaluation.apply_function import faulty_rows
 from gpugda.expressions.evaluation.composed import python_values
 from gpugda.expressions.evaluation.exploded import (
     Exploded,
@@ -33,6 +32,7 @@ from gpugda.expressions.operands import (
     either,
     inverted,
 )
+from gpugda.expressions.scatter import scattered
 from gpugda.query.ast import ListQuantifier
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _lists_of(
     found = evaluator.value(elements)
     if isinstance(found.operand, Constant) and found.operand.value is None and not found.faults:
         return None
-    sound = inverted(faulty(found.faults))
+    sound = inverted(faulty_rows(found.faults))
     return lists_of(found.operand, evaluator.row_count, sound), found.faults
 
 
@@ -94,7 +94,7 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
 def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> Column | None:
     """The mapped lists if the projection depends on the element only (once per list); else None."""
     name = node.variable.name
-    if node.where is not None or node.projection is None or not lists.is_spare():
+    if node.where is not None or node.projection is None or not lists.is_mostly_used():
         return None
     if not is_of_element(name, node.projection):
         return None
@@ -130,14 +130,14 @@ def _dictionary(
     if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
         of_nodes = operand.kind is ColumnKind.NODE
         return EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
-    if isinstance(operand, Column) and _stays(operand):
+    if isinstance(operand, Column) and _fits_column(operand):
         return ColumnLists(ends, operand)
     values = python_values(inner, node, operand)
     bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
     return ObjectDictionary([values[start:end] for start, end in bounds])
 
 
-def _stays(elements: Column) -> bool:
+def _fits_column(elements: Column) -> bool:
     """True if elements can stay in a column: plain values without nulls, and without NaN."""
     if elements.kind not in _IN_COLUMNS or elements.valid is not None:
         return False
@@ -152,7 +152,7 @@ def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
         return logic.UNKNOWN
     lists, faults = found
     if (known := _decided(evaluator, node, lists)) is not None:
-        sound = both(lists.valid, inverted(faulty(faults)))
+        sound = both(lists.valid, inverted(faulty_rows(faults)))
         return Truth(both(known.holds, sound), both(known.fails, sound), faults)
     parts = parts_of(lists.counts)
     if len(parts) > 1:
@@ -170,13 +170,13 @@ def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
     unknown = np.bincount(rows[~holds & ~fails], minlength=row_count) > 0
     decided = np.bincount(rows[deciding], minlength=row_count)
     outcome = _outcome(node.quantifier, decided, unknown)
-    sound = both(exploded.valid, inverted(faulty(faults)))
+    sound = both(exploded.valid, inverted(faulty_rows(faults)))
     return Truth(both(outcome.holds, sound), both(outcome.fails, sound), faults)
 
 
 def _decided(evaluator: Evaluator, node: ast.ListPredicate, lists: Lists) -> Truth | None:
     """The result if the condition depends on the element only (once per list); else None."""
-    if not lists.is_spare() or not is_of_element(node.variable.name, node.where):
+    if not lists.is_mostly_used() or not is_of_element(node.variable.name, node.where):
         return None
     count = len(lists.column)
     truth = with_elements(evaluator, node.variable.name, lists.column).truth(node.where)

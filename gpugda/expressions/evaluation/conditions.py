@@ -11,7 +11,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.compare_columns import compare, equal
-from gpugda.expressions.evaluation.applied import applied
+from gpugda.expressions.evaluation.apply_function import apply_function
 from gpugda.expressions.id_order import by_ids
 from gpugda.expressions.known_ids import index_of_element_id, index_of_id
 from gpugda.expressions.label_columns import ENTITY_KINDS
@@ -79,7 +79,7 @@ def _of_flags(
     *arguments: Evaluated,
 ) -> Truth:
     """Applies a function that returns a boolean or null."""
-    found = applied(evaluator, node, function, arguments)
+    found = apply_function(evaluator, node, function, arguments)
     message = evaluator.type_error
     truth = logic.truth_of_operand(
         found, evaluator.row_count, lambda text: message(text, node.span)
@@ -152,10 +152,10 @@ def _membership(evaluator: Evaluator, node: ast.Binary) -> Truth:
         fault = evaluator.mismatch(right.operand, node.right.span, "expected a list but was")
         return Truth(False, False, (*left.faults, *right.faults, fault))
     truth = is_in(left.operand, right.operand, row_count, cache)
-    return with_faults(truth, _asked(evaluator, left, right), right)
+    return with_faults(truth, _left_of_in(evaluator, left, right), right)
 
 
-def _asked(evaluator: Evaluator, left: Evaluated, right: Evaluated) -> Evaluated:
+def _left_of_in(evaluator: Evaluator, left: Evaluated, right: Evaluated) -> Evaluated:
     """The left side of ``IN``; Neo4j does not evaluate it if the list is empty or null."""
     if not left.faults:
         return left

@@ -8,7 +8,7 @@ from gpugda.deadline import check_time
 from gpugda.errors import CypherTypeError, UnsupportedQueryError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.context import Context, statement_instant
-from gpugda.expressions.evaluation.inner import inner_environment
+from gpugda.expressions.evaluation.inner_environment import inner_environment
 from gpugda.expressions.graph_entities import GraphEntities
 from gpugda.expressions.operands import Evaluated, Fault, Operand, take, validity, value_at
 from gpugda.expressions.simplify import sole_operand

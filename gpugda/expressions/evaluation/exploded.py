@@ -9,8 +9,8 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import are_consecutive, places_in_runs
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.lists import ColumnLists, EntityLists
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import (
     Fault,
     Flags,
@@ -82,7 +82,7 @@ class Lists:
     counts: NDArray[np.int64]
     valid: Flags
 
-    def _one_after_the_other(self) -> Column | None:
+    def _consecutive_elements(self) -> Column | None:
         """The elements if the rows hold consecutive lists, as collected ones do; else None."""
         places = self.places
         if self.valid is not True:
@@ -97,7 +97,7 @@ class Lists:
         """Maps values of lists to rows."""
         return _at_places(values, self.places)
 
-    def is_spare(self) -> bool:
+    def is_mostly_used(self) -> bool:
         """True if computing all elements pays: there are some, and at least half belong to rows."""
         return 0 < len(self.column) <= 2 * int(self.counts.sum())
 
@@ -109,7 +109,7 @@ class Lists:
         """All elements."""
         counts = self.counts
         rows = np.repeat(np.arange(len(counts)), counts)
-        if (elements := self._one_after_the_other()) is not None:
+        if (elements := self._consecutive_elements()) is not None:
             return Exploded(elements, rows, counts, self.valid)
         inside = places_in_runs(counts)
         elements = self.column.take(self.firsts[self.places[rows]] + inside)

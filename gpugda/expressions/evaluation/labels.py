@@ -9,7 +9,7 @@ from gpugda.errors import CypherTypeError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.checks import check_token_name
-from gpugda.expressions.evaluation.applied import applied
+from gpugda.expressions.evaluation.apply_function import apply_function
 from gpugda.expressions.evaluation.conditions import with_faults
 from gpugda.expressions.functions.scalar import entity_access
 from gpugda.expressions.label_columns import ENTITY_KINDS, FUNCTIONS, label_flags
@@ -63,7 +63,7 @@ def _one_by_one(
         _by_names(evaluator, subject),
         *(evaluator.value(each.expression) for each in dynamic),
     ]
-    found = applied(evaluator, node, test, arguments)
+    found = apply_function(evaluator, node, test, arguments)
     truth = logic.truth_of_operand(
         Evaluated(found.operand),
         evaluator.row_count,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.expressions.evaluation.applied import applied
+from gpugda.expressions.evaluation.apply_function import apply_function
 from gpugda.expressions.label_columns import ENTITY_KINDS
 from gpugda.expressions.list_columns import element_at, part_of
 from gpugda.expressions.operands import Constant, Evaluated, Operand
 from gpugda.expressions.operators import access
 from gpugda.expressions.property_columns import property_of_entities
 from gpugda.expressions.temporal.component_columns import component_column
-from gpugda.expressions.temporal.read_rows import moments_of
+from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.expressions.temporal.rows import DurationRows
 from gpugda.values import kind_of
 
@@ -46,7 +46,9 @@ def property_of(
     if found_at_once is not None:
         return Evaluated(found_at_once, subject.faults)
     context = evaluator.context
-    return applied(evaluator, node, lambda item: access.property_of(item, key, context), (subject,))
+    return apply_function(
+        evaluator, node, lambda item: access.property_of(item, key, context), (subject,)
+    )
 
 
 def _component(operand: Operand, key: str) -> Column | None:
@@ -82,7 +84,7 @@ def subscript(evaluator: Evaluator, node: ast.Subscript) -> Evaluated:
     def part(item: Any, key: Any) -> Any:
         return access.subscript(item, key, context)
 
-    return applied(evaluator, node, part, (subject, index))
+    return apply_function(evaluator, node, part, (subject, index))
 
 
 def slice_of(evaluator: Evaluator, node: ast.Slice) -> Evaluated:
@@ -95,4 +97,4 @@ def slice_of(evaluator: Evaluator, node: ast.Slice) -> Evaluated:
     found = part_of(subject.operand, start.operand, end.operand)
     if found is not None:
         return Evaluated(found, (*subject.faults, *start.faults, *end.faults))
-    return applied(evaluator, node, access.slice_of, (subject, start, end))
+    return apply_function(evaluator, node, access.slice_of, (subject, start, end))

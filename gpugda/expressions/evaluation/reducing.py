@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.expressions.boolean_columns import Truth
-from gpugda.expressions.chosen import Piece, scattered
-from gpugda.expressions.evaluation.adding import added_up
-from gpugda.expressions.evaluation.applied import faulty
+from gpugda.expressions.evaluation.apply_function import faulty_rows
 from gpugda.expressions.evaluation.exploded import Lists, lists_of
+from gpugda.expressions.evaluation.reduce_sums import summed_reduce
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
     Fault,
     Operand,
     both,
-    counting_in,
     inverted,
+    restricted_to,
     take,
 )
+from gpugda.expressions.scatter import Piece, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ class _Walk:
         if not faults:
             return
         self.faults += [self._outside(fault) for fault in faults]
-        failing = np.broadcast_to(faulty(faults), len(self.rows))
+        failing = np.broadcast_to(faulty_rows(faults), len(self.rows))
         if failing.any():
             self.keep(~failing)
 
@@ -103,10 +103,10 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 def _walk(evaluator: Evaluator, node: ast.Reduce | ast.AllReduce) -> _Walk:
     found, initial = evaluator.value(node.elements), evaluator.value(node.initial)
-    lists = lists_of(found.operand, evaluator.row_count, inverted(faulty(found.faults)))
+    lists = lists_of(found.operand, evaluator.row_count, inverted(faulty_rows(found.faults)))
     # Without a list the initial value is not evaluated.
-    faults = found.faults + counting_in(initial.faults, lists.valid)
-    begun = both(lists.valid, inverted(faulty(faults)))
+    faults = found.faults + restricted_to(initial.faults, lists.valid)
+    begun = both(lists.valid, inverted(faulty_rows(faults)))
     rows = np.flatnonzero(np.broadcast_to(begun, evaluator.row_count))
     begin = initial.operand
     return _Walk(evaluator, node, lists, begin, rows, take(begin, rows), list(faults))
@@ -116,7 +116,7 @@ def reduce_list(evaluator: Evaluator, node: ast.Reduce) -> Evaluated:
     """``reduce(accumulator = initial, variable IN elements | step)``."""
     walk = _walk(evaluator, node)
     if not walk.faults and len(walk.rows):
-        sums = added_up(evaluator, node, walk.lists, walk.initial)
+        sums = summed_reduce(evaluator, node, walk.lists, walk.initial)
         if sums is not None:
             return Evaluated(sums)
     pieces: list[Piece] = [piece for piece in walk.steps() if len(piece[0])]

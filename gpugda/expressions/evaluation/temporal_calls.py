@@ -10,8 +10,8 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary
 from gpugda.expressions.operands import Constant, Evaluated, used_codes, validity
 from gpugda.expressions.temporal import building_columns as building
+from gpugda.expressions.temporal.moment_columns import moments_of, moments_of_operand
 from gpugda.expressions.temporal.parsing_columns import parsed_rows
-from gpugda.expressions.temporal.read_rows import moments_of, moments_of_operand
 from gpugda.expressions.temporal.rows import DurationRows, MomentRows, moment_column
 from gpugda.expressions.temporal.zones import parse_zone
 from gpugda.query import ast

@@ -16,7 +16,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary, encode_strings
 from gpugda.errors import UnsupportedQueryError
 from gpugda.expressions.functions import find_function
-from gpugda.expressions.functions.text import BLANKS, lowered, raised
+from gpugda.expressions.functions.text import BLANKS, lower_case, upper_case
 from gpugda.expressions.operands import Constant
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _LARGEST_PLACE = 2**31 - 1
 
 def text_call(name: str, arguments: Sequence[Evaluated]) -> Column | None:
     """The result of a call, its name in lower case; None if it has no vectorised form."""
-    make, function = _WAYS.get(name), find_function(name)
+    make, function = _VECTORISED.get(name), find_function(name)
     column = arguments[0].operand
     if make is None or function is None or not isinstance(column, Column):
         return None
@@ -69,11 +69,11 @@ def _cased(texts: Any, of_ascii: str, of_others: Callable[[str], str]) -> Any:
 
 
 def _upper(texts: Any) -> Any:
-    return _cased(texts, "ascii_upper", raised)
+    return _cased(texts, "ascii_upper", upper_case)
 
 
 def _lower(texts: Any) -> Any:
-    return _cased(texts, "ascii_lower", lowered)
+    return _cased(texts, "ascii_lower", lower_case)
 
 
 # ------------------------------------------------------------------ pieces
@@ -110,7 +110,7 @@ def _replace(texts: Any, search: Any, replacement: Any) -> Any:
     return pc.replace_substring(texts, search, replacement)
 
 
-_WAYS: dict[str, Callable[..., Any]] = {
+_VECTORISED: dict[str, Callable[..., Any]] = {
     "toupper": _upper,
     "upper": _upper,
     "tolower": _lower,

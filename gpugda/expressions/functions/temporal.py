@@ -11,7 +11,7 @@ from gpugda.expressions.kinds import TEMPORAL, kind_of_value
 from gpugda.expressions.temporal import between, durations
 from gpugda.expressions.temporal.building import Clock, converted, from_fields
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND
-from gpugda.expressions.temporal.moments import Moment, at_instant, made, moment_of
+from gpugda.expressions.temporal.moments import Moment, at_instant, moment_of, value_of_moment
 from gpugda.expressions.temporal.parsing import (
     parse_date,
     parse_datetime,
@@ -38,7 +38,7 @@ def _clock(context: Context, name: str = "statement") -> Clock:
 
 
 def _now(kind: str, clock: Clock) -> Any:
-    return made(converted(kind, at_instant(clock.instant, clock.zone), clock))
+    return value_of_moment(converted(kind, at_instant(clock.instant, clock.zone), clock))
 
 
 # ------------------------------------------------------------------ constructors
@@ -62,11 +62,11 @@ def _constructor(kind: str) -> Callable[..., Any]:
             return _now(kind, clock)
         given_kind = kind_of_value(given)
         if given_kind == "string":
-            return made(_parsed(kind, given, clock))
+            return value_of_moment(_parsed(kind, given, clock))
         if given_kind == "map":
-            return made(from_fields(kind, given, clock))
+            return value_of_moment(from_fields(kind, given, clock))
         if given_kind in TEMPORAL:
-            return made(converted(kind, moment_of(given), clock))
+            return value_of_moment(converted(kind, moment_of(given), clock))
         raise not_callable(f"{kind}()", given)
 
     return construct
@@ -93,7 +93,7 @@ def _truncation(kind: str) -> Callable[..., Any]:
             raise not_callable(name, given)
         if fields is not None and kind_of_value(fields) != "map":
             raise CypherTypeError(f"the fields of {name} must be a map")
-        return made(truncate(kind, string(name, unit), moment_of(given), fields, clock))
+        return value_of_moment(truncate(kind, string(name, unit), moment_of(given), fields, clock))
 
     return evaluate
 
@@ -135,11 +135,11 @@ def _from_epoch(seconds: Any, nanos: Any) -> Any:
     whole, rest = (_whole("datetime.fromepoch()", given) for given in (seconds, nanos))
     if not 0 <= rest < NANOS_PER_SECOND:
         raise CypherArgumentError(f"nanoseconds must be 0 to 999999999, not {rest}")
-    return made(at_instant(whole * NANOS_PER_SECOND + rest, 0))
+    return value_of_moment(at_instant(whole * NANOS_PER_SECOND + rest, 0))
 
 
 def _from_epoch_millis(millis: Any) -> Any:
-    return made(at_instant(_whole("datetime.fromepochmillis()", millis) * 10**6, 0))
+    return value_of_moment(at_instant(_whole("datetime.fromepochmillis()", millis) * 10**6, 0))
 
 
 # ------------------------------------------------------------------ durations

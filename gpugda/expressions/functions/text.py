@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from gpugda.errors import CypherArgumentError, UnsupportedQueryError
 from gpugda.expressions.checks import LARGEST_POSITION, position, string, type_error, whole
 from gpugda.expressions.functions.registry import Function, signature
-from gpugda.expressions.lengths import check_text
+from gpugda.expressions.length_limits import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.expressions.context import Context
 
-__all__ = ["BLANKS", "FUNCTIONS", "lowered", "normal_form", "raised", "trimmed"]
+__all__ = ["BLANKS", "FUNCTIONS", "lower_case", "normal_form", "trimmed", "upper_case"]
 
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
@@ -50,7 +50,7 @@ def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string"
 
 
 # ------------------------------------------------------------------ upper and lower case
-def raised(text: str) -> str:
+def upper_case(text: str) -> str:
     """``toUpper(text)``.
 
     Raises:
@@ -60,13 +60,13 @@ def raised(text: str) -> str:
     return text.upper()
 
 
-def lowered(text: str) -> str:
+def lower_case(text: str) -> str:
     """``toLower(text)``.
 
     Raises:
-        UnsupportedQueryError: As `raised`. Also if the form of a sigma depends on whether it ends a
-            word: Java's word rules differ from Unicode's for a sigma before a hyphen and after a
-            digit.
+        UnsupportedQueryError: As `upper_case`. Also if the form of a sigma depends on whether it
+            ends a word: Java's word rules differ from Unicode's for a sigma before a hyphen and
+            after a digit.
     """
     _check_letters("toLower()", text)
     if _SIGMA in text and text.count(_SIGMA) > len(_PLAIN_SIGMA.findall(text)):
@@ -213,10 +213,10 @@ def _random_uuid(context: Context) -> str:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    _of_string("toUpper", raised),
-    _of_string("upper", raised),
-    _of_string("toLower", lowered),
-    _of_string("lower", lowered),
+    _of_string("toUpper", upper_case),
+    _of_string("upper", upper_case),
+    _of_string("toLower", lower_case),
+    _of_string("lower", lower_case),
     _of_string("char_length", len, "integer"),
     _of_string("character_length", len, "integer"),
     _trim("trim", str.strip),

@@ -14,7 +14,13 @@ from gpugda.expressions.temporal.calendar import (
     plus_months,
 )
 from gpugda.expressions.temporal.durations import approximate, floored, make_duration
-from gpugda.expressions.temporal.moments import Moment, at_instant, at_wall, made, moment_of
+from gpugda.expressions.temporal.moments import (
+    Moment,
+    at_instant,
+    at_wall,
+    moment_of,
+    value_of_moment,
+)
 from gpugda.values import describe
 
 __all__ = ["add", "divide", "multiply", "plus_days_in", "plus_months_in", "subtract"]
@@ -55,11 +61,11 @@ def _plus(value: Any, months: int, days: int, seconds: int, nanos: int) -> Any:
         # Of the seconds only whole days count, truncated.
         whole = abs(seconds) // SECONDS_PER_DAY
         days += whole if seconds >= 0 else -whole
-        return made(Moment(plus_months(moment.days, months) + days))
+        return value_of_moment(Moment(plus_months(moment.days, months) + days))
     if moment.days is None:
         nanos_of_day = (moment.nanos + ticks) % NANOS_PER_DAY
-        return made(Moment(None, nanos_of_day, moment.zone, moment.offset))
-    return made(_plus_ticks(plus_days_in(plus_months_in(moment, months), days), ticks))
+        return value_of_moment(Moment(None, nanos_of_day, moment.zone, moment.offset))
+    return value_of_moment(_plus_ticks(plus_days_in(plus_months_in(moment, months), days), ticks))
 
 
 def _check_range(months: int, days: int) -> None:

@@ -13,8 +13,8 @@ from gpugda.expressions.temporal.fields import (
     check_date_fields,
     check_time_fields,
     date_with,
+    has_day,
     integer_field,
-    names_a_day,
     time_with,
 )
 from gpugda.expressions.temporal.moments import Moment, at_instant, at_wall, moment_of
@@ -179,7 +179,7 @@ def _check_structure(kind: str, fields: dict[str, Any]) -> None:
 
 
 def _check_day(fields: dict[str, Any], has_time: bool) -> None:
-    if has_time and not names_a_day(fields):
+    if has_time and not has_day(fields):
         raise CypherArgumentError("a time of day needs a date down to the day")
 
 

@@ -34,8 +34,8 @@ __all__ = [
     "check_date_fields",
     "check_time_fields",
     "date_with",
+    "has_day",
     "integer_field",
-    "names_a_day",
     "time_with",
 ]
 
@@ -89,7 +89,7 @@ def check_date_fields(fields: Mapping[str, Any], has_base: bool) -> None:
     _check_chain(fields, wanted)
 
 
-def names_a_day(fields: Mapping[str, Any]) -> bool:
+def has_day(fields: Mapping[str, Any]) -> bool:
     """True if the fields determine a day, so that an hour may follow."""
     return any(family[-1] in fields for family in _FAMILIES)
 

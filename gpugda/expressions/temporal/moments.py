@@ -22,7 +22,7 @@ from gpugda.expressions.temporal.zones import (
 )
 from gpugda.types import value
 
-__all__ = ["Moment", "at_instant", "at_wall", "made", "moment_of"]
+__all__ = ["Moment", "at_instant", "at_wall", "moment_of", "value_of_moment"]
 
 
 @value(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _time(given: Any) -> Moment:
     return Moment(None, given.ticks, seconds, seconds)
 
 
-def made(moment: Moment) -> Any:
+def value_of_moment(moment: Moment) -> Any:
     """Composes the value.
 
     Raises:

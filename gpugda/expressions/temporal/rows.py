@@ -15,7 +15,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.temporal import as_driver_gives
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, SECONDS_PER_DAY
 from gpugda.expressions.temporal.durations import make_duration
-from gpugda.expressions.temporal.moments import Moment, made
+from gpugda.expressions.temporal.moments import Moment, value_of_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class MomentRows(_Rows):
 
     def _made(self, *parts: int) -> Any:
         days, nanos = parts if len(parts) == 2 else (parts[0], None)
-        return made(Moment(days, nanos, self.offset, self.offset))
+        return value_of_moment(Moment(days, nanos, self.offset, self.offset))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.errors import CypherExecutionError, CypherTypeError
 from gpugda.expressions.temporal.building import Clock, converted, from_fields
 from gpugda.expressions.temporal.calendar import NANOS_PER_DAY, NANOS_PER_SECOND, truncated
-from gpugda.expressions.temporal.moments import Moment, at_wall, made
+from gpugda.expressions.temporal.moments import Moment, at_wall, value_of_moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def _with_fields(
     local = any(name.lower() == "timezone" for name in fields)
     source = Moment(cut.days, cut.nanos) if local else result
     given = {**_fraction_kept(unit, cut, fields), **fields}
-    return from_fields(kind, {base: made(source), **given}, clock)
+    return from_fields(kind, {base: value_of_moment(source), **given}, clock)
 
 
 _FRACTIONS = {"millisecond": 10**6, "microsecond": 1000}

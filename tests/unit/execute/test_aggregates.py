@@ -13,8 +13,8 @@ from gpugda.errors import QueryError
 from gpugda.execute import aggregates, means, sums
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouping import Groups
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.functions import find_aggregate
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import value_at
 
 NAMES = ["count", "sum", "avg", "min", "max", "collect", "stdev", "stdevp"]

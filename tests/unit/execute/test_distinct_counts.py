@@ -11,7 +11,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute import aggregates, distinct_counts, row_codes
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouping import group_rows
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 from gpugda.values import group_key
 
 VALUES = [

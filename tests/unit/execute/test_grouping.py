@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute import grouping, row_codes
 from gpugda.execute.grouping import first_rows, group_rows
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.operands import Constant
 from gpugda.values import group_key
 

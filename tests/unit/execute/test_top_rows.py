@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpugda.execute import sorting, top_rows
 from gpugda.execute.sorting import sorted_rows
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 from gpugda.values import order_key
 
 VALUES = [

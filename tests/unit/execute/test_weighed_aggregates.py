@@ -19,7 +19,7 @@ from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import Groups
 from gpugda.execute.operators import aggregate as operator
 from gpugda.execute.operators import short_trails
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.operands import value_at
 
 COLUMNS = {

@@ -11,10 +11,10 @@ from function_evaluator import Evaluator
 
 from gpugda.data.temporal import as_driver_gives
 from gpugda.errors import QueryError, UnsupportedQueryError
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.context import Context, one_statement, statement_instant
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_value
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.query import ast

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpugda.errors import CypherTypeError
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse

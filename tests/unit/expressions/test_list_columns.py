@@ -10,17 +10,17 @@ import pytest
 from gpugda import values
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions import list_columns
-from gpugda.expressions.chosen import scattered
 from gpugda.expressions.compare_columns import equal
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.list_columns import element_at, is_in_lists, part_of
 from gpugda.expressions.lists import ColumnLists, EntityLists
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.membership import is_in
 from gpugda.expressions.operands import Constant, as_column, distinct_values
 from gpugda.expressions.operators import access
 from gpugda.expressions.parameters import Parameters
+from gpugda.expressions.scatter import scattered
 from gpugda.query.parser import parse
 from gpugda.values import Entity
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from gpugda import values
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.expressions.chosen import selected_values
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.membership import is_in
 from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less
 from gpugda.expressions.operands import Constant, distinct_values, value_at
+from gpugda.expressions.scatter import selected_values
 
 FLOATS = [-1.5, -0.0, 0.0, 2.5, math.inf, -math.inf, math.nan]
 

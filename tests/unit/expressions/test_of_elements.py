@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_value
-from gpugda.expressions.evaluation import adding, comprehension
+from gpugda.expressions.evaluation import comprehension, reduce_sums
 from gpugda.expressions.evaluation.exploded import Lists, lists_of
 from gpugda.expressions.lists import ColumnLists
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import distinct_values
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse
@@ -89,7 +89,7 @@ def test_as_row_by_row(monkeypatch, kind, lengths, text):
         "k": Column(ColumnKind.INTEGER, np.arange(30) - 10),
     }
     at_once = shown(text, variables, 30)
-    monkeypatch.setattr(Lists, "is_spare", lambda _: False)
+    monkeypatch.setattr(Lists, "is_mostly_used", lambda _: False)
     assert at_once == shown(text, variables, 30)
 
 
@@ -106,15 +106,15 @@ def test_lists_of_rows_in_a_row(monkeypatch, kind, text, first, count):
     found = lists_of(lists, count, True)
     assert np.shares_memory(found.of_rows(found.firsts), found.firsts)
     assert found.counts.tolist() == lengths[first : first + count]
-    monkeypatch.setattr(Lists, "is_spare", lambda _: False)
+    monkeypatch.setattr(Lists, "is_mostly_used", lambda _: False)
     assert at_once == shown(text, {"l": lists}, count)
 
 
 @pytest.mark.parametrize(
     ("text", "room", "name"),
     [
-        ("reduce(s = 0, v IN l | s + v)", adding, "_sums_of_integers"),
-        ("reduce(s = 0, v IN l | s + v * 0.5)", adding, "_sums_of_floats"),
+        ("reduce(s = 0, v IN l | s + v)", reduce_sums, "_sums_of_integers"),
+        ("reduce(s = 0, v IN l | s + v * 0.5)", reduce_sums, "_sums_of_floats"),
         ("[v IN l | v + 1]", comprehension, "with_elements"),
         ("single(v IN l WHERE v > 2)", comprehension, "with_elements"),
     ],

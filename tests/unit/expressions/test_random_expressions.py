@@ -14,9 +14,9 @@ from strategies import examples
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import QueryError, UnsupportedQueryError
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_value
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse

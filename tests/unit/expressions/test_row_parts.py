@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gpugda.errors import CypherArithmeticError
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate, evaluate_truth
 from gpugda.expressions.evaluation import row_parts
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse

@@ -14,12 +14,12 @@ from gpugda.errors import QueryError
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.sorting import sorted_rows
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
-from gpugda.expressions.temporal import read_rows
+from gpugda.expressions.temporal import moment_columns
 from gpugda.expressions.temporal.rows import DurationRows, MomentRows
 from gpugda.query.parser import parse
 
@@ -297,10 +297,10 @@ def test_joined_columns_stay_numbers() -> None:
 def test_stored_values_are_read_once_and_only_for_many_rows() -> None:
     stored = column_of(to_values(made_column("datetime(offset)")))
     few = stored.take(np.arange(3))
-    assert read_rows.moments_of(few) is None
-    rows = read_rows.moments_of(stored)
+    assert moment_columns.moments_of(few) is None
+    rows = moment_columns.moments_of(stored)
     assert rows is not None
-    assert read_rows.moments_of(few) is rows
+    assert moment_columns.moments_of(few) is rows
     assert rows.values(stored.values) == to_values(stored)
-    assert read_rows.moments_of(column_of([*to_values(stored), 1])) is None
-    assert read_rows.moments_of(Column(ColumnKind.INTEGER, np.arange(100))) is None
+    assert moment_columns.moments_of(column_of([*to_values(stored), 1])) is None
+    assert moment_columns.moments_of(Column(ColumnKind.INTEGER, np.arange(100))) is None

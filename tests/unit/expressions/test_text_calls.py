@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from gpugda.data.columns import Column, to_values
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.evaluation import fast_calls, text_calls
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.evaluation import text_calls, vectorised_calls
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse
 
@@ -72,7 +72,7 @@ def test_the_values_are_those_of_single_texts(call: str, texts: list[str | None]
     column = column_of(texts)
     found = _values_or_refusal(call, column)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_calls, "text_call", lambda *_: None)
+        patch.setattr(vectorised_calls, "text_call", lambda *_: None)
         assert found == _values_or_refusal(call, column)
 
 
@@ -90,7 +90,7 @@ def test_many_texts_go_by_arrow(call: str, monkeypatch: pytest.MonkeyPatch) -> N
         made.append(text_calls.text_call(*arguments))
         return made[-1]
 
-    monkeypatch.setattr(fast_calls, "text_call", told)
+    monkeypatch.setattr(vectorised_calls, "text_call", told)
     _values(call, column_of(["a", "b", "ß"]))
     assert isinstance(made[0], Column)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.expressions.evaluation.evaluator import Evaluator
     from gpugda.expressions.evaluation.exploded import Lists
 
-__all__ = ["added_up"]
+__all__ = ["summed_reduce"]
 
 _LARGEST: Final = 2**63 - 1
 _WINDOW: Final = 1 << 16
@@ -32,7 +32,7 @@ _LONG: Final = 64
 """A list with more elements is summed separately."""
 
 
-def added_up(
+def summed_reduce(
     evaluator: Evaluator, node: ast.Reduce, lists: Lists, initial: Operand
 ) -> Column | None:
     """The sum of each row; None if the expression is not such a sum of numbers.
@@ -44,7 +44,7 @@ def added_up(
         initial: Initial value of each row.
     """
     term = _term(node)
-    if term is None or not lists.is_spare():
+    if term is None or not lists.is_mostly_used():
         return None
     numbers = _terms(evaluator, node, term, lists.column)
     if numbers is None or _kind_of(initial) is None:

@@ -9,7 +9,7 @@ import numpy as np
 from gpugda.data.columns import Column
 from gpugda.deadline import check_time
 from gpugda.errors import QueryError, UnsupportedQueryError
-from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from gpugda.expressions.operands import Operand
     from gpugda.query import ast
 
-__all__ = ["applied", "applied_per_row", "faulty", "placed"]
+__all__ = ["apply_function", "apply_per_row", "faulty_rows", "with_position"]
 
 _FEW_ENTRIES = 4
 """Rows per dictionary entry from which on all entries are computed, used or not."""
 
 
-def applied(
+def apply_function(
     evaluator: Evaluator,
     node: ast.Expression,
     function: Callable[..., Any],
@@ -50,7 +50,7 @@ def applied(
         return _constant(evaluator, node, function, operands, faults)
     rows = None
     if faults:  # values of faulty rows are undefined
-        rows = np.flatnonzero(~np.broadcast_to(faulty(faults), evaluator.row_count))
+        rows = np.flatnonzero(~np.broadcast_to(faulty_rows(faults), evaluator.row_count))
         operands = [take(operand, rows) for operand in operands]
     count = evaluator.row_count if rows is None else len(rows)
     if rows is None and (moving := _read_by_code(operands, count)) is not None:
@@ -63,13 +63,13 @@ def applied(
     return _gathered(evaluator, node, column, errors, places, rows, faults)
 
 
-def applied_per_row(
+def apply_per_row(
     evaluator: Evaluator,
     node: ast.Expression,
     function: Callable[..., Any],
     arguments: Sequence[Evaluated],
 ) -> Evaluated:
-    """As `applied` for a non-deterministic function: calls it for each row."""
+    """As `apply_function` for a non-deterministic function: calls it for each row."""
     faults = tuple(fault for argument in arguments for fault in argument.faults)
     count = evaluator.row_count
     lists = [_in_rows(argument.operand, count) for argument in arguments]
@@ -84,7 +84,7 @@ def _in_rows(operand: Operand, count: int) -> list[Any]:
     return [values[place] for place in places.tolist()]
 
 
-def faulty(faults: Sequence[Fault]) -> Flags:
+def faulty_rows(faults: Sequence[Fault]) -> Flags:
     """Rows with a fault."""
     found: Flags = False
     for fault in faults:
@@ -92,7 +92,7 @@ def faulty(faults: Sequence[Fault]) -> Flags:
     return found
 
 
-def placed(error: QueryError, evaluator: Evaluator, node: ast.Expression) -> QueryError:
+def with_position(error: QueryError, evaluator: Evaluator, node: ast.Expression) -> QueryError:
     """The error with its position in the query."""
     text = evaluator.environment.text
     if isinstance(error, UnsupportedQueryError):
@@ -110,12 +110,12 @@ def _constant(
     operands: Sequence[Any],
     faults: tuple[Fault, ...],
 ) -> Evaluated:
-    if evaluator.row_count == 0 or faulty(faults) is True:
+    if evaluator.row_count == 0 or faulty_rows(faults) is True:
         return Evaluated(Constant(None), faults)
     try:
         return Evaluated(Constant(function(*(operand.value for operand in operands))), faults)
     except QueryError as raised:
-        error = placed(raised, evaluator, node)
+        error = with_position(raised, evaluator, node)
         return Evaluated(Constant(None), (*faults, Fault(True, lambda _: error)))
 
 
@@ -245,6 +245,6 @@ def _gathered(
         failing = failing & sound
 
     def error(row: int) -> QueryError:
-        return placed(errors[int(places[row])], evaluator, node)
+        return with_position(errors[int(places[row])], evaluator, node)
 
     return Evaluated(column, (*faults, Fault(failing, error)))

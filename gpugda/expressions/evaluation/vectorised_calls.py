@@ -20,12 +20,12 @@ from gpugda.expressions.operands import Constant, Evaluated
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["fast_call"]
+__all__ = ["vectorised_call"]
 
 _BEYOND = 2.0**63
 
 
-def fast_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
+def vectorised_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
     """The result of a call, its name in lower case; None if it has no vectorised form."""
     if not arguments or not isinstance(arguments[0].operand, Column):
         return None
@@ -40,7 +40,7 @@ def fast_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
     if column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT):
         found = _of_numbers(name, column)
     else:
-        make = _WAYS.get((name, type(column.dictionary)))
+        make = _VECTORISED.get((name, type(column.dictionary)))
         found = None if make is None else make(column, column.dictionary)
     return None if found is None else Evaluated(found, faults)
 
@@ -161,7 +161,7 @@ def _text_lengths(column: Column, texts: StringDictionary) -> Column | None:
 _FEW_ROWS = 4
 """Dictionary entries per row from which on only the used entries are processed."""
 
-_WAYS: dict[tuple[str, type], Callable[[Column, Any], Column | None]] = {
+_VECTORISED: dict[tuple[str, type], Callable[[Column, Any], Column | None]] = {
     **{
         (name, StringDictionary): _text_lengths
         for name in ("size", "char_length", "character_length")

@@ -15,7 +15,7 @@ from gpugda.data.dictionaries import (
     encode_strings,
     merge_strings,
 )
-from gpugda.expressions.list_columns import joined_lists
+from gpugda.expressions.list_columns import merged_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values
 from gpugda.values import Entity
 
@@ -43,7 +43,7 @@ def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
     if not kinds:
         return constant_null(row_count)
     if len(kinds) > 1 or kinds == {ColumnKind.OBJECT}:
-        lists = joined_lists([operand for _, operand in known])
+        lists = merged_lists([operand for _, operand in known])
         if lists is None:
             return _objects(known, row_count)
         codes = np.zeros(row_count, dtype=np.int32)

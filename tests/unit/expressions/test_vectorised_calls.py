@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.context import Context
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
-from gpugda.expressions.evaluation.fast_calls import fast_call
+from gpugda.expressions.evaluation.vectorised_calls import vectorised_call
 from gpugda.expressions.functions import find_function, rounding
 from gpugda.expressions.lists import ColumnLists
-from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, Evaluated, value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse
@@ -38,7 +38,7 @@ NAMES = (
 def test_as_for_single_values(name, values):
     function, context = find_function(name), Context()
     kind = ColumnKind.FLOAT if isinstance(values[0], float) else ColumnKind.INTEGER
-    found = fast_call(name.lower(), [Evaluated(Column(kind, np.array(values)))])
+    found = vectorised_call(name.lower(), [Evaluated(Column(kind, np.array(values)))])
     if found is None:  # some do not fit: one by one
         assert name == "toInteger"
         assert values is FLOATS
@@ -66,7 +66,7 @@ def test_rounding_as_for_single_values(places, values):
     assert function is not None
     for first in range(0, len(values), 1000):  # more than a thousand ties are none of its business
         some = values[first : first + 1000]
-        found = fast_call("round", [Evaluated(Column(kind, np.array(some))), *arguments])
+        found = vectorised_call("round", [Evaluated(Column(kind, np.array(some))), *arguments])
         assert found is not None
         for row, value in enumerate(some):
             one, other = value_at(found.operand, row), function(context, [value, *further])
@@ -76,12 +76,12 @@ def test_rounding_as_for_single_values(places, values):
 @pytest.mark.parametrize("places", [-1, 23, 1.5, None])
 def test_rounding_to_places_of_another_kind_is_done_one_by_one(places):
     column = Column(ColumnKind.FLOAT, np.array([1.25, 2.5]))
-    assert fast_call("round", [Evaluated(column), Evaluated(Constant(places))]) is None
+    assert vectorised_call("round", [Evaluated(column), Evaluated(Constant(places))]) is None
 
 
 def test_many_ties_are_rounded_one_by_one():
     column = Column(ColumnKind.FLOAT, np.full(5000, 0.25))
-    assert fast_call("round", [Evaluated(column), Evaluated(Constant(1))]) is None
+    assert vectorised_call("round", [Evaluated(column), Evaluated(Constant(1))]) is None
 
 
 def test_a_case_with_a_column_of_nulls():
@@ -97,7 +97,7 @@ def test_sizes_of_collected_lists_are_those_of_their_offsets():
     lists = ColumnLists(np.array([0, 2, 2, 5]), column_of([1, 2, 3, 4, 5]))
     valid = np.array([True, True, False, True])
     column = Column(ColumnKind.OBJECT, np.array([2, 1, 0, 0], np.int32), valid, lists)
-    found = fast_call("size", [Evaluated(column)])
+    found = vectorised_call("size", [Evaluated(column)])
     assert found is not None
     assert [value_at(found.operand, row) for row in range(4)] == [3, 0, None, 2]
 
@@ -108,7 +108,7 @@ def test_ends_of_lists_as_for_single_values(name):
     lists = ColumnLists(np.array([0, 2, 2, 5, 6]), elements)
     valid = np.array([True, True, True, True, False])
     column = Column(ColumnKind.OBJECT, np.array([2, 1, 0, 3, 0], np.int32), valid, lists)
-    found = fast_call(name, [Evaluated(column)])
+    found = vectorised_call(name, [Evaluated(column)])
     function = find_function(name)
     for row in range(5):
         expected = function(Context(), [value_at(column, row)])
@@ -119,13 +119,13 @@ def test_ends_of_lists_as_for_single_values(name):
 def test_lengths_of_texts_as_for_single_values(name):
     texts = ["", "a", "é", "e\u0301", "\U0001f600!", None, "日本", "a" * 300]
     column = column_of(texts)
-    found = fast_call(name, [Evaluated(column)])
+    found = vectorised_call(name, [Evaluated(column)])
     function = find_function(name)
     assert [value_at(found.operand, row) for row in range(len(texts))] == [
         function(Context(), [text]) for text in texts
     ]
     few = column_of([str(number) for number in range(100)]).take(np.arange(3))
-    assert fast_call(name, [Evaluated(few)]) is None
+    assert vectorised_call(name, [Evaluated(few)]) is None
 
 
 def test_many_numbers_are_rounded_in_blocks(monkeypatch):
@@ -133,6 +133,6 @@ def test_many_numbers_are_rounded_in_blocks(monkeypatch):
     values = [0.5, -0.5, 0.49999999999999994, -2.5, 1e300, math.inf, math.nan, -math.inf, 2.0**63]
     values += [-(2.0**63), 4503599627370497.5, -0.0, 5e-324, -5e-324, 1.5, 2.5]
     function = find_function("round")
-    found = fast_call("round", [Evaluated(Column(ColumnKind.FLOAT, np.array(values)))])
+    found = vectorised_call("round", [Evaluated(Column(ColumnKind.FLOAT, np.array(values)))])
     wanted = [function(Context(), [each]) for each in values]
     assert repr(found.operand.values.tolist()) == repr(wanted)
