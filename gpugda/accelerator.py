@@ -17,7 +17,7 @@ from gpugda.answer.faults import foreseen
 from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
-from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
+from gpugda.config import check_timeout, parse_bytes, parse_freshness, requested_device
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.registry import find_matcher
@@ -103,7 +103,9 @@ class Accelerator(GraphExports):
         policy = parse_freshness(freshness)
         self._pid = process_id()
         self._closed = False
-        self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
+        self._session = DeviceSession(
+            requested_device(device), parse_bytes(memory_limit), refinement
+        )
         self._progress = watched = progress or SilentProgress()
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._answers: _Answers
@@ -171,7 +173,7 @@ class Accelerator(GraphExports):
             raise ConfigurationError(
                 f"engine is {engine!r}; it can be {', '.join(map(repr, ENGINES))}."
             )
-        with self._said_if_closed():
+        with self._closed_errors():
             return self._answers.run(request, engine)
 
     def execute_query(
@@ -231,7 +233,7 @@ class Accelerator(GraphExports):
             QueryTimeoutError: The timeout passed.
         """
         request = self._request(query, parameters, {}, None, timeout)
-        with self._said_if_closed():
+        with self._closed_errors():
             return self._answers.try_device(request)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
@@ -477,7 +479,7 @@ class Accelerator(GraphExports):
             )
 
     @contextmanager
-    def _said_if_closed(self) -> Iterator[None]:
+    def _closed_errors(self) -> Iterator[None]:
         """Replaces errors caused by a concurrent `close` with one that says so."""
         try:
             yield

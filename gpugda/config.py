@@ -17,11 +17,11 @@ __all__ = [
     "Freshness",
     "check_timeout",
     "default_source",
-    "device_wanted",
     "host_limit",
     "machine_bytes",
     "parse_bytes",
     "parse_freshness",
+    "requested_device",
 ]
 
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -102,7 +102,7 @@ def parse_freshness(text: str) -> Freshness:
     return Freshness("max_age", float(match[1]) * _SECONDS[match[2]])
 
 
-def device_wanted(
+def requested_device(
     device: str | int | None, environment: Mapping[str, str] | None = None
 ) -> str | int | None:
     """The requested device: the argument, else ``GPUGDA_DEVICE``, else None."""

@@ -22,23 +22,23 @@ __all__ = [
     "can_run",
     "can_write",
     "make_private_folder",
+    "privacy_problem",
     "replace_file",
+    "requested_cache_folder",
     "spare_folder",
     "spares",
     "user_cache",
-    "wanted_cache_folder",
-    "why_not_private",
     "writable_or_spare",
 ]
 
 logger = logging.getLogger(__name__)
 
 _OFF: Final = ("", "off", "none", "0", "false")
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHER_USERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _spares: Final[dict[Path, Path | None]] = {}
 
 
-def why_not_private(folder: Path) -> str:
+def privacy_problem(folder: Path) -> str:
     """Why snapshots must not be stored in a folder, and what to do; empty if they may be.
 
     Raises:
@@ -59,11 +59,11 @@ def why_not_private(folder: Path) -> str:
         return f"{folder} is not a folder: remove it, {other}"
     if facts.st_uid != os.getuid():
         return f"the folder {folder} belongs to another user: remove it, {other}"
-    if facts.st_mode & _OTHERS:
+    if facts.st_mode & _OTHER_USERS:
         return f"others may use the folder {folder}: make it private (chmod 700), {other}"
     above = folder.parent.stat()
     if above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX:
-        return f"anybody may replace what lies in {folder.parent}: forbid that (chmod o-w), {other}"
+        return f"any user may replace files in {folder.parent}: forbid that (chmod o-w), {other}"
     return ""
 
 
@@ -138,7 +138,7 @@ def spare_folder() -> Path | None:
         above = Path(tempfile.gettempdir())
         folder = above / f"gpugda-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
         make_private_folder(folder)
-        if why_not_private(folder) or not can_write(folder):  # another user created it first
+        if privacy_problem(folder) or not can_write(folder):  # another user created it first
             folder = Path(tempfile.mkdtemp(prefix="gpugda-", dir=above))
     except OSError as error:
         logger.debug("there is no temporary folder: %s", error)
@@ -154,11 +154,11 @@ def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
     Raises:
         ConfigurationError: The variable is not an absolute path.
     """
-    folder = wanted_cache_folder(environment)
+    folder = requested_cache_folder(environment)
     return None if folder is None else writable_or_spare(folder, "gpugda")
 
 
-def wanted_cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
+def requested_cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
     """The cache folder that ``GPUGDA_CACHE_DIR`` names; None if it is switched off.
 
     Raises:

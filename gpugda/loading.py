@@ -130,7 +130,7 @@ def load(
             from gpugda.snapshot.opening import open_saved  # others need none of that room
 
             saved = open_saved(content.path, trust=content.trust)
-            _refuse_parts(saved.graph, source.name)
+            _require_all_properties(saved.graph, source.name)
             graph, projection = saved.graph, saved.manifest.projection
         else:
             content = content if repair is None else repair(content)
@@ -161,7 +161,7 @@ def _built(content: GraphBatches, progress: Progress, sorter: RowSorter | None) 
     return build_data_graph(content, progress, sorter=sort, counter=rows)
 
 
-def _refuse_parts(graph: DataGraph, name: str) -> None:
+def _require_all_properties(graph: DataGraph, name: str) -> None:
     if not (graph.node_properties.complete and graph.relationship_properties.complete):
         raise SourceError(
             f"{name} lacks properties that were not read from its database, as snapshots in the "

@@ -49,12 +49,12 @@ class SnapshotSource:
         self.trust = trust
         self.name = f"snapshot {path.name}"
 
-    def read(self, progress: Progress) -> _Ready:
+    def read(self, progress: Progress) -> _ReadySnapshot:
         """The snapshot folder itself."""
-        return _Ready(SnapshotFolder(self.path, self.trust))
+        return _ReadySnapshot(SnapshotFolder(self.path, self.trust))
 
 
-class _Ready:
+class _ReadySnapshot:
     """A context manager with nothing to close."""
 
     def __init__(self, folder: SnapshotFolder) -> None:
@@ -138,7 +138,7 @@ def _is_server(source: object) -> bool:
         if scheme.partition("+")[0].lower() in ("bolt", "neo4j"):
             return True
         # Includes any other scheme: the adapter reports which ones are valid.
-        return scheme.isalnum() and scheme not in _adapters() and not _is_there(source)
+        return scheme.isalnum() and scheme not in _adapters() and not _exists(source)
     # Duck typing, so that the driver's package is only imported by those who use it.
     return all(hasattr(source, name) for name in ("session", "verify_connectivity", "encrypted"))
 
@@ -154,13 +154,13 @@ def _refuse_empty(text: str) -> None:
 def _from_text(address: str) -> GraphSource:
     _refuse_empty(address)
     scheme, colon, rest = address.partition(":")
-    if colon and scheme in _adapters() and not _is_there(address):
+    if colon and scheme in _adapters() and not _exists(address):
         made: GraphSource = adapter(scheme)(rest)
         return made
     return _from_path(Path(address))
 
 
-def _is_there(address: str) -> bool:
+def _exists(address: str) -> bool:
     try:
         return Path(address).exists()
     except OSError:
@@ -219,7 +219,7 @@ def _from_path(path: Path) -> GraphSource:
         made = adapter("graphml")(path)
         return made
     raise SourceError(
-        f"{path.name!r} is no graph that can be read: a graph is a snapshot folder, GraphML "
+        f"{path.name!r} is not a graph that can be read: a graph is a snapshot folder, GraphML "
         "(.graphml), a folder or zip of import CSV, or a folder of Parquet. Tables are read "
         "with gpugda.graph(nodes=…, relationships=…), lists of edges with gpugda.read_edges."
     )

@@ -26,7 +26,7 @@ __all__ = [
     "text_key",
 ]
 
-_FIRST_THAT_DIFFERS = "\ue000"
+_FIRST_DIFFERENT = "\ue000"
 
 
 class StoredText(str):
@@ -42,7 +42,7 @@ def as_stored(value: object) -> object:
 
 def may_differ(text: str) -> bool:
     """True if some text exists against which the two orders differ."""
-    return not text.isascii() and max(text) >= _FIRST_THAT_DIFFERS
+    return not text.isascii() and max(text) >= _FIRST_DIFFERENT
 
 
 def _units(text: str) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NewType
 
 __all__ = [
-    "MOST_WEIGHT",
+    "MAX_WEIGHT",
     "LabelId",
     "NodeIndex",
     "RelationshipIndex",
@@ -35,10 +35,10 @@ else:
         return dataclass(slots=slots, unsafe_hash=frozen)
 
 
-MOST_WEIGHT = 1 << 63
+MAX_WEIGHT = 1 << 63
 """The largest multiplicity of a row; a row with it stands for this many embeddings or more."""
 
-_MOST_SHOWN = 120
+_MAX_SHOWN = 120
 """Characters of a query's line that an error shows on each side of the place."""
 
 NodeIndex = NewType("NodeIndex", int)
@@ -80,10 +80,10 @@ class Span:
         line_end = text.find("\n", self.start)
         line_end = line_end if line_end >= 0 else len(text)
         before, after = "", ""
-        if self.start - line_start > _MOST_SHOWN:
-            line_start, before = self.start - _MOST_SHOWN, "…"
-        if line_end - self.start > _MOST_SHOWN:
-            line_end, after = self.start + _MOST_SHOWN, "…"
+        if self.start - line_start > _MAX_SHOWN:
+            line_start, before = self.start - _MAX_SHOWN, "…"
+        if line_end - self.start > _MAX_SHOWN:
+            line_end, after = self.start + _MAX_SHOWN, "…"
         line = text[line_start:line_end]
         lead = "".join("\t" if c == "\t" else " " for c in line[: self.start - line_start])
         width = max(1, min(self.end, line_start + len(line)) - self.start)

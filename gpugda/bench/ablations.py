@@ -108,12 +108,12 @@ def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
     Raises:
         DeviceError: There is no device, or it failed.
     """
-    from gpugda.config import device_wanted
+    from gpugda.config import requested_device
     from gpugda.device.context import DeviceContext, choose_device
     from gpugda.device.launch.prefix_sum import PrefixSum
     from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
-    context = DeviceContext(choose_device(device_wanted(device)))
+    context = DeviceContext(choose_device(requested_device(device)))
     found = []
     try:
         prefix_sum = PrefixSum(context)

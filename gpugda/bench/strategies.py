@@ -26,7 +26,7 @@ from gpugda.bench.strategies_report import (
     within,
 )
 from gpugda.bench.variants import all_matchers
-from gpugda.config import device_wanted, parse_bytes
+from gpugda.config import parse_bytes, requested_device
 from gpugda.device.apart import compiling_apart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
@@ -70,7 +70,7 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
         DeviceError: There is no device, or it failed.
     """
     folder = made_folder(options.folder)
-    context = DeviceContext(choose_device(device_wanted(options.connect.get("device"))))
+    context = DeviceContext(choose_device(requested_device(options.connect.get("device"))))
     apart = compiling_apart(context)
     try:
         progress.phase(f"generating {options.graph}")

@@ -259,10 +259,10 @@ def _can_load(library: str) -> bool:
 # ------------------------------------------------------------------ folders and variables
 def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
     from gpugda.device.caches import pocl_folder, pyopencl_folders
-    from gpugda.folders import wanted_cache_folder
+    from gpugda.folders import requested_cache_folder
 
     try:
-        own = wanted_cache_folder(variables)
+        own = requested_cache_folder(variables)
     except ConfigurationError as error:
         yield Finding(False, f"gpugda: {error}", "kernels are compiled again in each process")
     else:

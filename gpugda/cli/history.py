@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from prompt_toolkit.history import History, InMemoryHistory
 
-from gpugda.folders import cache_folder, make_private_folder, replace_file, why_not_private
+from gpugda.folders import cache_folder, make_private_folder, privacy_problem, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +91,6 @@ def open_history(folder: Path | None = None) -> History:
 def _why_not(folder: Path) -> str:
     try:
         make_private_folder(folder)
-        return why_not_private(folder)
+        return privacy_problem(folder)
     except OSError as error:
         return str(error)

@@ -95,10 +95,10 @@ def open_accelerator(
 ) -> Accelerator:
     """Opens the source; without a progress, with a bar of its own on a terminal."""
     from gpugda.api import connect
-    from gpugda.config import device_wanted
+    from gpugda.config import requested_device
 
     made = make_source(source)
-    wanted = int(device) if device is not None and device.isdigit() else device_wanted(device)
+    wanted = int(device) if device is not None and device.isdigit() else requested_device(device)
     with shown_progress() if progress is None else nullcontext(progress) as watched:
         return connect(
             made,

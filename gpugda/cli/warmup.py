@@ -15,11 +15,11 @@ def warm_up(device: str | None) -> None:
     Raises:
         DeviceError: There is no such device, or a kernel does not build.
     """
-    from gpugda.config import device_wanted
+    from gpugda.config import requested_device
     from gpugda.match.session import DeviceSession
 
     started = time.monotonic()
-    with closing(DeviceSession(device_wanted(device), None, "once")) as session:
+    with closing(DeviceSession(requested_device(device), None, "once")) as session:
         name = session.info.name
         if session.warm_soon():
             session.warm()

@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError
-from gpugda.folders import cache_folder, replace_file, why_not_private
+from gpugda.folders import cache_folder, privacy_problem, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ def program_folder() -> Path | None:
         if folder is None:
             return None
         folder = folder / "programs"
-        if reason := why_not_private(folder):
+        if reason := privacy_problem(folder):
             _LOGGER.info("compiled kernels are not kept: %s", reason)
             return None
     except (ConfigurationError, OSError) as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.types import MOST_WEIGHT
+from gpugda.types import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,10 +20,10 @@ _FEW: Final = 64
 
 
 def product_of(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Products row by row; `MOST_WEIGHT` stands for anything larger, in inputs and results."""
-    if int(one.max(initial=0)) * int(other.max(initial=0)) <= MOST_WEIGHT:
+    """Products row by row; `MAX_WEIGHT` stands for anything larger, in inputs and results."""
+    if int(one.max(initial=0)) * int(other.max(initial=0)) <= MAX_WEIGHT:
         return one * other
-    most = np.uint64(MOST_WEIGHT)
+    most = np.uint64(MAX_WEIGHT)
     fits = (other == 0) | (one <= most // np.maximum(other, np.uint64(1)))
     return np.where(fits, one * other, most)
 

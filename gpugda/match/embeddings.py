@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpugda.lines import Lines
+from gpugda.lazy_lines import LazyLines
 from gpugda.plan.masks import Masks
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class StrategyReport:
     """
 
     timings: dict[str, float] = field(default_factory=dict)
-    steps: Lines = field(default_factory=Lines)
+    steps: LazyLines = field(default_factory=LazyLines)
     candidates: dict[int, int] = field(default_factory=dict)
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None

@@ -99,7 +99,7 @@ def plan_pattern(
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
         find_steps=matcher.plan_steps,
-        say_first=partial(_said_first, matcher, need, statistics.loop_counts),
+        describe_first=partial(_said_first, matcher, need, statistics.loop_counts),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.match.embeddings import Embeddings
-from gpugda.types import MOST_WEIGHT
+from gpugda.types import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,14 +129,14 @@ def subtract_counts(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) 
 
 
 def multiply_counts(found: Embeddings, times: int) -> Embeddings:
-    """Multiplies each tuple's multiplicity, saturating at `MOST_WEIGHT`."""
+    """Multiplies each tuple's multiplicity, saturating at `MAX_WEIGHT`."""
     if not times:
         nodes = {node: column[:0] for node, column in found.nodes.items()}
         return Embeddings(0, nodes, {}, np.zeros(0, dtype=np.uint64), distinct=True)
     assert found.weights is not None
-    most = int(MOST_WEIGHT)
+    most = int(MAX_WEIGHT)
     fitting = found.weights <= np.uint64((most - 1) // times)
-    weights = np.where(fitting, found.weights * np.uint64(min(times, most)), MOST_WEIGHT)
+    weights = np.where(fitting, found.weights * np.uint64(min(times, most)), MAX_WEIGHT)
     return replace(found, weights=weights)
 
 
@@ -186,12 +186,12 @@ class _Tuples:
 
 
 def _sums_of_runs(weights: NDArray[np.uint64], first: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Sums per run, saturating at `MOST_WEIGHT`. Two halves are summed, so that neither wraps."""
+    """Sums per run, saturating at `MAX_WEIGHT`. Two halves are summed, so that neither wraps."""
     half = np.uint64(32)
     low = np.add.reduceat(weights & _LOW, first)
     high = np.add.reduceat(weights >> half, first) + (low >> half)
     sums: NDArray[np.uint64] = high << half | low & _LOW
-    sums[high >> np.uint64(31) > 0] = MOST_WEIGHT
+    sums[high >> np.uint64(31) > 0] = MAX_WEIGHT
     return sums
 
 

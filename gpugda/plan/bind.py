@@ -40,31 +40,35 @@ def bind(query: Query, graph: DataGraph) -> BoundQuery:
     says why. Parameters are not read.
     """
     query = merge_nodes(query)
-    asked = query.graph
-    split = split_predicates(asked)
-    types = _types(asked, split, graph.types)
-    needs = degree_needs(len(asked.nodes), asked.relationships, types)
-    nodes = tuple(_bound_nodes(asked, split, needs, graph))
+    query_graph = query.graph
+    split = split_predicates(query_graph)
+    types = _types(query_graph, split, graph.types)
+    needs = degree_needs(len(query_graph.nodes), query_graph.relationships, types)
+    nodes = tuple(_bound_nodes(query_graph, split, needs, graph))
     ends = [relationship_end(node, graph.statistics) for node in nodes]
-    relationships = tuple(_bound_relationships(asked, split, types, ends, graph))
+    relationships = tuple(_bound_relationships(query_graph, split, types, ends, graph))
     return BoundQuery(
         query=query,
         nodes=nodes,
         relationships=relationships,
-        tests=(*_identities(asked), *split.tests, *_distinct_relationships(asked, types)),
+        tests=(
+            *_identities(query_graph),
+            *split.tests,
+            *_distinct_relationships(query_graph, types),
+        ),
         residuals=tuple(split.residuals),
         constants=tuple(split.constants),
-        no_rows=asked.no_rows or _no_rows(asked, split, types, nodes, graph),
+        no_rows=query_graph.no_rows or _no_rows(query_graph, split, types, nodes, graph),
     )
 
 
 def _bound_nodes(
-    asked: QueryGraph,
+    query_graph: QueryGraph,
     split: SplitPredicates,
     needs: Sequence[tuple[DegreeNeed, ...]],
     graph: DataGraph,
 ) -> Iterator[BoundNode]:
-    for node in asked.nodes:
+    for node in query_graph.nodes:
         program = label_program((*node.labels, *split.labels.get(node.name, ())), graph.labels)
         predicates = tuple(split.of_one.get(node.name, ()))
         yield BoundNode(
@@ -78,14 +82,14 @@ def _bound_nodes(
 
 
 def _bound_relationships(
-    asked: QueryGraph,
+    query_graph: QueryGraph,
     split: SplitPredicates,
     types: Sequence[TypeIds],
     ends: Sequence[End],
     graph: DataGraph,
 ) -> Iterator[BoundRelationship]:
-    skews = degree_skews(asked.relationships, types, ends, graph)
-    for each in asked.relationships:
+    skews = degree_skews(query_graph.relationships, types, ends, graph)
+    for each in query_graph.relationships:
         predicates = tuple(split.of_one.get(each.name, ()))
         ids = types[each.position]
         source, target = ends[each.source], ends[each.target]
@@ -106,14 +110,14 @@ def _bound_relationships(
 
 
 # ------------------------------------------------------------------ types
-def _types(asked: QueryGraph, split: SplitPredicates, table: NameTable) -> list[TypeIds]:
+def _types(query_graph: QueryGraph, split: SplitPredicates, table: NameTable) -> list[TypeIds]:
     """Type ids per query relationship; all uses of one variable share the intersection."""
     by_name: dict[str, TypeIds] = {}
-    for each in asked.relationships:
+    for each in query_graph.relationships:
         for expression in (each.types, *split.labels.get(each.name, ())):
             ids = type_ids(expression, table)
             by_name[each.name] = _intersected(by_name.get(each.name), ids)
-    return [by_name[each.name] for each in asked.relationships]
+    return [by_name[each.name] for each in query_graph.relationships]
 
 
 def _intersected(left: TypeIds, right: TypeIds) -> TypeIds:
@@ -123,17 +127,17 @@ def _intersected(left: TypeIds, right: TypeIds) -> TypeIds:
 
 
 # ------------------------------------------------------------------ tests per row
-def _identities(asked: QueryGraph) -> Iterator[RowTest]:
-    for each in asked.relationships:
+def _identities(query_graph: QueryGraph) -> Iterator[RowTest]:
+    for each in query_graph.relationships:
         if each.same_as is not None:
             yield RowTest(on_nodes=False, left=each.same_as, right=each.position, equal=True)
 
 
-def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Sequence[RowTest]:
+def _distinct_relationships(query_graph: QueryGraph, types: Sequence[TypeIds]) -> Sequence[RowTest]:
     numbers: dict[tuple[int, TypeIds], int] = {}
     kinds = [
         numbers.setdefault((each.clause, types[each.position]), len(numbers))
-        for each in asked.relationships
+        for each in query_graph.relationships
     ]
     meet = [
         [clause == other and _overlap(ids, other_ids) for other, other_ids in numbers]
@@ -166,7 +170,7 @@ def _overlap(left: TypeIds, right: TypeIds) -> bool:
 
 # ------------------------------------------------------------------ nothing to find
 def _no_rows(
-    asked: QueryGraph,
+    query_graph: QueryGraph,
     split: SplitPredicates,
     types: Sequence[TypeIds],
     nodes: Sequence[BoundNode],
@@ -174,16 +178,16 @@ def _no_rows(
 ) -> str | None:
     if graph.node_count == 0:
         return "The graph has no nodes."
-    if asked.relationships and graph.relationship_count == 0:
+    if query_graph.relationships and graph.relationship_count == 0:
         return "The graph has no relationships."
-    for node in asked.nodes:
+    for node in query_graph.nodes:
         if nodes[node.position].labels == NOTHING:
             labels = (*node.labels, *split.labels.get(node.name, ()))
             return _nothing_fits("node", "label", labels, graph.labels)
-    for each in asked.relationships:
+    for each in query_graph.relationships:
         if types[each.position] == ():
             expressions = [
-                *(other.types for other in asked.relationships if other.name == each.name),
+                *(other.types for other in query_graph.relationships if other.name == each.name),
                 *split.labels.get(each.name, ()),
             ]
             named = [expression for expression in expressions if expression is not None]
@@ -199,6 +203,6 @@ def _nothing_fits(
     names = dict.fromkeys(name for each in expressions for name in label_names(each))
     unknown = [name for name in names if table.get(name) is None]
     if not unknown:
-        return f"No {thing} can have the {word}s asked for."
+        return f"No {thing} can satisfy the requested {word}s."
     plural = "s" if len(unknown) > 1 else ""
     return f"No {thing} has the {word}{plural} {with_colons(unknown)}."

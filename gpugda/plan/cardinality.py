@@ -176,7 +176,7 @@ class End(NamedTuple):
 def relationship_end(node: BoundNode, statistics: GraphStatistics) -> End:
     """The facts about a query node for `cardinality_between`, computed once per node."""
     label = _best_label(node, statistics)
-    return End(node, label, _share_left(node, label, statistics))
+    return End(node, label, _candidate_share(node, label, statistics))
 
 
 def relationship_cardinality(
@@ -207,7 +207,7 @@ def cardinality_between(
 ) -> float:
     """Like `relationship_cardinality`, from prepared ends."""
     if source.node.position == target.node.position:
-        between = _loops(types, statistics) * _share_left(source.node, None, statistics)
+        between = _loops(types, statistics) * _candidate_share(source.node, None, statistics)
     else:
         between = _between(source.label, types, target.label, statistics)
         if not directed:
@@ -245,7 +245,7 @@ def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:
     return min(labels, key=lambda label: statistics.label_counts[label], default=None)
 
 
-def _share_left(node: BoundNode, label: int | None, statistics: GraphStatistics) -> float:
+def _candidate_share(node: BoundNode, label: int | None, statistics: GraphStatistics) -> float:
     """Share of the nodes with a label that are candidates, 0 to 1."""
     count = statistics.nodes_with(label)
     return min(1.0, node.cardinality / count) if count else 0.0

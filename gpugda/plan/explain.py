@@ -82,7 +82,7 @@ def explain_text(plan: Plan) -> str:
     if plan.pipeline is not None:
         lines = [*str(plan.pipeline.tree()).splitlines(), ""]
         if plan.pipeline.pattern_count > 1:
-            lines.append("of these the pattern that may cost most:")
+            lines.append("pattern with the highest estimated cost:")
         return "\n".join([*lines, explain_text(replace(plan, pipeline=None))])
     bound = plan.bound
     lines = [*_strategy_lines(plan), "", "query nodes"]
@@ -104,7 +104,7 @@ def _strategy_lines(plan: Plan) -> list[str]:
         return [cannot_run(plan)]
     reason = plan.strategy_reason
     expected = estimate(plan)
-    first = "" if plan.say_first is None else plan.say_first(plan.bound)
+    first = "" if plan.describe_first is None else plan.describe_first(plan.bound)
     return [
         f"strategy {plan.strategy}" + (f": {reason}" if reason else ""),
         *([f"to count: {first}"] if first else []),
@@ -189,7 +189,7 @@ def _keeps_apart(test: RowTest) -> bool:
 
 def _where(plan: Plan, residual: Expression) -> str:
     if plan.compares and compared_values(residual) is not None:
-        return "in the join, where values have an order, else on each row"
+        return "in the join if the values have an order, otherwise on each row"
     return "on each row"
 
 

@@ -114,7 +114,7 @@ class _Estimate:
             if source == target or each.position in rates.implied:
                 continue
             if source not in left_out and target not in left_out:
-                at_source, at_target = rates.at_ends[each.position]
+                at_source, at_target = rates.end_rates[each.position]
                 self._adjacent[source].append((target, *at_source))
                 self._adjacent[target].append((source, *at_target))
         # Per node: (compared node, selectivity).
@@ -140,17 +140,17 @@ class _Estimate:
 
     def best(self, component: list[int]) -> _Ordered:
         first, *others = sorted(component, key=lambda node: (self._counts[node], node))
-        best = self._from(first, component)
+        best = self._greedy_from(first, component)
         for start in others[: _MAX_STARTS - 1]:
-            best = self._from(start, component, best) or best
-        if self._compares_all(component, best.cost):
+            best = self._greedy_from(start, component, best) or best
+        if self._should_try_all(component, best.cost):
             orders = ExhaustiveOrders(
                 self._counts, self._adjacent, self._compared, self._list_search
             )
             return _Ordered(best.cost, best.rows, orders.best(component))
         return best
 
-    def _compares_all(self, component: list[int], cost: float) -> bool:
+    def _should_try_all(self, component: list[int], cost: float) -> bool:
         """True if the nodes are few, lie on cycles, and the join costs far more than the search."""
         size = len(component)
         if size > MOST_NODES or cost < self._order_pairs * factorial(size):
@@ -159,12 +159,12 @@ class _Estimate:
         return pairs >= 2 * size
 
     @overload
-    def _from(self, start: int, component: list[int]) -> _Ordered: ...
+    def _greedy_from(self, start: int, component: list[int]) -> _Ordered: ...
 
     @overload
-    def _from(self, start: int, component: list[int], best: _Ordered) -> _Ordered | None: ...
+    def _greedy_from(self, start: int, component: list[int], best: _Ordered) -> _Ordered | None: ...
 
-    def _from(
+    def _greedy_from(
         self, start: int, component: list[int], best: _Ordered | None = None
     ) -> _Ordered | None:
         """The greedy order from a start node; None once its cost reaches that of the best order."""
@@ -172,15 +172,15 @@ class _Estimate:
         cost = rows
         if best is not None and not cost < best.cost:
             return None
-        reached = {start}
+        bound_nodes = {start}
         shares: dict[int, list[float]] = {}  # selectivity of each relationship to a node
         # (rank, tested pairs per row, rows out per row, node); a high pair cost raises the rank.
         choices: dict[int, tuple[float, float, float, int]] = {}
-        self._reach(start, 1, reached, shares, choices)
+        self._update_choices(start, 1, bound_nodes, shares, choices)
         for joined in range(2, size + 1):
             offers: Iterable[tuple[float, float, float, int]] = choices.values()
             if self._has_comparisons:
-                offers = [self._compared_with(each, reached) for each in offers]
+                offers = [self._compared_with(each, bound_nodes) for each in offers]
             _, pairs, factor, node = min(offers)
             # All orders produce the same final rows, so these do not count.
             cost += rows * (max(pairs - factor, 0.0) if joined == size else pairs + factor)
@@ -188,27 +188,27 @@ class _Estimate:
                 return None
             rows *= factor
             order.append(node)
-            reached.add(node)
+            bound_nodes.add(node)
             if joined == 2:  # the start node now has the rate of a reached node
                 shares, choices = {}, {}
-                self._reach(start, 2, reached, shares, choices)
+                self._update_choices(start, 2, bound_nodes, shares, choices)
             else:
                 del choices[node]
-            self._reach(node, 2, reached, shares, choices)
+            self._update_choices(node, 2, bound_nodes, shares, choices)
         return _Ordered(cost, rows, tuple(order))
 
-    def _reach(
+    def _update_choices(
         self,
         node: int,
         place: int,
-        reached: Collection[int],
+        bound_nodes: Collection[int],
         shares: dict[int, list[float]],
         choices: dict[int, tuple[float, float, float, int]],
     ) -> None:
         """Updates the choices after a node was bound; ``place``: index of the rate that applies."""
         for each in self._adjacent[node]:
             other, growth = each[0], each[place]
-            if other in reached:
+            if other in bound_nodes:
                 continue
             count = self._counts[other] or 1.0
             share = growth / count if growth < count else 1.0
@@ -228,11 +228,11 @@ class _Estimate:
             choices[other] = by_chance + growth * 1e-3, growth, factor, other
 
     def _compared_with(
-        self, choice: tuple[float, float, float, int], reached: Collection[int]
+        self, choice: tuple[float, float, float, int], bound_nodes: Collection[int]
     ) -> tuple[float, float, float, int]:
         """A choice with the selectivity of comparisons to bound nodes applied."""
         key, fewest, factor, node = choice
         for other, share in self._compared[node]:
-            if other in reached:
+            if other in bound_nodes:
                 key, factor = key * share, factor * share
         return key, fewest, factor, node

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     """Arguments of `Rates.of`: position of the relationship, bound end, whether it was reached."""
     Corrections = Mapping[RateKey, float]
     """Factor by which each rate has to be multiplied."""
-    AtEnds = tuple[tuple[float, float], tuple[float, float]]
+    EndRates = tuple[tuple[float, float], tuple[float, float]]
     """At the source and at the target: rate if the join starts there, rate if it was reached."""
 
 __all__ = ["FURTHER_LINK_DAMPING", "ROW_COST", "Rates", "combined_selectivity"]
@@ -63,7 +63,7 @@ class Rates:
 
     Attributes:
         counts: Candidates per query node.
-        at_ends: The rates per relationship, as `of` gives them.
+        end_rates: The rates per relationship, as `of` gives them.
         list_search: See `CountThresholds`.
         order_pairs: See `CountThresholds`.
         implied: Positions of relationships that do not select, as parallel query relationships
@@ -86,21 +86,22 @@ class Rates:
         self.implied = _implied(bound)
         self.counts = expected
         if candidates is None:
-            self.at_ends = [_expected_at_ends(each, expected) for each in bound.relationships]
+            self.end_rates = [_expected_end_rates(each, expected) for each in bound.relationships]
             return
         counts = self.counts = [float(candidates.count(node)) for node in range(len(expected))]
-        left = [_left(each, counts) for each in bound.relationships]
-        least = _least(bound, left)
-        self.at_ends = [
-            _at_ends(each, expected, counts, left[each.position], least)
+        left = [_remaining_shares(each, counts) for each in bound.relationships]
+        least = _least_shares(bound, left)
+        self.end_rates = [
+            _end_rates(each, expected, counts, left[each.position], least)
             for each in bound.relationships
         ]
         if candidates.explored:
-            self.at_ends = [
-                (_one_at_least(*source), _one_at_least(*target)) for source, target in self.at_ends
+            self.end_rates = [
+                (_at_least_one(*source), _at_least_one(*target))
+                for source, target in self.end_rates
             ]
         if corrections:
-            self.at_ends = [self._corrected(number, corrections) for number in range(len(left))]
+            self.end_rates = [self._corrected(number, corrections) for number in range(len(left))]
 
     def of(self, position: int, end: int, *, reached: bool) -> float:
         """Fitting relationships per candidate of one end: the extension rate from that end.
@@ -111,21 +112,21 @@ class Rates:
             reached: True if this node was reached along another relationship or another node was
                 reached from it.
         """
-        return self.at_ends[position][end != self._sources[position]][reached]
+        return self.end_rates[position][end != self._sources[position]][reached]
 
-    def _corrected(self, position: int, corrections: Corrections) -> AtEnds:
+    def _corrected(self, position: int, corrections: Corrections) -> EndRates:
         ends = self._sources[position], self._targets[position]
         (source, reached_source), (target, reached_target) = (
             (
                 first * corrections.get((position, end, False), 1.0),
                 reached * corrections.get((position, end, True), 1.0),
             )
-            for end, (first, reached) in zip(ends, self.at_ends[position], strict=True)
+            for end, (first, reached) in zip(ends, self.end_rates[position], strict=True)
         )
         return (source, reached_source), (target, reached_target)
 
 
-def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtEnds:
+def _expected_end_rates(each: BoundRelationship, expected: Sequence[float]) -> EndRates:
     """Rates before candidates are counted."""
     count = each.cardinality
     source, target = expected[each.source], expected[each.target]
@@ -136,28 +137,32 @@ def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtE
     )
 
 
-def _left(each: BoundRelationship, counts: Sequence[float]) -> tuple[float, float]:
+def _remaining_shares(each: BoundRelationship, counts: Sequence[float]) -> tuple[float, float]:
     """Shares of the relationships that the remaining candidates of source and target keep."""
     at_source, at_target = each.skew
     return (
-        _share_left(counts[each.source], min(at_source.nonzero_count, each.cardinality), at_source),
-        _share_left(counts[each.target], min(at_target.nonzero_count, each.cardinality), at_target),
+        _remaining_share(
+            counts[each.source], min(at_source.nonzero_count, each.cardinality), at_source
+        ),
+        _remaining_share(
+            counts[each.target], min(at_target.nonzero_count, each.cardinality), at_target
+        ),
     )
 
 
-def _share_left(count: float, nonzero_count: float, skew: DegreeSkew) -> float:
+def _remaining_share(count: float, nonzero_count: float, skew: DegreeSkew) -> float:
     if count >= nonzero_count or nonzero_count <= 1.0:
         return 1.0
     return float((max(count, 1.0) / nonzero_count) ** skew.evenness)
 
 
-def _at_ends(
+def _end_rates(
     each: BoundRelationship,
     expected: Sequence[float],
     counts: Sequence[float],
     left: tuple[float, float],
     least: Sequence[tuple[float, int, float]],
-) -> AtEnds:
+) -> EndRates:
     """Rates from counted candidates."""
     of_source, of_target = left
     relationships = each.cardinality * of_source * of_target
@@ -182,12 +187,12 @@ def _at_ends(
     )
 
 
-def _one_at_least(first: float, reached: float) -> tuple[float, float]:
+def _at_least_one(first: float, reached: float) -> tuple[float, float]:
     """Rates are at least 1 if candidates without a fitting neighbour were filtered out."""
     return max(first, 1.0), max(reached, 1.0)
 
 
-def _least(
+def _least_shares(
     bound: BoundQuery, left: Sequence[tuple[float, float]]
 ) -> list[tuple[float, int, float]]:
     """Per query node: the least remaining share, its relationship, and the second least share."""

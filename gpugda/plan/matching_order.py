@@ -31,7 +31,7 @@ def make_plan(
     compares: bool = False,
     declined: str = "",
     find_steps: Callable[[BoundQuery], tuple[PlanStep, ...]] | None = None,
-    say_first: Callable[[BoundQuery], str] | None = None,
+    describe_first: Callable[[BoundQuery], str] | None = None,
 ) -> Plan:
     """Builds the plan of a bound query.
 
@@ -43,7 +43,7 @@ def make_plan(
         compares: True if the strategy compares values of two variables during the join.
         declined: Why the strategy cannot answer; empty if it can.
         find_steps: Computes the steps with estimates; by default, relationship by relationship.
-        say_first: Describes what the strategy tries first for a pure count; None if nothing.
+        describe_first: Describes what the strategy tries first for a pure count; None if nothing.
     """
     return Plan(
         bound=bound,
@@ -53,7 +53,7 @@ def make_plan(
         strategy_reason=strategy_reason,
         compares=compares,
         declined=declined,
-        say_first=say_first,
+        describe_first=describe_first,
     )
 
 

@@ -313,7 +313,7 @@ class PatternReader:
 
     def _check_step(self, step: StepPattern, group: ast.GroupPattern) -> None:
         if len(step.names) < len(step.nodes) + len(step.relationships):
-            raise self._unsupported("a variable that stands twice in a quantified path", group.span)
+            raise self._unsupported("a variable that occurs twice in a quantified path", group.span)
         for each in step.predicates:
             if needs_each_row(each) and not any(isinstance(e, _SUBQUERIES) for e in walk(each)):
                 raise self._unsupported("chance in a quantified path", each.span)

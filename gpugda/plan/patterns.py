@@ -52,20 +52,22 @@ class PatternPlanner(PatternReader):
     def plan(self, rows: Logical) -> Logical:
         """The rows joined with all embeddings of the patterns that were read."""
         known = {name for name in self._outer if name in self.kinds}
-        for edge in self._varying:
-            if edge.given and edge.left not in known:
-                rows = Unwind(rows, _first_nodes(edge), edge.left)
-                known.add(edge.left)
+        for varying in self._varying:
+            if varying.given and varying.left not in known:
+                rows = Unwind(rows, _first_nodes(varying), varying.left)
+                known.add(varying.left)
         components = self._components()
         left = [*self._predicates, *self._not_null()]
-        rows, left = self._looked_up(rows, left, components, known)
+        rows, left = self._with_lookups(rows, left, components, known)
         waiting = list(self._varying)
         while components or waiting:
             # Components attached to different bound nodes are joined with the rows one by one.
-            reached = self._one_by_one([part for part in components if part & known])
+            reached = self._joined_by_equality([part for part in components if part & known])
             if not reached and not self._can_expand(waiting, known):
-                reached = [self._first(components)] if waiting and components else components[:]
-            if self._wants_ends_first(waiting):
+                reached = (
+                    [self._most_restricted(components)] if waiting and components else components[:]
+                )
+            if self._has_only_shortest(waiting):
                 reached = components[:]
             if reached:
                 names = frozenset().union(*reached)
@@ -74,24 +76,24 @@ class PatternPlanner(PatternReader):
                 known |= names | {e.name for e in self._fixed if e.left in names}
                 components = [part for part in components if part not in reached]
                 continue
-            edge = self._next_edge(waiting, known)
-            waiting.remove(edge)
-            if not edge.mode.gives_all:
+            varying = self._next_varying(waiting, known)
+            waiting.remove(varying)
+            if not varying.mode.gives_all:
                 rows, left = self._filtered(rows, left, known)
-            tests, conditions, left = self._conditions(edge, left)
+            tests, conditions, left = self._conditions(varying, left)
             rows = replace(
-                self._expand(rows, edge, known),
+                self._expand(rows, varying, known),
                 tests=tests,
                 path_predicates=conditions,
-                path=self._path_of(edge),
+                path=self._path_of(varying),
             )
-            known |= {edge.left, edge.right, edge.name}
+            known |= {varying.left, varying.right, varying.name}
         rows = self._distinct_relationships(rows)
         for path in self._paths:
             rows = BindPath(rows, path.name, path.start, tuple(path.steps))
         return Filter(rows, tuple(left)) if left else rows
 
-    def _one_by_one(self, reached: list[frozenset[str]]) -> list[frozenset[str]]:
+    def _joined_by_equality(self, reached: list[frozenset[str]]) -> list[frozenset[str]]:
         """The first component, and those that an equality of nodes connects with it."""
         names = frozenset().union(*reached[:1])
         pairs = [each for each in map(compared_variables, self._predicates) if each and each[2]]
@@ -106,7 +108,7 @@ class PatternPlanner(PatternReader):
             )
         return [part for part in reached if part <= names]
 
-    def _looked_up(
+    def _with_lookups(
         self,
         rows: Logical,
         left: list[ast.Expression],
@@ -127,7 +129,7 @@ class PatternPlanner(PatternReader):
         span = Span(0, 0)
         reached = {name for each in self._varying for name in (each.left, each.right)}
         for name in self._labels:
-            if name in self._outer and name not in reached and self._asks_nothing(name):
+            if name in self._outer and name not in reached and self._has_no_conditions(name):
                 variable = ast.Variable(span, name)
                 yield ast.Unary(span, ast.UnaryOperator.IS_NOT_NULL, variable)
 
@@ -150,10 +152,10 @@ class PatternPlanner(PatternReader):
         return [
             names
             for names in found
-            if not (len(names) == 1 and self._asks_nothing(next(iter(names))))
+            if not (len(names) == 1 and self._has_no_conditions(next(iter(names))))
         ]
 
-    def _asks_nothing(self, name: str) -> bool:
+    def _has_no_conditions(self, name: str) -> bool:
         if any(name in (each.left, each.right) for each in self._fixed):
             return False
         reached = any(name in (each.left, each.right) for each in self._varying)
@@ -172,11 +174,11 @@ class PatternPlanner(PatternReader):
             not each.mode.gives_all and name in (each.left, each.right) for each in self._varying
         )
 
-    def _wants_ends_first(self, waiting: Sequence[Varying]) -> bool:
+    def _has_only_shortest(self, waiting: Sequence[Varying]) -> bool:
         """True for shortest path searches only: their conditions may read any variable."""
         return bool(waiting) and all(not each.mode.gives_all for each in waiting)
 
-    def _first(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
+    def _most_restricted(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
         """The component to start with: the one with the most conditions."""
 
         def asked(names: frozenset[str]) -> tuple[int, int]:
@@ -189,9 +191,9 @@ class PatternPlanner(PatternReader):
         """True if an expansion, other than a shortest path search, starts at a bound node."""
         return any(each.mode.gives_all and {each.left, each.right} & known for each in waiting)
 
-    def _next_edge(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
-        def rank(edge: Varying) -> tuple[bool, int]:
-            return not edge.mode.gives_all, -len({edge.left, edge.right} & known)
+    def _next_varying(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
+        def rank(varying: Varying) -> tuple[bool, int]:
+            return not varying.mode.gives_all, -len({varying.left, varying.right} & known)
 
         return min(waiting, key=rank)
 
@@ -214,7 +216,7 @@ class PatternPlanner(PatternReader):
                 continue
             if any(r.name == each.name and r.clause == each.clause for r in relationships):
                 no_rows = (
-                    f"The relationship variable `{each.name}` stands twice in one MATCH clause,"
+                    f"The relationship variable `{each.name}` occurs twice in one MATCH clause,"
                     " whose relationships are all different."
                 )
             relationships.append(_query_relationship(each, position, len(relationships), first))
@@ -241,68 +243,68 @@ class PatternPlanner(PatternReader):
             rows = Filter(rows, tuple(ready))
         return rows, [each for each in left if each not in ready]
 
-    def _path_of(self, edge: Varying) -> str:
-        """The name of the path that consists of this edge alone; empty if there is none."""
-        return next((path.name for path in self._paths if path.steps == [edge.name]), "")
+    def _path_of(self, varying: Varying) -> str:
+        """The name of the path that consists of this pattern alone; empty if there is none."""
+        return next((path.name for path in self._paths if path.steps == [varying.name]), "")
 
     def _conditions(
-        self, edge: Varying, left: Sequence[ast.Expression]
+        self, varying: Varying, left: Sequence[ast.Expression]
     ) -> tuple[tuple[ElementTest, ...], tuple[ast.Expression, ...], list[ast.Expression]]:
         """Conditions that an expansion tests itself, and those left for its output rows."""
-        if edge.mode is ExpandMode.SELECTED:
-            return (), edge.selected.conditions, list(left)
-        path = self._path_of(edge)
-        own = {edge.name, path} - {""}
+        if varying.mode is ExpandMode.SELECTED:
+            return (), varying.selected.conditions, list(left)
+        path = self._path_of(varying)
+        own = {varying.name, path} - {""}
         tests: list[ElementTest] = []
         conditions: list[ast.Expression] = []
         rest: list[ast.Expression] = []
         for each in left:
-            test = element_test(each, edge.name, path, needs_each_row)
-            if test is not None and (edge.step is None or edge.step.is_one_step):
+            test = element_test(each, varying.name, path, needs_each_row)
+            if test is not None and (varying.step is None or varying.step.is_one_step):
                 tests.append(test)
-            elif not edge.mode.gives_all and variable_names(each) & own:
-                self._check_single(each, edge)
+            elif not varying.mode.gives_all and variable_names(each) & own:
+                self._check_single(each, varying)
                 conditions.append(each)
             else:
                 rest.append(each)
         return tuple(tests), tuple(conditions), rest
 
-    def _check_single(self, condition: ast.Expression, edge: Varying) -> None:
+    def _check_single(self, condition: ast.Expression, varying: Varying) -> None:
         """Rejects a condition on two shortest paths, as its result depends on the search order."""
-        others = {e.name for e in self._varying if not e.mode.gives_all} - {edge.name}
+        others = {e.name for e in self._varying if not e.mode.gives_all} - {varying.name}
         others |= {path.name for path in self._paths if set(path.steps) & others}
         if variable_names(condition) & others:
             raise self._unsupported("a condition on two shortest paths", condition.span)
 
-    def _expand(self, rows: Logical, edge: Varying, known: set[str]) -> Expand:
-        forwards = edge.left in known
-        pattern = edge.pattern
+    def _expand(self, rows: Logical, varying: Varying, known: set[str]) -> Expand:
+        forwards = varying.left in known
+        pattern = varying.pattern
         if pattern.length is not None:
             minimum, maximum = pattern.length.bounds
         elif pattern.quantifier is not None:
             minimum, maximum = pattern.quantifier.minimum, pattern.quantifier.maximum
         else:
             minimum, maximum = 1, 1
-        start, end = (edge.left, edge.right) if forwards else (edge.right, edge.left)
+        start, end = (varying.left, varying.right) if forwards else (varying.right, varying.left)
         return Expand(
             rows,
             start=start,
             end=end,
             end_is_bound=end in known,
-            relationships=edge.name,
+            relationships=varying.name,
             types=pattern.types,
             direction=pattern.direction if forwards else _turned(pattern.direction),
             minimum=minimum,
             maximum=maximum,
-            predicates=edge.predicates,
-            variable=edge.name,
-            mode=edge.mode,
+            predicates=varying.predicates,
+            variable=varying.name,
+            mode=varying.mode,
             reversed=not forwards,
-            step=edge.step,
-            most=edge.selected.most,
-            by_group=edge.selected.by_group,
-            closed=edge.left == edge.right and not self._path_of(edge).startswith("\0"),
-            given=edge.given if forwards else "",
+            step=varying.step,
+            most=varying.selected.most,
+            by_group=varying.selected.by_group,
+            closed=varying.left == varying.right and not self._path_of(varying).startswith("\0"),
+            given=varying.given if forwards else "",
         )
 
     def _are_joined_separately(self, one: Fixed, two: Fixed) -> bool:
@@ -348,16 +350,16 @@ def _query_relationship(
     )
 
 
-def _first_nodes(edge: Varying) -> ast.Expression:
+def _first_nodes(varying: Varying) -> ast.Expression:
     """The possible first nodes of a path along a bound list of relationships."""
-    span = edge.pattern.span
-    first = ast.FunctionCall(span, "head", (ast.Variable(span, edge.given),))
+    span = varying.pattern.span
+    first = ast.FunctionCall(span, "head", (ast.Variable(span, varying.given),))
     outgoing, incoming = (
         ast.FunctionCall(span, name, (first,)) for name in ("startNode", "endNode")
     )
-    if edge.pattern.direction is ast.Direction.OUTGOING:
+    if varying.pattern.direction is ast.Direction.OUTGOING:
         return ast.ListLiteral(span, (outgoing,))
-    if edge.pattern.direction is ast.Direction.INCOMING:
+    if varying.pattern.direction is ast.Direction.INCOMING:
         return ast.ListLiteral(span, (incoming,))
     same = ast.Comparison(span, (outgoing, incoming), (ast.ComparisonOperator.EQUAL,))
     one, both = ast.ListLiteral(span, (outgoing,)), ast.ListLiteral(span, (outgoing, incoming))

@@ -235,7 +235,7 @@ class Plan:
         strategy_reason: What the strategy does; empty if there is nothing to say.
         compares: True if the strategy compares values of two variables during the join.
         declined: One sentence that says why the strategy cannot answer; empty if it can.
-        say_first: Describes what the strategy tries first for a pure count.
+        describe_first: Describes what the strategy tries first for a pure count.
         pipeline: The operators of the query, of which this pattern has the highest estimated cost;
             None for a pattern that was planned alone.
         kept: Facts that runs of the plan record here; not part of the plan's value.
@@ -248,7 +248,9 @@ class Plan:
     strategy_reason: str = ""
     compares: bool = False
     declined: str = ""
-    say_first: Callable[[BoundQuery], str] | None = field(default=None, repr=False, compare=False)
+    describe_first: Callable[[BoundQuery], str] | None = field(
+        default=None, repr=False, compare=False
+    )
     pipeline: Runnable | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 

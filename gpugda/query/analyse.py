@@ -32,7 +32,7 @@ def analyse(tree: ast.Query) -> Query:
     """
     *matches, last = tree.parts[0].clauses
     if len(tree.parts) != 1 or not isinstance(last, ast.Return):
-        raise CypherSyntaxError("this is no query of MATCH and RETURN", tree.text, tree.span)
+        raise CypherSyntaxError("this is not a query of MATCH and RETURN", tree.text, tree.span)
     reader = QueryGraphReader(tree.text)
     for clause in matches:
         if not isinstance(clause, ast.Match):
@@ -82,7 +82,7 @@ def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expressio
         )
         raise CypherSyntaxError(message, text, value.span)
     if any(map(is_aggregate, walk(value))):
-        raise CypherSyntaxError(f"{word} takes no aggregate", text, value.span)
+        raise CypherSyntaxError(f"{word} must not contain an aggregate", text, value.span)
     if isinstance(value, ast.Literal):
         is_count = isinstance(value.value, int) and not isinstance(value.value, bool)
         if not is_count or value.value < 0:

@@ -168,7 +168,7 @@ class QueryGraphReader:
     def _note_repetition(self, name: str) -> None:
         if any(r.name == name and r.clause == self._clause for r in self._relationships):
             self._no_rows = (
-                f"The relationship variable `{name}` stands twice in one MATCH clause,"
+                f"The relationship variable `{name}` occurs twice in one MATCH clause,"
                 " whose relationships are all different."
             )
 

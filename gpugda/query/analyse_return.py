@@ -189,7 +189,7 @@ class _Grouping:
     def _fail(self, part: ast.Expression) -> None:
         message = (
             "Aggregation column contains implicit grouping expressions: an expression with count()"
-            f" uses '{part.span.of(self._text)}', which is no column of its own; return it as well"
+            f" uses '{part.span.of(self._text)}', which is not a column of its own: return it, too"
         )
         raise CypherSyntaxError(message, self._text, part.span)
 

@@ -90,7 +90,7 @@ class ClauseParser(Cypher25Parser):
 
     def _refuse_stray_token(self) -> NoReturn:
         if self.kind == "WHERE":
-            self.fail("WHERE belongs to a MATCH or WITH, and stands there once: join with AND")
+            self.fail("WHERE belongs to a MATCH or WITH, and occurs there once: join with AND")
         self.unexpected("a clause or the end of the query")
 
     def subquery(self, construct: str) -> ast.QueryBody:
@@ -131,7 +131,7 @@ class ClauseParser(Cypher25Parser):
         self.advance()
         projection = self.projection()
         if self.kind == "WHERE":
-            self.fail("WHERE stands before RETURN: it belongs to a MATCH or WITH")
+            self.fail("WHERE comes before RETURN: it belongs to a MATCH or WITH")
         return ast.Return(self.span_since(start), projection)
 
     def with_(self) -> ast.Clause:
@@ -209,7 +209,7 @@ class ClauseParser(Cypher25Parser):
 
     def periodic_commit(self) -> ast.Clause:
         """Rejects the former ``USING PERIODIC COMMIT``."""
-        self.fail("USING PERIODIC COMMIT is gone: write CALL (row) { … } IN TRANSACTIONS")
+        self.fail("USING PERIODIC COMMIT was removed: write CALL (row) { … } IN TRANSACTIONS")
 
 
 _CLAUSES: Final[dict[str, Callable[[ClauseParser], ast.Clause]]] = {

@@ -91,7 +91,7 @@ class ListParser(ExpressionParser):
         self.open("(")
         variable, elements, where = self._filtered_elements()
         if where is None:
-            self.fail(f"{quantifier}(…) needs a WHERE with what is to hold")
+            self.fail(f"{quantifier}(…) needs a WHERE with a condition")
         self.close(")")
         return ast.ListPredicate(self.span_since(start), quantifier, variable, elements, where)
 

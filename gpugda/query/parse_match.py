@@ -60,7 +60,7 @@ class MatchParser(ProjectionParser):
             if isinstance(element, ast.GroupPattern):
                 elements.extend(element.pattern.elements)
             elif isinstance(element.properties, ast.Parameter):
-                message = "a parameter is no map of properties here: write {key: $map.key}"
+                message = "a parameter cannot be a property map here: write {key: $map.key}"
                 self.fail(message, element.properties.span)
 
     def _hint_clause(self) -> ast.Hint:

@@ -67,7 +67,7 @@ class RelationshipParser(AtomParser):
         if old_bar is not None and not (bare and _is_plain(types)):
             self.fail("types are not joined with '|:' any more: write '|'", old_bar)
         if length is not None and where is not None:
-            self.fail("a variable-length relationship takes no WHERE of its own", where.span)
+            self.fail("a variable-length relationship cannot have a WHERE of its own", where.span)
         self.close("]")
         return variable, types, length, properties, where
 

@@ -104,7 +104,7 @@ class WriteParser(MatchParser):
         start, first = self.start, self.index
         self.advance()
         if not self.is_word():
-            self.unexpected("a pattern or what the command is about")
+            self.unexpected("a pattern or the rest of the command")
         self.advance()
         construct = self.words_since(first)
         while self.kind not in ("end", ";"):

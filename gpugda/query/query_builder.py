@@ -99,7 +99,7 @@ class QueryGraphBuilder(Generic[G]):
         for end in (source, target):
             if not any(end is node for node in self._nodes):
                 raise ConfigurationError(
-                    f"The end {end!r} is no node of this builder: make it with node()."
+                    f"The end {end!r} is not a node of this builder: make it with node()."
                 )
         position = len(self._relationships)
         name = self._checked(name) or anonymous_relationship_name(position)

@@ -126,7 +126,7 @@ class TypeChecker:
         """
         kind = self.kind(node)
         if kind is Kind.LIST:
-            self._fail("A list is no condition: write size(...) > 0 or NOT isEmpty(...)", node.span)
+            self._fail("A list is not a condition: write size(x) > 0 or NOT isEmpty(x)", node.span)
         self._expect(node, kind, _CONDITIONS, "Boolean")
 
     def kind(self, node: ast.Expression) -> Kind:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from gpugda.config import parse_bytes
 from gpugda.errors import SourceError
-from gpugda.folders import cache_folder, make_private_folder, why_not_private
+from gpugda.folders import cache_folder, make_private_folder, privacy_problem
 from gpugda.ports import DatabaseVersion, Projection
 from gpugda.process import host_token
 from gpugda.snapshot.cache_folder import lock_folder, remove_leftovers
@@ -232,7 +232,7 @@ class SnapshotCache:
             shutil.rmtree(gone, ignore_errors=True)
 
     def _is_private(self) -> bool:
-        reason = why_not_private(self._folder)
+        reason = privacy_problem(self._folder)
         if reason and reason != self._warned:
             logger.warning("snapshots are not cached: %s", reason)
         self._warned = reason

@@ -19,7 +19,7 @@ from gpugda.device.launch.leaf_products import (
 )
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 from gpugda.device.launch.row_groups import GroupKernels, whole_sums
-from gpugda.types import MOST_WEIGHT
+from gpugda.types import MAX_WEIGHT
 
 NODES = 70
 ROWS = 3000
@@ -109,7 +109,7 @@ def test_products_per_group(context, workspace, sort, most, leaves):
     expected = [0] * (len(words) // SUM_WORDS)
     for group, weight in zip(groups, rows.weights(leaves), strict=True):
         expected[group] += weight
-    assert whole_sums(words).tolist() == [min(each, MOST_WEIGHT) for each in expected]
+    assert whole_sums(words).tolist() == [min(each, MAX_WEIGHT) for each in expected]
 
 
 def test_sums_around_the_ends_of_words(context, workspace):
@@ -122,7 +122,7 @@ def test_sums_around_the_ends_of_words(context, workspace):
             low, middle, high = words.reshape(-1, SUM_WORDS).T.tolist()
             found = [a + (b << 32) + (c << 64) for a, b, c in zip(low, middle, high, strict=True)]
             counts = np.bincount(groups, minlength=len(found)).tolist()
-            assert found == [each * min(value, MOST_WEIGHT) for each in counts]
+            assert found == [each * min(value, MAX_WEIGHT) for each in counts]
 
 
 def test_a_sum_that_is_too_large_stays_so(context, workspace):
@@ -133,7 +133,7 @@ def test_a_sum_that_is_too_large_stays_so(context, workspace):
     rows.arrays = Rows(context, workspace, np.full(NODES, 0xFFFFFFFF, np.uint32), (9,)).arrays
     keys = rows.keys(workspace, (0,))
     GroupKernels(context).sum(rows.arrays, rows.table, (0, ROWS - 7), keys, sums)
-    assert (whole_sums(workspace.download(sums)) == MOST_WEIGHT).all()
+    assert (whole_sums(workspace.download(sums)) == MAX_WEIGHT).all()
 
 
 @pytest.mark.parametrize("leaves", [(), (2,), (1, 3)])
@@ -156,7 +156,7 @@ def test_products_of_rows(context, workspace, leaves):
     weights = wrong(workspace, 1000, np.uint64)
     GroupKernels(context).weigh(rows.arrays, rows.table, (500, 1300), weights)
     found = workspace.download(weights)
-    expected = [min(each, MOST_WEIGHT) for each in rows.weights(leaves)[500:1300]]
+    expected = [min(each, MAX_WEIGHT) for each in rows.weights(leaves)[500:1300]]
     assert found[:800].tolist() == expected
     assert (found[800:] == found[-1]).all()
 
@@ -194,7 +194,7 @@ def test_rows_are_multiplied_with_the_sums_of_a_branch(context, workspace, colum
     GroupKernels(context).weigh(arrays, rows.table, (0, rows.table.row_count), weights)
     found = workspace.download(weights).tolist()
     assert found == values[rows.groups(columns)[0]].tolist()
-    assert {0, MOST_WEIGHT} <= {*found}
+    assert {0, MAX_WEIGHT} <= {*found}
 
 
 @pytest.mark.parametrize("modulus", [0, 101])
@@ -249,12 +249,12 @@ def test_the_largest_sum(context, workspace, kinds, expected):
 def test_sums_are_weighed_by_their_nodes(context, workspace):
     random, groups, before = np.random.default_rng(6), 50, 5
     sums = random.integers(0, 1 << 40, groups).tolist()
-    sums[:4] = [0, MOST_WEIGHT - 1, 1 << 62, MOST_WEIGHT]
+    sums[:4] = [0, MAX_WEIGHT - 1, 1 << 62, MAX_WEIGHT]
     words = [0] * before
     for each in sums:
         words += [each & 0xFFFFFFFF, each >> 32 & 0xFFFFFFFF, 0]
     words[before + 3 * 4 + 2] = 1  # far too many
-    sums[4] = MOST_WEIGHT
+    sums[4] = MAX_WEIGHT
     nodes = random.permutation(NODES)[:groups]
     factors = random.integers(0, 1 << 12, (2, NODES)).astype(np.uint32)
     kernels = GroupKernels(context)
@@ -268,6 +268,6 @@ def test_sums_are_weighed_by_their_nodes(context, workspace):
     found = workspace.download(totals)[: kernels.total_words].tolist()
     expected = 0
     for sum_, node in zip(sums, nodes, strict=True):
-        first = min(sum_ * int(factors[0, node]), MOST_WEIGHT)
-        expected += min(first * int(factors[1, node]), MOST_WEIGHT)
+        first = min(sum_ * int(factors[0, node]), MAX_WEIGHT)
+        expected += min(first * int(factors[1, node]), MAX_WEIGHT)
     assert sum(found[::2]) + (sum(found[1::2]) << 64) == expected > 1 << 64

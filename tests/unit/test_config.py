@@ -4,9 +4,9 @@ from gpugda.config import (
     Freshness,
     check_timeout,
     default_source,
-    device_wanted,
     parse_bytes,
     parse_freshness,
+    requested_device,
 )
 from gpugda.errors import ConfigurationError
 
@@ -56,11 +56,11 @@ def test_freshness():
 
 
 def test_the_device_comes_from_the_argument_then_the_environment():
-    assert device_wanted("cpu", {"GPUGDA_DEVICE": "gpu"}) == "cpu"
-    assert device_wanted(None, {"GPUGDA_DEVICE": "gpu"}) == "gpu"
-    assert device_wanted(None, {"GPUGDA_DEVICE": "1"}) == 1
-    assert device_wanted(0, {}) == 0
-    assert device_wanted(None, {}) is None
+    assert requested_device("cpu", {"GPUGDA_DEVICE": "gpu"}) == "cpu"
+    assert requested_device(None, {"GPUGDA_DEVICE": "gpu"}) == "gpu"
+    assert requested_device(None, {"GPUGDA_DEVICE": "1"}) == 1
+    assert requested_device(0, {}) == 0
+    assert requested_device(None, {}) is None
 
 
 def test_the_default_source_comes_from_the_environment():

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.device.launch.leaf_products import SUM_WORDS
 from gpugda.device.program import GRAPH, get_kernel
-from gpugda.types import MOST_WEIGHT
+from gpugda.types import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,10 +27,10 @@ _CORE = f"{GRAPH}bbIbbbbIbQ"
 
 
 def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """``uint64`` per group from three words each; saturates at `MOST_WEIGHT`."""
+    """``uint64`` per group from three words each; saturates at `MAX_WEIGHT`."""
     low, middle, high = words.reshape(-1, SUM_WORDS).T
     sums = low.astype(np.uint64) | middle.astype(np.uint64) << np.uint64(32)
-    sums[(high > 0) | (middle >> np.uint32(31) > 0)] = MOST_WEIGHT
+    sums[(high > 0) | (middle >> np.uint32(31) > 0)] = MAX_WEIGHT
     return sums
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpugda.match.need import Groups
 from gpugda.match.tuple_counts import TupleCounts, multiply_counts, subtract_counts
 from gpugda.plan.counting.count_plan import Product
-from gpugda.types import MOST_WEIGHT
+from gpugda.types import MAX_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ class CountsInParts:
         total = 0
         for term in plan.terms:
             found = self.count_part(term)
-            if found >= int(MOST_WEIGHT):
+            if found >= int(MAX_WEIGHT):
                 return None
             total += term.sign * found
         return total
@@ -86,4 +86,4 @@ class CountsInParts:
 
 
 def _has_too_many(found: Embeddings) -> bool:
-    return found.weights is not None and bool((found.weights >= MOST_WEIGHT).any())
+    return found.weights is not None and bool((found.weights >= MAX_WEIGHT).any())

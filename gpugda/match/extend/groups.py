@@ -148,7 +148,7 @@ class GroupSums(_Rows):
     def weighed(self, factors: Sequence[NDArray[np.uint32]]) -> int:
         """The sum over the groups of one node: each sum times the node's value of each factor.
 
-        A product saturates at `MOST_WEIGHT`.
+        A product saturates at `MAX_WEIGHT`.
         """
         workspace, nodes = self._run.workspace, len(factors[0])
         (node,) = self._wanted.nodes

@@ -120,7 +120,7 @@ def identify(
         bound,
         graph,
         [
-            _one_of(one, other, types) if each is one else each
+            _combined(one, other, types) if each is one else each
             for each in bound.relationships
             if each is not other
         ],
@@ -160,13 +160,13 @@ def _merged(
         for place in range(1 + max(nodes))
     )
     merged_links = tuple(
-        _moved(each, nodes, links, merged_nodes, graph.statistics) for each in relationships
+        _repositioned(each, nodes, links, merged_nodes, graph.statistics) for each in relationships
     )
     loops = (each for each in merged_links if each.source == each.target)
     if not all(_has_loops(each, graph.statistics) for each in loops):
         return None
     made = replace(bound, nodes=merged_nodes, relationships=merged_links, tests=tests)
-    return _with_single_ones(made, graph, nodes, links)
+    return _with_forced_merges(made, graph, nodes, links)
 
 
 def _merged_places(count: int, groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -177,7 +177,9 @@ def _merged_places(count: int, groups: Sequence[Sequence[int]]) -> tuple[int, ..
     return tuple(place_of[first.get(each, each)] for each in range(count))
 
 
-def _one_of(one: BoundRelationship, other: BoundRelationship, types: TypeIds) -> BoundRelationship:
+def _combined(
+    one: BoundRelationship, other: BoundRelationship, types: TypeIds
+) -> BoundRelationship:
     """The conditions of two identified relationships, as one relationship."""
     # A directed relationship fixes the direction of an undirected one.
     kept = other if one.directed < other.directed else one
@@ -191,11 +193,11 @@ def _one_of(one: BoundRelationship, other: BoundRelationship, types: TypeIds) ->
     )
 
 
-def _with_single_ones(
+def _with_forced_merges(
     made: BoundQuery, graph: DataGraph, nodes: tuple[int, ...], links: tuple[int, ...]
 ) -> Merged | None:
     """Merges relationships that are the same in any case; None if a test requires a difference."""
-    again = _same_anyway(made, graph)
+    again = _forced_pair(made, graph)
     if again is None:
         return Merged(_with_needs(made), nodes, links)
     if any(_pair(each) == again for each in made.tests):
@@ -207,7 +209,7 @@ def _with_single_ones(
     )
 
 
-def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
+def _forced_pair(bound: BoundQuery, graph: DataGraph) -> Pair | None:
     """Two relationships between the same nodes, if only one data relationship fits there."""
     for one, other in combinations(bound.relationships, 2):
         ends = other.source, other.target
@@ -276,7 +278,7 @@ def _node(place: int, merged: Sequence[BoundNode]) -> BoundNode:
     )
 
 
-def _moved(
+def _repositioned(
     each: BoundRelationship,
     nodes: Sequence[int],
     links: Sequence[int],

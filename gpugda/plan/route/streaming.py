@@ -55,7 +55,7 @@ class Streaming:
     def _how(self) -> str:
         if self.kept is None:
             return f"in {self.segments:,} segments a direction"
-        return f"once, to keep about {self.kept:,.0f} entries that lead from candidates to others"
+        return f"once, to keep about {self.kept:,.0f} entries between candidates"
 
 
 @dataclass(frozen=True, slots=True)

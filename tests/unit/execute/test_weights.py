@@ -16,10 +16,10 @@ from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.weights import product_of, sum_of
 from gpugda.match.extend import strategy
 from gpugda.match.extend.prepared_core import weighed_groups
-from gpugda.types import MOST_WEIGHT
+from gpugda.types import MAX_WEIGHT
 
 WEIGHT = st.one_of(
-    st.integers(0, 9), st.integers(0, MOST_WEIGHT), st.sampled_from([1 << 31, 1 << 32, MOST_WEIGHT])
+    st.integers(0, 9), st.integers(0, MAX_WEIGHT), st.sampled_from([1 << 31, 1 << 32, MAX_WEIGHT])
 )
 PAIRS = st.lists(st.tuples(WEIGHT, WEIGHT), max_size=8)
 
@@ -29,7 +29,7 @@ needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 @given(PAIRS)
 def test_products_end_at_the_largest_weight(pairs: Any) -> None:
     one, other = (np.array([pair[side] for pair in pairs], np.uint64) for side in (0, 1))
-    expected = [min(a * b, MOST_WEIGHT) for a, b in pairs]
+    expected = [min(a * b, MAX_WEIGHT) for a, b in pairs]
     assert product_of(one, other).tolist() == expected
 
 

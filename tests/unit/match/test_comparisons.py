@@ -356,7 +356,7 @@ class GivenRates:
     order_pairs: float = math.inf
 
     @property
-    def at_ends(self):
+    def end_rates(self):
         """Relationship 0 connects nodes 0 and 1, relationship 1 the nodes with the other rates."""
         ends = [sorted(end for number, end in self.growths if number == each) for each in (0, 1)]
         return [tuple(self._of(each, end) for end in ends[each]) for each in (0, 1)]

@@ -59,8 +59,8 @@ def test_label_programs(pattern, program, data):
         ("(n) WHERE n:A AND n:X", "No node has the label :X."),
         ("()-[:X]->()", "No relationship has the type :X."),
         ("()-[r:R]->() WHERE r:X", "No relationship has the type :X."),
-        ("()-[:R&S]->()", "No relationship can have the types asked for."),
-        ("()-[r:R]->() MATCH ()-[r:S]->()", "No relationship can have the types asked for."),
+        ("()-[:R&S]->()", "No relationship can satisfy the requested types."),
+        ("()-[r:R]->() MATCH ()-[r:S]->()", "No relationship can satisfy the requested types."),
         ("(n) WHERE n <> n", "differ from itself"),
         ("(a)-[r]->()-[r]->()", "`r` stands twice"),
     ],
@@ -74,7 +74,8 @@ def test_nothing_in_the_graph():
     assert bound("(n)--()", make_graph([("A", {})])).no_rows == "The graph has no relationships."
     assert "`R`" in (bound("(n)", make_graph([("", {})])).no_rows or "`R`")
     assert (
-        bound("(n:%)", make_graph([("", {})])).no_rows == "No node can have the labels asked for."
+        bound("(n:%)", make_graph([("", {})])).no_rows
+        == "No node can satisfy the requested labels."
     )
 
 

@@ -47,7 +47,7 @@ def test_text(data):
 def test_says_which_conditions_the_join_tests(data):
     query = prepare("MATCH (a)-->(b) WHERE a.x < b.x AND NOT a.x < b.x RETURN a")
     found = explain_text(make_plan(bind(query, data), data.statistics, "extend", compares=True))
-    assert "in the join, where values have an order, else on each row: a.x < b.x\n" in found
+    assert "in the join if the values have an order, otherwise on each row: a.x < b.x\n" in found
     assert "\non each row: NOT (a.x < b.x)\n" in found
 
 

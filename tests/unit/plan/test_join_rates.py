@@ -75,7 +75,7 @@ def test_the_node_that_most_relationships_select_comes_first():
             self.counts = [10.0, 1000.0, 1000.0, 1000.0]
             self.implied = frozenset()
             self.list_search, self.order_pairs = 1.0, math.inf
-            self.at_ends = [((30.0, 30.0), (30.0, 30.0)) for _ in pattern.relationships]
+            self.end_rates = [((30.0, 30.0), (30.0, 30.0)) for _ in pattern.relationships]
 
     assert node_order(pattern, Given()) == [0, 1, 2, 3]
 

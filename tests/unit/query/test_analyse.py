@@ -97,7 +97,7 @@ REFUSED = [
     ("MATCH (a) RETURN a LIMIT null", "non-negative integer", 26),
     ("MATCH (a) RETURN a LIMIT true", "non-negative integer", 26),
     ("MATCH (a) RETURN a LIMIT a.x", "not allowed to refer to variables in LIMIT", 26),
-    ("MATCH (a) RETURN a LIMIT count(*)", "LIMIT takes no aggregate", 26),
+    ("MATCH (a) RETURN a LIMIT count(*)", "LIMIT must not contain an aggregate", 26),
     ("MATCH (a) RETURN a LIMIT [1]", "expected Integer but was List", 26),
     ("MATCH (a) RETURN a LIMIT 1 = 1", "expected Integer but was Boolean", 26),
 ]

@@ -329,7 +329,7 @@ def test_a_semicolon_may_end_the_query():
         ("MATCH (n) RETURN 1 MATCH (m) RETURN 2", "MATCH (m", "MATCH comes before it"),
         ("MATCH (n) FINISH RETURN 1", "RETURN", "FINISH can only stand at the end"),
         ("MATCH (n) RETURN n LIMIT 1 SKIP 1", "SKIP", "in the order ORDER BY, SKIP, LIMIT"),
-        ("MATCH (n) RETURN n WHERE n.x", "WHERE", "WHERE stands before RETURN"),
+        ("MATCH (n) RETURN n WHERE n.x", "WHERE", "WHERE comes before RETURN"),
         ("MATCH (n) WHERE n.x WHERE n.y RETURN n", "WHERE n.y", "join with AND"),
         ("MATCH (n) RETURN n.x AS y, *", "*", "comes before the other items"),
         ("MATCH (n) RETURN n ORDER n.x", "n.x", "'BY' after ORDER"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
-from gpugda.folders import cache_folder, make_private_folder, why_not_private
+from gpugda.folders import cache_folder, make_private_folder, privacy_problem
 from gpugda.process import host_token, is_alive
 from gpugda.snapshot.cache_folder import lock_folder
 
@@ -46,7 +46,7 @@ def spill_place(environment: Mapping[str, str] | None = None) -> Path | None:
     if folder is None:
         return None
     try:
-        reason = why_not_private(folder / _NAME)
+        reason = privacy_problem(folder / _NAME)
     except OSError as error:
         reason = str(error)
     if reason:

@@ -333,7 +333,7 @@ def test_sums_by_nodes(context, name, nodes):
 def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, monkeypatch):
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = all_embeddings(graph, plan).total()
-    monkeypatch.setattr(combine_parts, "MOST_WEIGHT", expected)
+    monkeypatch.setattr(combine_parts, "MAX_WEIGHT", expected)
     report = StrategyReport()
     strategy = strategy_for(context, graph)
     assert strategy.count(plan, NO_MASKS, report) == expected > 0
@@ -349,7 +349,7 @@ def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, monkeyp
     """A saturated count cannot be subtracted from."""
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = expected_groups(graph, plan, (0,))
-    monkeypatch.setattr(combine_parts, "MOST_WEIGHT", max(expected.values()))
+    monkeypatch.setattr(combine_parts, "MAX_WEIGHT", max(expected.values()))
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == expected
     assert any("same" in each for each in report.steps)

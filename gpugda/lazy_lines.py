@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, overload
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["Lines"]
+__all__ = ["LazyLines"]
 
 
-class Lines(Sequence[str]):
+class LazyLines(Sequence[str]):
     """A sequence of lines that are created on first access."""
 
     __slots__ = ("_known", "_later")
@@ -59,7 +59,7 @@ class Lines(Sequence[str]):
         return len(self._all())
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (Lines, list, tuple)):
+        if isinstance(other, (LazyLines, list, tuple)):
             return tuple(self) == tuple(other)
         return NotImplemented
 
@@ -69,4 +69,4 @@ class Lines(Sequence[str]):
         return repr(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Lines, (tuple(self),)
+        return LazyLines, (tuple(self),)

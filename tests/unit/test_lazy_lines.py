@@ -1,11 +1,11 @@
-"""Lines that are made when somebody looks at them."""
+"""Lines that are created on first access."""
 
 import copy
 import pickle
 
 import pytest
 
-from gpugda.lines import Lines
+from gpugda.lazy_lines import LazyLines
 
 
 def test_lines_come_in_their_order_each_made_once():
@@ -15,7 +15,7 @@ def test_lines_come_in_their_order_each_made_once():
         made.append(True)
         return ["b", "c"]
 
-    lines = Lines(["a"])
+    lines = LazyLines(["a"])
     lines.add_later(make)
     lines.append("d")
     assert not made
@@ -26,7 +26,7 @@ def test_lines_come_in_their_order_each_made_once():
 
 
 def test_who_compares_copies_or_prints_them_sees_lines():
-    lines = Lines()
+    lines = LazyLines()
     lines.add_later(lambda: iter(["a"]))
     assert lines == ["a"]
     assert lines == ("a",)
@@ -40,7 +40,7 @@ def test_who_compares_copies_or_prints_them_sees_lines():
 
 
 def test_what_came_after_a_mark_is_dropped():
-    lines = Lines(["a"])
+    lines = LazyLines(["a"])
     lines.add_later(lambda: ["b"])
     mark = lines.mark()
     lines.append("c")
@@ -50,7 +50,7 @@ def test_what_came_after_a_mark_is_dropped():
 
 
 def test_what_fails_is_not_forgotten():
-    lines = Lines(["a"])
+    lines = LazyLines(["a"])
     lines.add_later(lambda: [str(1 // 0)])
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
