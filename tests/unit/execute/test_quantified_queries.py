@@ -161,7 +161,7 @@ def test_query(query: str, rows: Any) -> None:
 @pytest.mark.parametrize(
     ("query", "construct"),
     [
-        ("MATCH (a)((x)-->(y)-->(x)){1,2}(b) RETURN a", "stands twice"),
+        ("MATCH (a)((x)-->(y)-->(x)){1,2}(b) RETURN a", "occurs twice"),
         ("MATCH (a)((x)-->(y) WHERE rand() < 1)+(b) RETURN b", "chance"),
         ("UNWIND ['R'] AS t MATCH (a)-[:$(t)*]->(b) RETURN b", "a dynamic type"),
         ("MATCH (a)-[:$('R')*]->(b) RETURN b", "a dynamic type"),

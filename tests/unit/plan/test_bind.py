@@ -62,7 +62,7 @@ def test_label_programs(pattern, program, data):
         ("()-[:R&S]->()", "No relationship can satisfy the requested types."),
         ("()-[r:R]->() MATCH ()-[r:S]->()", "No relationship can satisfy the requested types."),
         ("(n) WHERE n <> n", "differ from itself"),
-        ("(a)-[r]->()-[r]->()", "`r` stands twice"),
+        ("(a)-[r]->()-[r]->()", "`r` occurs twice"),
     ],
 )
 def test_nothing_to_find(pattern, reason, data):

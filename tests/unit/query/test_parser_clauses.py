@@ -345,7 +345,7 @@ def test_a_semicolon_may_end_the_query():
         ("RETURN {a: 1", "{", "'{' is never closed"),
         ("MATCH (n) RETURN count(n", "(n", "'(' is never closed"),
         ("USING PERIODIC COMMIT LOAD CSV FROM 'x' AS r", "USING", "IN TRANSACTIONS"),
-        ("MERGE (n $p)", "$p", "no map of properties"),
+        ("MERGE (n $p)", "$p", "cannot be a property map"),
         ("RETURN EXISTS { CREATE (n) }", "CREATE", "it writes"),
         ("CREATE n", "n", "expected a node"),
         ("SELECT 1", "SELECT", "expected a clause"),

@@ -30,7 +30,7 @@ def label(name):
 
 @pytest.mark.parametrize("text", ["(WHERE $p)", "()-[WHERE $p]->()", "(WHERE $p WHERE true)"])
 def test_a_parameter_alone_is_a_map_of_a_variable_named_where(text):
-    with pytest.raises(CypherSyntaxError, match="no map of properties here"):
+    with pytest.raises(CypherSyntaxError, match="cannot be a property map here"):
         patterns(text)
 
 
@@ -235,8 +235,8 @@ def test_several_patterns():
         ("()-[:A:B]->()", "A:", "one type"),
         ("()-[r* WHERE r.x]->()", "r.x", "no WHERE of its own"),
         ("()-[r*0x2]->()", "0x2", "a length"),
-        ("(n $p)", "$p", "no map of properties"),
-        ("()-[r $p]->()", "$p", "no map of properties"),
+        ("(n $p)", "$p", "cannot be a property map"),
+        ("()-[r $p]->()", "$p", "cannot be a property map"),
         ("(n:$p)", "p)", "a parameter here is written"),
         ("(n:)", ")", "a label or type name"),
         ("(n {x 1})", "1", "expected ':'"),

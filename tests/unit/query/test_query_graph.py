@@ -124,7 +124,7 @@ def test_builder_refuses_what_no_query_can_say():
         builder.node("b", where={"x": {}})
     with pytest.raises(ConfigurationError, match="labels must be names"):
         builder.node("b", labels=[""])
-    with pytest.raises(ConfigurationError, match="no node of this builder"):
+    with pytest.raises(ConfigurationError, match="not a node of this builder"):
         builder.relationship(a, QueryGraph.builder().node("a"))
     assert len(builder.build().nodes) == 1
 
