@@ -233,7 +233,7 @@ def test_several_patterns():
         ("()-[:A|:B {x: 1}]->()", ":B", "any more"),
         ("()-[:A|:B&C]->()", ":B", "any more"),
         ("()-[:A:B]->()", "A:", "one type"),
-        ("()-[r* WHERE r.x]->()", "r.x", "no WHERE of its own"),
+        ("()-[r* WHERE r.x]->()", "r.x", "cannot have a WHERE of its own"),
         ("()-[r*0x2]->()", "0x2", "a length"),
         ("(n $p)", "$p", "cannot be a property map"),
         ("()-[r $p]->()", "$p", "cannot be a property map"),

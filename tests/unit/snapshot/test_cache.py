@@ -250,7 +250,7 @@ def test_a_folder_whose_place_anybody_may_take_is_not_used(cache, folder, tmp_pa
     cache.put(KEY, server_graph())
     tmp_path.chmod(0o777)
     assert cache.find(KEY) is None
-    assert "anybody may replace" in caplog.text
+    assert "any user may replace" in caplog.text
     tmp_path.chmod(0o1777)  # as /tmp is
     assert cache.find(KEY) is not None
 
