@@ -43,13 +43,13 @@ def parse_address(text: str) -> BoltAddress:
     text = text.strip()
     if "@" in text:
         raise ConfigurationError(
-            "The address contains an '@': credentials do not belong into it, as addresses end up "
+            "The address contains an '@': credentials do not belong in it, as addresses end up "
             "in logs. Give auth=(user, password), or set NEO4J_USERNAME and NEO4J_PASSWORD."
         )
     scheme = text.partition(":")[0].lower()
     if scheme not in SCHEMES:
         raise ConfigurationError(
-            f"{text!r} has no scheme that is known; an address begins with one of "
+            f"{text!r} has no known scheme; an address begins with one of "
             f"{', '.join(f'{name}://' for name in SCHEMES)}."
         )
     try:

@@ -62,8 +62,8 @@ class KnownNodes:
             return batch
         if not self._partial:
             raise StaleSnapshotError(
-                "The database changed while it was read: relationships came with nodes that were "
-                "not there before."
+                "The database changed while it was read: there are relationships of nodes that "
+                "were not read."
             )
         inside = self._contains(sources) & self._contains(targets)
         ids = batch.relationship_ids

@@ -90,7 +90,7 @@ def _connection_advice(error: DriverError, address: str) -> str:
     causes = list(_causes(error))
     text = " ".join(str(cause) for cause in causes)
     if any(isinstance(cause, UnsupportedServerProduct) for cause in causes):
-        return f"What answers there speaks no version of Bolt that is known here: {error}"
+        return f"The program there speaks no known version of Bolt: {error}"
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return "The host's name cannot be resolved: check its spelling and the network."
     if "looks like HTTP" in text:
@@ -118,7 +118,7 @@ def _by_encryption(causes: list[BaseException], text: str, address: str) -> str:
         )
     if "handshake" in text and not encrypted:
         return (
-            "What listens there does not answer in Bolt: it may ask for encryption (then use the "
+            "The program there does not answer in Bolt: it may require encryption (then use the "
             "scheme with +s, or +ssc for a self-signed certificate), or be another program."
         )
     return f"The server is not reached: check that it runs and the network. ({_first_line(causes)})"

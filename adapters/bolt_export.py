@@ -230,8 +230,8 @@ def _common_prefix(samples: Iterable[tuple[int, str]]) -> str:
     for number, text in samples:
         if not text.endswith(str(number)):
             raise SourceError(
-                f"The server's element ids, such as {text!r} for the id {number}, are of a form "
-                "that is not known here: use engine='native'."
+                f"The server's element ids, such as {text!r} for the id {number}, have an unknown "
+                "form: use engine='native'."
             )
         found.add(text.removesuffix(str(number)))
     if len(found) > 1:

@@ -44,8 +44,8 @@ def find_plugin(
     version = str(row["version"])
     if row["format"] != _FORMAT:
         return "", (
-            f"the server's plugin is gpugda {version}, whose answers are not known here: install "
-            "the one of this version"
+            f"the server's plugin is gpugda {version}, whose answers are unknown: install "
+            "the plugin of this version"
         )
     return version, ""
 

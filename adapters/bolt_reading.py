@@ -305,7 +305,7 @@ class PageReader:
     def _run_in(self, session: neo4j.Session) -> Iterator[None]:
         with self._lock:
             if self._cancelled:
-                raise SourceError(f"{self._doing} was given up.")
+                raise SourceError(f"{self._doing} was cancelled.")
             self._running.add(session)
         try:
             yield

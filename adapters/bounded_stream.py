@@ -48,7 +48,7 @@ class BoundedStream:
         if self._done > self._limit:
             raise SourceError(
                 f"{self._name}: {self._packed_bytes:,} compressed bytes unpack to more than "
-                f"{self._limit:,}, as of a file made to fill the memory; if it is right, unpack "
+                f"{self._limit:,}, like a file made to fill the memory; if it is genuine, unpack "
                 "it and read the unpacked file"
             )
         return found

@@ -79,7 +79,7 @@ class CapturedChanges:
                 return ChangeGap(f"changes are not captured: {error.message}")
         version = self._connection.probe()
         if version is None:
-            return ChangeGap("the server does not tell which state it is in")
+            return ChangeGap("the server does not report its newest transaction")
         # The change was the newest before this state was reached.
         self._keep(version, identifier)
         return version
@@ -90,10 +90,10 @@ class CapturedChanges:
         """The changes since a state, up to one that is probed first."""
         after = self._identifier_before(version)
         if after is None:
-            return ChangeGap("changes since this state were not asked for before")
+            return ChangeGap("changes since this state were not recorded")
         until = until or self._connection.probe()
         if until is None or until.database_id != version.database_id:
-            return ChangeGap("the server was started anew, or it is another database")
+            return ChangeGap("the server was restarted, or it is a different database")
         with self._connection.check("asking for captured changes"):
             try:
                 found = self._read(after, until)

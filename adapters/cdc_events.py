@@ -27,7 +27,7 @@ def events_of(rows: Iterable[Mapping[str, Any]]) -> ChangeEvents | ChangeGap:
         for row in sorted(rows, key=lambda row: int(row["transaction"])):
             collected.add(int(row["transaction"]), row["event"])
     except (KeyError, TypeError, ValueError) as error:
-        return ChangeGap(f"a captured change is of a form that is not known here ({error!r})")
+        return ChangeGap(f"a captured change has an unknown form ({error!r})")
     return collected.events()
 
 

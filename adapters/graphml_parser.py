@@ -38,7 +38,7 @@ _Batch = TypeVar("_Batch", NodeBatch, RelationshipBatch)
 _BATCH_ROWS = 65_536
 _LABELS, _TYPE = "labels", "label"
 _REFUSED = {
-    "hyperedge": "a hyperedge is no relationship",
+    "hyperedge": "a hyperedge is not a relationship",
 }
 
 
@@ -177,7 +177,9 @@ class _Reader:
             keys = set(rows.properties).union(*(batch.properties for batch in batches))
             cells += len(keys) * (len(rows.lines) + sum(batch.count for batch in batches))
         if cells > cells_allowed(read):
-            self._fail("so many keys for so many elements do not fit a graph made of columns")
+            self._fail(
+                "too many keys for its elements: as columns they would exceed the memory limit"
+            )
 
     # -------------------------------------------------------------- events
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -193,7 +195,7 @@ class _Reader:
             )
         self._open.append(name)
         if len(self._open) > MAX_DEPTH:
-            self._fail(f"more than {MAX_DEPTH} elements within each other")
+            self._fail(f"elements are nested more than {MAX_DEPTH} deep")
         if name in {"node", "edge"}:
             self._attributes, self._data = attributes, {}
             self._line = self.parser.CurrentLineNumber

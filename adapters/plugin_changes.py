@@ -88,9 +88,9 @@ class PluginChanges:
         with self._lock:
             followed = self._followed
         if followed is None:
-            return ChangeGap("changes were not asked for before")
+            return ChangeGap("changes were not recorded")
         if version.database_id != followed.database_id:
-            return ChangeGap("the server was started anew, or it is another database")
+            return ChangeGap("the server was restarted, or it is a different database")
         parameters = {
             "instance": followed.instance,
             "since": version.transaction,
@@ -102,7 +102,7 @@ class PluginChanges:
             return found
         row, now = found
         if now.database_id != version.database_id:
-            return ChangeGap("the server was started anew")
+            return ChangeGap("the server was restarted")
         if row["gap"]:
             return ChangeGap(str(row["gap"]))
         last = max(int(row["last"]), version.transaction)
@@ -122,12 +122,12 @@ class PluginChanges:
                 found = self._ask_once(text, parameters)
             except (Neo4jError, DriverError) as error:
                 if getattr(error, "code", None) in _REFUSALS:
-                    return ChangeGap("the plugin is gone, or may not be called")
+                    return ChangeGap("the plugin was removed, or the user may not call it")
                 # Pooled connections do not survive a restart of the server.
                 if not is_broken_connection(error):
                     raise
                 found = self._ask_once(text, parameters)
-        return found or ChangeGap("the server does not tell which state it is in")
+        return found or ChangeGap("the server does not report its newest transaction")
 
     def _ask_once(
         self, text: str, parameters: Mapping[str, Any]

@@ -250,7 +250,7 @@ class _Nodes:
         ids = _joined(self._ids, np.empty(0, dtype=np.int64))
         self._ids = []
         if not bool((ids[1:] > ids[:-1]).all()):
-            raise SourceError("the ids of the nodes do not rise from one node to the next")
+            raise SourceError("the ids of the nodes are not increasing")
         return ids
 
     def label_sets(self) -> LabelSets:

@@ -144,12 +144,15 @@ class Csr:
         _check(self.row_offsets, m, "row_offsets")
         _check(self.run_offsets, len(self.run_types), "run_offsets")
         _check(self.run_starts, m, "run_starts")
-        _demand(len(self.row_offsets) == len(self.run_offsets), "run_offsets has another length")
-        _demand(len(self.run_starts) == len(self.run_types) + 1, "run_starts has another length")
+        _demand(len(self.row_offsets) == len(self.run_offsets), "run_offsets has the wrong length")
+        _demand(len(self.run_starts) == len(self.run_types) + 1, "run_starts has the wrong length")
         _demand(bool((np.diff(self.run_starts) > 0).all()), "a run is empty")
         rows_of_runs = self.run_starts[self.run_offsets]
         _demand(bool((rows_of_runs == self.row_offsets).all()), "runs do not fit the rows")
-        _demand(m == 0 or int(self.neighbours.max()) < self.node_count, "a neighbour is no node")
+        _demand(
+            m == 0 or int(self.neighbours.max()) < self.node_count,
+            "a neighbour is not a node index",
+        )
         self._check_order()
 
     def _check_order(self) -> None:
@@ -159,7 +162,7 @@ class Csr:
         else:
             indexes = self.relationship_indexes
             each_once = bool((np.sort(indexes) == np.arange(m)).all())
-            _demand(each_once, "relationship_indexes is no permutation")
+            _demand(each_once, "relationship_indexes is not a permutation")
         order = np.lexsort((indexes, self.neighbours, self.entry_types(), self.entry_nodes()))
         _demand(bool((order == np.arange(m)).all()), "entries are not sorted")
         new_run = np.diff(self.run_types.astype(np.int32)) > 0
@@ -171,7 +174,7 @@ class Csr:
 def _check(offsets: NDArray[np.uint32], total: int, name: str) -> None:
     _demand(len(offsets) > 0 and offsets[0] == 0, f"{name} does not begin with 0")
     _demand(int(offsets[-1]) == total, f"{name} does not end with {total}")
-    _demand(bool((offsets[1:] >= offsets[:-1]).all()), f"{name} falls")
+    _demand(bool((offsets[1:] >= offsets[:-1]).all()), f"{name} decreases")
 
 
 def _demand(holds: bool, what: str) -> None:

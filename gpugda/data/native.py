@@ -134,7 +134,7 @@ def _string_column(values: Sequence[Any], valid: NDArray[np.bool_] | None) -> Co
         array = arrow_texts(values)
     except UnicodeEncodeError as error:
         raise SourceError(
-            f"the text {error.object!r} has half a surrogate pair: mend its encoding"
+            f"the text {error.object!r} has an unpaired surrogate: fix its encoding"
         ) from error
     codes, dictionary = encode_strings(array)
     return Column(ColumnKind.STRING, codes, valid, dictionary)

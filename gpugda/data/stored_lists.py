@@ -70,5 +70,5 @@ def _kind(item: Any) -> str:
 
 def _as_float(item: float) -> float:
     if isinstance(item, int) and int(float(item)) != item:
-        raise ValueError(f"the integer {item} stands beside floats in a list and would be rounded")
+        raise ValueError(f"the integer {item} is in a list with floats and would be rounded")
     return float(item)

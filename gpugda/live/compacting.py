@@ -74,7 +74,9 @@ class Compactor:
             assert isinstance(array, Patched)
             if most is not None and array.whole_bytes > most:
                 size = array.whole_bytes
-                logger.info("%d bytes are not made whole: GPUGDA_HOST_LIMIT is %d", size, most)
+                logger.info(
+                    "an array of %d bytes is not compacted: GPUGDA_HOST_LIMIT is %d", size, most
+                )
                 continue
             if place is None:
                 self._compact_ids(graph)

@@ -87,11 +87,11 @@ class Follower:
         self._since = None
         part = self._server.projection
         if part.labels is not None or part.types is not None:
-            self.reason = "changes are not applied to a snapshot of some labels or types only"
+            self.reason = "changes cannot be applied to a snapshot of only some labels or types"
             return
         source = self._source = self._server.change_source()
         if source is None:
-            self.reason = "the server does not tell what changed"
+            self.reason = "the server does not report changes"
             return
         self._keys = {True: frozenset(), False: frozenset()}
         self._follow(source, loaded)
@@ -135,7 +135,7 @@ class Follower:
 
     def stop_following(self, reason: str) -> None:
         """Stops following: changes are unknown, so a snapshot must be read again."""
-        logger.info("changes are not known: %s", reason)
+        logger.info("changes are unknown: %s", reason)
         self._since, self.reason = None, reason
 
     def may_affect(self, reads: Reads, since: DatabaseVersion, until: DatabaseVersion) -> bool:
@@ -211,7 +211,7 @@ class Follower:
             if base is None or base.version is None:
                 return None
             if until is not None and base.version.database_id != until.database_id:
-                self._gap("it is another database now, or was started anew")
+                self._gap("it is a different database now, or the server was restarted")
                 return None
             if extra is None and base.version == until:
                 return CatchUpResult(base, base.version)
@@ -273,7 +273,7 @@ class Follower:
         if batch is None:
             return None
         if not learn_label_order(self._server, graph, batch):
-            self._gap("labels that no node had together before, and none has now")
+            self._gap("the label order of a new label combination cannot be found")
             return None
         if extra is None and batch.version.transaction == base.version.transaction:
             return CatchUpResult(base, base.version)
@@ -287,8 +287,8 @@ class Follower:
         try:
             following = applied(graph, batch) if batch.transaction_count else graph
         except ChangesError as error:
-            logger.warning("changes do not fit the snapshot: %s", error)
-            self._gap(f"changes did not fit the snapshot: {error}")
+            logger.warning("changes do not match the snapshot: %s", error)
+            self._gap(f"changes did not match the snapshot: {error}")
             return None
         self._state.touched.add(base.version, batch.version, names_changed_by(graph, batch))
         self.transactions += batch.transaction_count

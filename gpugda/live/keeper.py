@@ -422,7 +422,7 @@ class SnapshotKeeper:
     ) -> Admission:
         self.observe(version, asked_at)
         if version is None:
-            return Admission(None, "the server did not tell its newest transaction")
+            return Admission(None, "the server did not report its newest transaction")
         text = f"{self.freshness}: transaction {version.transaction} is the newest"
         self._note_newer(is_newer=version != loaded.version)
         if version == loaded.version:
@@ -441,7 +441,7 @@ class SnapshotKeeper:
         ours = loaded.version
         assert ours is not None
         if version.database_id != ours.database_id:
-            return "the database was restored or made anew since the snapshot"
+            return "the database was restored or recreated since the snapshot"
         return (
             f"the database changed since the snapshot (transaction {version.transaction}, the "
             f"snapshot is of {ours.transaction})"

@@ -117,7 +117,7 @@ def _read_moving(
         until = server.probe()
         found = None if until is None else follower.changes(before, until)
         if found is None:
-            raise StaleSnapshotError("What changed while the database was read is not known.")
+            raise StaleSnapshotError("The changes made while the database was read are unknown.")
         return found
 
     try:

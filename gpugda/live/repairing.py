@@ -72,7 +72,9 @@ def _listed(
     sets = list(batch.label_sets)
     for code in np.unique(batch.label_codes).tolist():
         if not learn_order(order, sets[code], ask):
-            raise StaleSnapshotError("In which order the database lists some labels is not known.")
+            raise StaleSnapshotError(
+                "The order in which the database lists some labels is unknown."
+            )
         sets[code] = tuple(order.listed(sets[code]))
     return replace(batch, label_sets=tuple(sets))
 

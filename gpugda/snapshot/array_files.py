@@ -63,7 +63,7 @@ def map_file(path: Path) -> pa.Buffer:
         OSError: The file cannot be opened.
     """
     if path.exists() and not path.is_file():
-        raise OSError(f"{path.name} is no file")
+        raise OSError(f"{path.name} is not a regular file")
     if path.stat().st_size == 0:  # an empty file cannot be mapped
         return pa.py_buffer(b"")
     with pa.memory_map(str(path)) as source:
@@ -107,7 +107,7 @@ def _check_schema(file: pa.RecordBatchFileReader) -> None:
     """Runs before any array is read: reading other kinds may cost more than the file's size."""
     names = file.schema.names
     if file.num_record_batches != 1 or len(set(names)) != len(names):
-        raise ValueError("a file holds other arrays than one of each name")
+        raise ValueError("a file does not hold exactly one array of each name")
     for field in file.schema:
         kind = field.type
         if not pa.types.is_large_list(kind) or kind.value_type not in _KINDS:
@@ -120,7 +120,7 @@ def _check_entries(batch: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> Non
     for name, array in arrays.items():
         ends = batch.column(name).offsets.to_pylist()
         if batch.column(name).null_count or array.null_count or ends != [0, len(array)]:
-            raise ValueError(f"the array {name!r} has nulls, or other entries than its own")
+            raise ValueError(f"the array {name!r} has nulls, or offsets that do not match it")
 
 
 def array_of(array: pa.Array, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:

@@ -260,7 +260,7 @@ def _check_state(manifest: Manifest, key: CacheKey) -> None:
         key.database_id,
         key.transaction,
     ):
-        raise SourceError("it is of another state than its name says")
+        raise SourceError("its state differs from its name")
 
 
 def _holds(path: Path, graph: DataGraph) -> bool:

@@ -182,13 +182,13 @@ def _external_ids(manifest: Manifest, arrays: Mapping[str, pa.Array]) -> Externa
     node_prefix, relationship_prefix = manifest.external_ids
     nodes = array_of(arrays["external_ids.nodes"], np.int64)
     relationships = array_of(arrays["external_ids.relationships"], np.int64)
-    _demand(len(nodes) == manifest.node_count, "the nodes have another number of ids")
-    _demand(bool((nodes[1:] > nodes[:-1]).all()), "the nodes' ids do not rise")
+    _demand(len(nodes) == manifest.node_count, "the nodes have the wrong number of ids")
+    _demand(bool((nodes[1:] > nodes[:-1]).all()), "the nodes' ids are not increasing")
     count = manifest.relationship_count
-    _demand(len(relationships) == count, "the relationships have another number of ids")
-    _demand(are_distinct(relationships), "two relationships have the same id, of all ids")
+    _demand(len(relationships) == count, "the relationships have the wrong number of ids")
+    _demand(are_distinct(relationships), "two relationships have the same id")
     for ids in (nodes, relationships):
-        _demand(int(ids.min(initial=0)) >= 0, "there are ids below zero")
+        _demand(int(ids.min(initial=0)) >= 0, "there are negative ids")
     return ExternalIds(nodes, relationships, node_prefix, relationship_prefix)
 
 
@@ -201,7 +201,7 @@ def _csr(arrays: Mapping[str, pa.Array], direction: str, manifest: Manifest) -> 
     }
     csr = Csr(relationship_indexes=found.pop("relationship_indexes", None), **found)
     count = manifest.relationship_count
-    _demand(csr.relationship_count == count, f"{direction} has another number of relationships")
+    _demand(csr.relationship_count == count, f"{direction} has the wrong number of relationships")
     _demand_offsets(csr.row_offsets, manifest.node_count, count)
     _demand_offsets(csr.run_offsets, manifest.node_count, len(csr.run_types))
     _demand_offsets(csr.run_starts, len(csr.run_types), count)
@@ -209,7 +209,7 @@ def _csr(arrays: Mapping[str, pa.Array], direction: str, manifest: Manifest) -> 
     if direction == "incoming":
         _demand(indexes is not None and len(indexes) == count, "relationship indexes are missing")
     else:
-        _demand(indexes is None, "outgoing has relationship indexes beside the places themselves")
+        _demand(indexes is None, "outgoing has relationship indexes, which are redundant")
     return csr
 
 
@@ -224,7 +224,7 @@ def _columns(
         if f"{number}.valid" in arrays:
             valid = array_of(arrays[f"{number}.valid"], np.bool_)
         lengths = {len(values), len(values if valid is None else valid)}
-        _demand(lengths == {count}, f"the property {entry.key!r} has another length")
+        _demand(lengths == {count}, f"the property {entry.key!r} has the wrong length")
         dictionary = _dictionary(kind, arrays.get(f"{number}.dictionary"))
         columns[entry.key] = Column(kind, values, valid, dictionary)
     return columns
@@ -244,7 +244,7 @@ def _dictionary(
 
 def _demand_offsets(offsets: NDArray[np.uint32], count: int, total: int) -> None:
     fits = len(offsets) == count + 1 and int(offsets[0]) == 0 and int(offsets[-1]) == total
-    _demand(fits, "offsets have another length or end")
+    _demand(fits, "offsets have the wrong length or end")
 
 
 def _demand(holds: bool, what: str) -> None:

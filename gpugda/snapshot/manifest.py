@@ -158,7 +158,7 @@ def _text_of(path: Path) -> str:
         ValueError: It is not text, or not a regular file.
     """
     if path.exists() and not path.is_file():
-        raise ValueError("it is no file")
+        raise ValueError("it is not a regular file")
     with path.open("rb") as file:
         # Given a larger size, Python would allocate that much.
         size = os.fstat(file.fileno()).st_size

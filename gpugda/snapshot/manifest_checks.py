@@ -26,7 +26,7 @@ def check_content(content: Mapping[str, Any]) -> None:
     """
     for name, holds in _RULES.items():
         if name in content and not holds(content[name]):
-            raise ValueError(f"{name} is not what it should be")
+            raise ValueError(f"{name} has the wrong type or range")
 
 
 def _is_text(value: Any) -> bool:

@@ -76,7 +76,7 @@ def _check_parts(value: Any) -> None:
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError("an integer of more than 64 bits")
     elif type(value).__name__ in _SPATIAL and len(value) != (2 if value.srid in _FLAT else 3):
-        raise ValueError("a point of another space")
+        raise ValueError("a point with the wrong number of coordinates")
 
 
 # ------------------------------------------------------------------ to JSON
@@ -131,7 +131,7 @@ def _decoded(value: Any) -> Any:
 def _zone(value: Mapping[str, Any]) -> Any:
     name = value["zone"]
     if name == "UTC" and value["$"] == "DateTime":
-        raise ValueError("it was saved when the zone UTC was not told from the offset Z")
+        raise ValueError("it was saved when the zone UTC and the offset Z were not distinguished")
     if name is not None:
         return zone_from_name(name.strip("[]"))
     return zone_from_offset(datetime.timedelta(seconds=value["offset"]))

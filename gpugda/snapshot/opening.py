@@ -92,7 +92,7 @@ def _map_files(folder: Path) -> tuple[Manifest, dict[str, pa.Buffer]]:
             raise SourceError(
                 f"the snapshot {folder} cannot be read: {error}; check the permissions"
             ) from error
-    raise SourceError(f"the snapshot {folder} is being replaced over and over: try again later")
+    raise SourceError(f"the snapshot {folder} is being replaced repeatedly: try again later")
 
 
 def _check_file(data: pa.Buffer, entry: FileEntry, folder: Path, verify: bool) -> None:

@@ -41,7 +41,7 @@ def check_labels(graph: DataGraph) -> None:
     pairs = (nodes << np.uint64(16)) | graph.label_ids[several]
     pairs.sort()
     if (pairs[1:] == pairs[:-1]).any():
-        raise ValueError("label_ids: a node has a label twice")
+        raise ValueError("label_ids: a node has a duplicate label")
 
 
 def check_values(graph: DataGraph) -> None:
@@ -90,10 +90,10 @@ def _check_dictionary(column: Column, name: str) -> None:
     if isinstance(column.dictionary, StringDictionary):
         array = column.dictionary.array
         if not pc.all(pc.less(array[:-1], array[1:]), min_count=0).as_py():
-            raise ValueError(f"{name}: its texts are not sorted, or there twice")
+            raise ValueError(f"{name}: its texts are not sorted and distinct")
     elif isinstance(column.dictionary, ObjectDictionary):
         entries = list(column.dictionary.entries)
         for entry in entries:
             check_object(entry)
         if len(encode_objects(entries)[1]) != len(entries):
-            raise ValueError(f"{name}: a value is there twice")
+            raise ValueError(f"{name}: a value occurs twice")

@@ -76,7 +76,7 @@ def check_rising(offsets: NDArray[Any], name: str) -> None:
         ValueError: They are not.
     """
     if not bool((offsets[1:] >= offsets[:-1]).all()):
-        raise ValueError(f"{name} falls")
+        raise ValueError(f"{name} decreases")
 
 
 def check_below(numbers: NDArray[Any], limit: int, name: str) -> None:

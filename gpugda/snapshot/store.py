@@ -98,7 +98,7 @@ def _refuse_other_things(folder: Path) -> None:
     if folder.is_dir() and not any(folder.iterdir()):
         return
     raise SourceError(
-        f"{folder} is there already and is not a snapshot, so it is left alone: choose another path"
+        f"{folder} exists and is not a snapshot, so it is not overwritten: choose another path"
     )
 
 

@@ -84,7 +84,7 @@ class _Work:
         self.gone = Ends(gone.starts, gone.types, gone.ends, entries)
         new = _ends(created, self.types, self.nodes.new_of_ids)
         if (new.starts < 0).any() or (new.ends < 0).any():
-            raise ChangesError("a created relationship is of nodes that are not there")
+            raise ChangesError("a created relationship refers to a missing node")
         self._check_removed()
         self.outgoing, self.relationships, self.new = outgoing_rows(
             rows[0], self.nodes, entries, new

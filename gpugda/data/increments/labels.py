@@ -136,7 +136,7 @@ def _relabelled(
     given = changes.labels
     numbers = nodes.old_of_ids(given.node_ids)
     if (numbers < 0).any() or np.isin(numbers, nodes.splice.removed).any():
-        raise ChangesError("labels changed of a node that is not there")
+        raise ChangesError("labels of a missing node changed")
     ids = [labels.get(name) for name in given.labels]
     touched = np.unique(numbers)
     bounds, before = label_ids_of(graph.label_offsets, graph.label_ids, touched)
@@ -155,7 +155,7 @@ def _relabelled(
 
 def _relabel(row: list[int], label: int | None, *, added: bool) -> None:
     if label is None or (label in row) == added:
-        raise ChangesError("a node got a label that it had, or lost one that it had not")
+        raise ChangesError("a node got a label that it had, or lost one that it did not have")
     if added:
         row.append(label)
     else:

@@ -78,7 +78,7 @@ def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
     deleted = changes.deleted_nodes.astype(np.int64, copy=False)
     removed = _found(old_ids, deleted)
     if (removed < 0).any():
-        raise ChangesError("a deleted node is not there")
+        raise ChangesError("a deleted node is missing")
     created = changes.created_nodes.ids
     ids = np.empty(0, dtype=np.int64) if created is None else numpy_numbers(created)
     ids = ids.astype(np.int64, copy=False)
@@ -86,7 +86,7 @@ def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
     there = places < len(old_ids)
     there[there] = old_ids[places[there]] == ids[there]
     if not is_in_sorted(ids[there], deleted).all() or (ids[1:] <= ids[:-1]).any():
-        raise ChangesError("a created node is there already")
+        raise ChangesError("a created node exists already")
     splice = Splice(len(old_ids), removed, places.astype(np.int64))
     return NodeNumbers(splice, old_ids, splice.applied(old_ids, ids))
 

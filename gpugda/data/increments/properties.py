@@ -54,7 +54,7 @@ def changed_store(
             continue
         rows = find(change.ids)
         if (rows < 0).any():
-            raise ChangesError(f"the property {key!r} changed of what is not there")
+            raise ChangesError(f"the property {key!r} changed for a missing node or relationship")
         changed[key] = rows
         in_place = key in columns and bool(is_in_sorted(rows, splice.new_places()).all())
         columns[key] = set_values(

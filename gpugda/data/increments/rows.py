@@ -57,7 +57,7 @@ def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
         return gone.ids
     known = (gone.starts >= 0) & (gone.types >= 0) & (gone.ends >= 0)
     if not known.all():
-        raise ChangesError("a deleted relationship is of nodes or a type that are not there")
+        raise ChangesError("a deleted relationship refers to a missing node or type")
     _, low, high = run_bounds(outgoing, gone.starts, gone.types)
     first = lower_bound(outgoing.neighbours, low, high, gone.ends)
     after = lower_bound(outgoing.neighbours, low, high, gone.ends + 1)
@@ -67,7 +67,7 @@ def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
     entries = first[owner] + places_in_runs(lengths)
     same = ids[entries] == gone.ids[owner]
     if int(np.count_nonzero(same)) != len(gone):
-        raise ChangesError("a deleted relationship is not there")
+        raise ChangesError("a deleted relationship is missing")
     found: NDArray[np.int64] = entries[same]
     return found
 

@@ -44,5 +44,5 @@ def test_relationships_between_known_nodes_are_kept(ids, pairs):
     if len(inside) == len(pairs):
         assert whole.checked(between(pairs)).count == len(pairs)
     else:
-        with pytest.raises(StaleSnapshotError, match="not there before"):
+        with pytest.raises(StaleSnapshotError, match="were not read"):
             whole.checked(between(pairs))

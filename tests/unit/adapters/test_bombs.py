@@ -83,7 +83,7 @@ def test_archives_that_zipfile_cannot_read_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (f"{GRAPHML}<graph>" + "<x>" * 1000, "more than 64 elements within each other"),
+        (f"{GRAPHML}<graph>" + "<x>" * 1000, "nested more than 64 deep"),
         (f"{GRAPHML}<graph><node id='1'><data key='a'>" + "x" * SMALL * 2, "a text of more than"),
         (f"{GRAPHML}<graph><!--" + "x" * SMALL * 3, "a tag or comment of more than"),
         (f"{GRAPHML}<graph><node id='" + "x" * SMALL * 3, "a tag or comment of more than"),

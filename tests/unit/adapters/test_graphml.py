@@ -153,7 +153,7 @@ BAD = [
     ('<graph><node id="a"/>\n<edge source="a" target="z"/></graph>', "line 3.*'z'"),
     ('<graph><node id="a"/>\n<node id="a"/></graph>', "line 3.*'a'"),
     ('<graph><node id="a"><graph/></node></graph>', "line 2: a graph within"),
-    ("<graph><hyperedge/></graph>", "line 2: <hyperedge>: a hyperedge is no relationship"),
+    ("<graph><hyperedge/></graph>", "line 2: <hyperedge>: a hyperedge is not a relationship"),
     (
         '<key id="n" for="node" attr.name="n" attr.type="int"/>\n'
         '<graph><node id="a"><data key="n">x</data></node></graph>',

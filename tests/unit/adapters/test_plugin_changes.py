@@ -173,7 +173,9 @@ def test_a_refusal_is_a_gap():
 def test_a_plugin_that_is_gone(code):
     error = Neo4jError._hydrate_neo4j(code=f"Neo.ClientError.{code}", message="no")
     _, changes = following(error)
-    assert changes.changes_since(START) == ChangeGap("the plugin is gone, or may not be called")
+    assert changes.changes_since(START) == ChangeGap(
+        "the plugin was removed, or the user may not call it"
+    )
 
 
 def test_a_dead_connection_is_tried_again_once():
@@ -188,7 +190,7 @@ def test_a_server_that_tells_no_state():
     connection = Connection(FOLLOWED)
     connection.database_id = None
     found = PluginChanges(connection).follow()
-    assert found == ChangeGap("the server does not tell which state it is in")
+    assert found == ChangeGap("the server does not report its newest transaction")
 
 
 @pytest.mark.parametrize("number", [0, 127, 128, 255, 32_767, 32_768, 2**31, 2**40])

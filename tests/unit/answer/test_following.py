@@ -315,7 +315,7 @@ def test_a_bookmark_is_caught_up_with(open_answers):
 def test_what_would_make_it_better(open_answers):
     server = FakeServer(NODES, RELATIONSHIPS, facts=facts(product="Neo4j"))
     status = open_answers(server=server, tells=False).answers.status()
-    assert "does not tell what changed" in status["following"]
+    assert "does not report changes" in status["following"]
     assert "gpugda plugin install" in status["advice"]
     part = FakeServer(NODES, RELATIONSHIPS, projection=Projection(types=("KNOWS",)))
     status = open_answers(server=part).answers.status()

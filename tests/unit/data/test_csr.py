@@ -10,7 +10,7 @@ from graphs import design_graph
 BROKEN = {
     "row_offsets does not begin": {"row_offsets": np.array([1, 4, 5])},
     "row_offsets does not end": {"row_offsets": np.array([0, 4, 4])},
-    "run_offsets falls": {"run_offsets": np.array([0, 4, 3])},
+    "run_offsets decreases": {"run_offsets": np.array([0, 4, 3])},
     "run is empty": {"run_starts": np.array([0, 3, 3, 5])},
     "do not fit": {"run_starts": np.array([0, 2, 3, 5])},
     "no node": {"neighbours": np.array([0, 1, 2, 1, 0])},

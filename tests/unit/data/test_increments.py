@@ -336,7 +336,7 @@ def test_changes_of_another_state_are_refused():
     after = applied(graph, changes)
     with pytest.raises(ChangesError):
         applied(after, changes)
-    with pytest.raises(ChangesError, match="deleted node is not there"):
+    with pytest.raises(ChangesError, match="deleted node is missing"):
         applied(graph, replace(changes, deleted_nodes=np.array([10**9])))
     nothing = database.changes.changes_since(changes.version)
     assert seen(applied(after, nothing)) == seen(after)

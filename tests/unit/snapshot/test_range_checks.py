@@ -94,7 +94,7 @@ def test_a_relationship_that_only_one_end_knows_is_found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("labels", "part"), [([0, 1], "out of range"), ([0, 0], "a node has a label twice")]
+    ("labels", "part"), [([0, 1], "out of range"), ([0, 0], "a node has a duplicate label")]
 )
 def test_wrong_labels_are_found(tmp_path, labels, part):
     wrong = dataclasses.replace(
@@ -122,7 +122,7 @@ def test_codes_that_do_not_exist_are_found(tmp_path):
 def test_texts_that_are_not_sorted_are_found(tmp_path, texts):
     graph = make_graph([("A", {"p": "x"}), ("A", {"p": "y"})])
     wrong = with_column(graph, "p", dictionary=StringDictionary(pa.array(texts)))
-    with pytest.raises(SourceError, match="not sorted, or there twice"):
+    with pytest.raises(SourceError, match="not sorted and distinct"):
         open_saved_copy(wrong, tmp_path)
 
 
@@ -130,7 +130,9 @@ def test_texts_that_are_not_sorted_are_found(tmp_path, texts):
 def test_values_that_no_property_has_are_found(tmp_path, entries):
     graph = make_graph([("A", {"p": [1]}), ("A", {"p": [2]})])
     wrong = with_column(graph, "p", dictionary=ObjectDictionary(entries))
-    with pytest.raises(SourceError, match=r"there twice|not a value of a property"):
+    with pytest.raises(
+        SourceError, match=r"occurs twice|sorted and distinct|not a value of a property"
+    ):
         open_saved_copy(wrong, tmp_path)
 
 

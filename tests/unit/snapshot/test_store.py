@@ -189,7 +189,7 @@ def test_what_is_no_snapshot_is_never_overwritten(tmp_path):
     file.write_text("Dear Sir")
     for path in (folder, file):
         assert not is_snapshot(path)
-        with pytest.raises(SourceError, match="left alone"):
+        with pytest.raises(SourceError, match="not overwritten"):
             save_snapshot(design_graph(), path)
     assert (folder / "cat.jpg").read_bytes() == b"cat"
     assert file.read_text() == "Dear Sir"
