@@ -13,10 +13,10 @@ BROKEN = {
     "run_offsets decreases": {"run_offsets": np.array([0, 4, 3])},
     "run is empty": {"run_starts": np.array([0, 3, 3, 5])},
     "do not fit": {"run_starts": np.array([0, 2, 3, 5])},
-    "no node": {"neighbours": np.array([0, 1, 2, 1, 0])},
+    "not a node index": {"neighbours": np.array([0, 1, 2, 1, 0])},
     "not sorted": {"neighbours": np.array([1, 0, 1, 1, 0])},
     "two runs of one type": {"run_types": np.array([0, 0, 0])},
-    "no permutation": {"relationship_indexes": np.array([0, 1, 2, 3, 3])},
+    "not a permutation": {"relationship_indexes": np.array([0, 1, 2, 3, 3])},
 }
 
 
