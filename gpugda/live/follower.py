@@ -273,7 +273,7 @@ class Follower:
         if batch is None:
             return None
         if not learn_label_order(self._server, graph, batch):
-            self._gap("the label order of a new label combination cannot be found")
+            self._gap("the order of labels that no node had together before cannot be found")
             return None
         if extra is None and batch.version.transaction == base.version.transaction:
             return CatchUpResult(base, base.version)

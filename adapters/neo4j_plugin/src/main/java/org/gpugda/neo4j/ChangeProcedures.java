@@ -44,7 +44,7 @@ public class ChangeProcedures {
     }
 
     @Procedure(name = "gpugda.plugin", mode = Mode.READ)
-    @Description("Which version this is, the format of its answers, and what it records of this database.")
+    @Description("The plugin's version, the format of its answers, and what it records of this database.")
     public Stream<About> plugin() {
         About found = new About();
         found.version = version();
@@ -60,7 +60,7 @@ public class ChangeProcedures {
     }
 
     @Procedure(name = "gpugda.follow", mode = Mode.READ)
-    @Description("Has changes recorded from now on, with the values of these keys; tells since which transaction.")
+    @Description("Starts recording changes and the values of these keys; returns the transaction from which on.")
     public Stream<Followed> follow(
             @Name("nodeKeys") List<String> nodeKeys, @Name("relationshipKeys") List<String> relationshipKeys) {
         Followed found = new Followed();
@@ -74,7 +74,7 @@ public class ChangeProcedures {
     }
 
     @Procedure(name = "gpugda.changes", mode = Mode.READ)
-    @Description("What was committed since a transaction, as recorded by an instance; waits for transactions under way.")
+    @Description("The changes since a transaction, recorded by an instance; waits for committing transactions.")
     public Stream<ChangesRow> changes(
             @Name("instance") String instance,
             @Name("since") long since,
@@ -84,19 +84,19 @@ public class ChangeProcedures {
         Recorder recorder = Recorders.of(database.databaseName());
         String refusal = refusal(recorder);
         if (!refusal.isEmpty()) return Stream.of(ChangesRow.refused(refusal));
-        if (!recorder.instance.equals(instance)) return Stream.of(ChangesRow.gap("the database was started anew"));
+        if (!recorder.instance.equals(instance)) return Stream.of(ChangesRow.gap("the database was restarted"));
         long closed = Math.max(until, Internals.closedTransaction(database));
         Recorder.Found found = recorder.changes(since, closed, Math.min(waitMillis, MOST_WAIT_MILLIS));
-        if (!found.following()) return Stream.of(ChangesRow.gap("nobody had asked for changes for a long time"));
+        if (!found.following()) return Stream.of(ChangesRow.gap("no client asked for changes for a long time"));
         if (since < found.start())
-            return Stream.of(ChangesRow.gap("more was changed than is kept, since transaction " + found.start()));
+            return Stream.of(ChangesRow.gap("more changes than the memory limit allows since transaction " + found.start()));
         return Stream.of(ChangesRow.of(found, since, Rights.readsEverything(database)));
     }
 
     private String refusal(Recorder recorder) {
-        if (recorder == null) return "the plugin was not there when the database started: restart the server";
+        if (recorder == null) return "the plugin was not loaded when the database started: restart the server";
         if (!Rights.seesEverything(database, transaction)) return "the user may not see all nodes and relationships";
-        if (!Internals.isAlone(database)) return "other members commit to this database, too, and are not heard here";
+        if (!Internals.isAlone(database)) return "other cluster members commit to this database, too, which the plugin does not see";
         return "";
     }
 
