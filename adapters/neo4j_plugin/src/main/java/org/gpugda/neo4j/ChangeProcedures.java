@@ -89,14 +89,14 @@ public class ChangeProcedures {
         Recorder.Found found = recorder.changes(since, closed, Math.min(waitMillis, MOST_WAIT_MILLIS));
         if (!found.following()) return Stream.of(ChangesRow.gap("no client asked for changes for a long time"));
         if (since < found.start())
-            return Stream.of(ChangesRow.gap("more changes than the memory limit allows since transaction " + found.start()));
+            return Stream.of(ChangesRow.gap("more was changed than is kept since transaction " + found.start()));
         return Stream.of(ChangesRow.of(found, since, Rights.readsEverything(database)));
     }
 
     private String refusal(Recorder recorder) {
         if (recorder == null) return "the plugin was not loaded when the database started: restart the server";
         if (!Rights.seesEverything(database, transaction)) return "the user may not see all nodes and relationships";
-        if (!Internals.isAlone(database)) return "other cluster members commit to this database, too, which the plugin does not see";
+        if (!Internals.isAlone(database)) return "other members commit to this database, too, unseen by the plugin";
         return "";
     }
 
