@@ -111,7 +111,7 @@ def _said_first(
     if found is not None:
         what = "rows" if found.as_rows else "counts"
         said.append(
-            f"once such {what} took as long as turning the relationships is expected to take, "
+            f"once such {what} have taken as long as orienting the graph is expected to take, "
             + oriented_text(pattern, found)
         )
     return "; ".join(filter(None, said))

@@ -62,9 +62,9 @@ def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:
     sets = [", ".join(node_text(bound, position) for position in each) for each in query.sets]
     how = "found, as {} rows" if query.as_rows else "counted, {} times"
     return (
-        f"of embeddings that exchange {'; or '.join(sets)} one is "
+        f"of embeddings that differ by an exchange of {'; or of '.join(sets)} one is "
         f"{how.format(query.multiplicity)}: "
-        "relationships run from the node of fewer to that of more"
+        "relationships are oriented from the node with fewer to the node with more"
     )
 
 

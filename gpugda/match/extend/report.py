@@ -59,7 +59,7 @@ def describe_joined(
         else:
             report.steps.append(each.what)
         nodes = ", ".join(node_text(bound, node) for node in each.separator)
-        report.steps.append(f"a part of the query, counted by {nodes}")
+        report.steps.append(f"a part of the query, summed by {nodes}")
     steps, windows = joined.steps, joined.windows
     if windows.counted_without_rows:
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
@@ -99,18 +99,18 @@ def describe_segments(report: StrategyReport, joined: PreparedJoin) -> None:
     report.steps.append(
         f"relationships in {segments:,} segments of up to {seen[0].segments.longest:,}, "
         f"of which {report.sent_bytes:,} bytes were sent to the device, "
-        f"{report.sent_bytes / max(1, seen[0].nbytes):.2g} times what is looked at"
+        f"{report.sent_bytes / max(1, seen[0].nbytes):.2g} times the bytes that the joins read"
     )
     written = sum(each.spilled_bytes for each in windows)
     if written:
         report.spilled_bytes += written
-        report.steps.append(f"rows that waited for them: {written:,} bytes went to disk")
+        report.steps.append(f"rows waiting for segments: {written:,} bytes were spilled to disk")
 
 
 def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
     entries = f"{reduced.kept:,} of {reduced.looked_at:,} entries are"
     if reduced.uploads is None:
-        how = "there since the query ran before"
+        how = "kept from an earlier run"
     else:
         report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
         how = f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
@@ -142,7 +142,7 @@ def _describe_messages(report: StrategyReport, bound: BoundQuery, plan: Eliminat
     for what, nodes in (
         ("leaves counted by degrees", plan.leaves),
         ("nodes counted per row", counted),
-        ("parts looked up by", separators),
+        ("tables looked up by", separators),
     ):
         if nodes:
             texts = ", ".join(node_text(bound, each) for each in sorted(nodes))
@@ -181,7 +181,7 @@ def describe_count_part(
 ) -> None:
     """Adds one line, before the lines of the part's own pattern: what the part counts."""
     if not isinstance(part, Term):
-        report.steps.append("a part that nothing connects with the others, multiplied with these")
+        report.steps.append("a disconnected part of the query, multiplied with the others")
         return
     texts = [
         ", ".join(relationship_text(graph.types, bound, bound.relationships[each]) for each in pair)
@@ -189,10 +189,10 @@ def describe_count_part(
     ]
     texts += [", ".join(node_text(bound, each) for each in pair) for pair in part.unequal_nodes]
     if part.is_loose:
-        report.steps.append(f"counted where these may be the same: {'; '.join(texts)}")
+        report.steps.append(f"counted although these may be equal: {'; '.join(texts)}")
         return
-    what = "less" if part.sign < 0 else "plus, for loops are subtracted twice,"
-    report.steps.append(f"{what} where these are the same: {'; '.join(texts)}")
+    what = "minus" if part.sign < 0 else "plus, because self-loops are subtracted twice,"
+    report.steps.append(f"{what} the embeddings where these are equal: {'; '.join(texts)}")
 
 
 def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:

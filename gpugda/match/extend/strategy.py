@@ -353,12 +353,14 @@ class ExtendStrategy(Matcher):
         query = self._kept.find(request.bound, request.masks)
         if query is not None:
             query.revert_plan()
-            request.report.steps.append("another plan was tried, and given up, for it took longer")
+            request.report.steps.append(
+                "another plan was tried, and abandoned because it took longer"
+            )
 
     def _free_for_join(self, request: _Request) -> None:
         """Frees memory for a plain join, which is tried next."""
         self._kept.drop()
-        request.report.steps.append("the memory limit leaves room for nothing but joining")
+        request.report.steps.append("the memory limit only leaves room for a plain join")
 
     def _in_parts(self, request: _Request) -> CountsInParts:
         def of(part: Part) -> _Request:
@@ -394,7 +396,7 @@ class ExtendStrategy(Matcher):
             describe_candidates(run.report, bound, query.candidates)
             run.report.explored = query.candidates.explored
             if query.candidates.explored:
-                run.report.steps.append("candidates with fitting neighbours")
+                run.report.steps.append("candidates with matching neighbours")
             if query.feedback.replan_reason:
                 run.report.steps.append(query.feedback.replan_reason)
                 run.report.corrections = dict(query.feedback.corrections)

@@ -96,7 +96,7 @@ def test_a_plan_that_takes_too_long_is_given_up(context, monkeypatch):
     for name in ("_SLOWDOWN_LIMIT", "_MIN_TRIAL_SECONDS"):
         monkeypatch.setattr(plan_feedback, name, 0.0)
     first, second, third = counted(context, 3)
-    assert second[0] == "another plan was tried, and given up, for it took longer"
+    assert second[0] == "another plan was tried, and abandoned because it took longer"
     said = [each.split(", expected")[0] for each in second[1:]]
     assert said == [each.split(", expected")[0] for each in third]
     assert rows_made(first) == rows_made(second) == rows_made(third)

@@ -138,4 +138,4 @@ def test_explain_says_it_before_and_the_summary_afterwards():
     explained, steps = told(source(), text, "260KiB")
     assert "would be sent to the device" in explained
     assert "memory_limit is 260.0 KiB" in explained
-    assert any("times what is looked at" in line for line in steps)
+    assert any("times the bytes that the joins read" in line for line in steps)

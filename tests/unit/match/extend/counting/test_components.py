@@ -41,7 +41,7 @@ pytestmark = [
 ]
 
 
-PART = "a part that nothing connects with the others"
+PART = "a disconnected part of the query"
 
 
 def groups(context, *query, report=None):
@@ -54,7 +54,7 @@ def count(context, graph, plan, masks=NO_MASKS):
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=thresholds(context, PARTS))
     counted = strategy.count(plan, masks, report)
     is_product = any(each.startswith(PART) for each in report.steps)
-    return counted, is_product, sum("same" in each for each in report.steps)
+    return counted, is_product, sum("equal" in each for each in report.steps)
 
 
 def factors_of(plan, graph, masks=NO_MASKS):

@@ -60,7 +60,7 @@ def count(context, graph, plan, masks=NO_MASKS, **changes):
     """The count, and the number of terms."""
     report = StrategyReport()
     counted = strategy_for(context, graph, **changes).count(plan, masks, report)
-    return counted, sum("same" in each for each in report.steps)
+    return counted, sum("equal" in each for each in report.steps)
 
 
 # ------------------------------------------------------------------ one pair of relationships
@@ -266,7 +266,7 @@ def test_any_query_on_any_graph(context, case):
     expected = expected_groups(graph, plan, grouped, masks)
     assert groups(context, graph, plan, grouped, masks, report) == expected
     assert groups(context, graph, plan, grouped, masks, counted=False) == Counter(set(expected))
-    event("groups added up" if any("same" in each for each in report.steps) else "groups joined")
+    event("groups added up" if any("equal" in each for each in report.steps) else "groups joined")
 
 
 APART = [RowTest(True, 0, 3, False)]
@@ -283,7 +283,7 @@ def test_nodes_that_differ_are_counted_less_where_they_are_one(context, directed
         graph, report = a_graph(seed, relationships=16, types="R", loops=loops), StrategyReport()
         counted = strategy_for(context, graph).count(plan, NO_MASKS, report)
         assert counted == all_embeddings(graph, plan).total()
-        assert "counted where these may be the same: (n0), (n3)" in report.steps
+        assert "counted although these may be equal: (n0), (n3)" in report.steps
         expected = expected_groups(graph, plan, (0, 1))
         assert groups(context, graph, plan, (0, 1)) == expected
         all_counted += counted
@@ -318,13 +318,13 @@ def test_sums_by_nodes(context, name, nodes):
         assert groups(context, graph, plan, nodes, report=report) == expected
         all_counted += expected.total()
         # Grouping keys cannot be beyond a root.
-        is_sum = any("same" in each for each in report.steps)
+        is_sum = any("equal" in each for each in report.steps)
         assert is_sum or len(nodes) > 1
         # The distinct tuples follow from their counts.
         report = StrategyReport()
         distinct = groups(context, graph, plan, nodes, report=report, counted=False)
         assert distinct == Counter(set(expected))
-        assert any("same" in each for each in report.steps) == is_sum
+        assert any("equal" in each for each in report.steps) == is_sum
     assert all_counted
 
 
@@ -337,8 +337,8 @@ def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, mo
     report = StrategyReport()
     strategy = strategy_for(context, graph)
     assert strategy.count(plan, NO_MASKS, report) == expected > 0
-    assert any("same" in each for each in report.steps)
-    assert "same" not in report.steps[-1]
+    assert any("equal" in each for each in report.steps)
+    assert "equal" not in report.steps[-1]
     again = StrategyReport()
     assert strategy.count(plan, NO_MASKS, again) == expected
 
@@ -352,7 +352,7 @@ def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, monkeyp
     monkeypatch.setattr(combine_parts, "MAX_WEIGHT", max(expected.values()))
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == expected
-    assert any("same" in each for each in report.steps)
+    assert any("equal" in each for each in report.steps)
     assert any(each.startswith("rows counted by (n0)") for each in report.steps[-2:])
     distinct = groups(context, graph, plan, (0,), counted=False)
     assert distinct == Counter(set(expected))
@@ -401,9 +401,9 @@ def test_a_sum_says_what_it_is_of(context):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
     report = StrategyReport()
     strategy_for(context, graph).count(plan, NO_MASKS, report)
-    said = [each for each in report.steps if "same" in each]
-    assert said[0].startswith("counted where these may be the same: (n0)-[r0:R]->(n1), ")
-    assert any(each.startswith("less where these are the same: ") for each in said)
+    said = [each for each in report.steps if "equal" in each]
+    assert said[0].startswith("counted although these may be equal: (n0)-[r0:R]->(n1), ")
+    assert any(each.startswith("minus the embeddings where these are equal: ") for each in said)
     assert {*report.candidates} == {*range(5)}
     assert {"filter", "join"} <= {*report.timings}
 

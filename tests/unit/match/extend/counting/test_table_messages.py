@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 
-PART = "a part of the query, counted by "
+PART = "a part of the query, summed by "
 
 
 ONLY_PAIRS = {"separators": (2,)}

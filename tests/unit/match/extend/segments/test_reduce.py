@@ -180,7 +180,7 @@ def test_entries_stay_until_other_queries_need_the_room(context):
             assert first[0] == second[0] == expected
             assert first[1].sent_bytes > 0
             assert second[1].sent_bytes == 0
-            assert "there since the query ran before" in str(list(second[1].steps))
+            assert "kept from an earlier run" in str(list(second[1].steps))
         pairs = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
         expected, _ = rows(context, graph, pairs)
         found, report = asked(strategy, plan_of(prepare(pairs), graph, "extend"))

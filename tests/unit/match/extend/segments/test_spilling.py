@@ -91,7 +91,7 @@ def test_rows_on_disk_are_the_rows(context, place, text):
     assert found == rows(context, graph, text, SegmentLimits(reduces=False, most_entries=3))[0]
     assert found == rows(context, graph, text, SegmentLimits())[0]
     assert report.spilled_bytes > 0
-    assert any("went to disk" in line for line in report.steps)
+    assert any("were spilled to disk" in line for line in report.steps)
     assert left_in(place) == []
 
 
@@ -233,12 +233,12 @@ import os, signal, sys
 import numpy as np
 import gpugda
 from gpugda.match.extend.segments import waiting
-spilled = waiting.WaitingRows.spilled
+spilled = waiting.WaitingRows.spill
 def killed(self, tables, nbytes):
     found = spilled(self, tables, nbytes)
     print(found.path, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
-waiting.WaitingRows.spilled = killed
+waiting.WaitingRows.spill = killed
 random = np.random.default_rng(1)
 ends = [random.integers(0, 3000, 120_000) for _ in range(2)]
 types = np.full(120_000, "R", dtype=object)
