@@ -282,7 +282,7 @@ class Accelerator(GraphExports):
         Raises:
             As `run` with ``engine="gpu"``.
         """
-        from gpugda.answer.profiling import profile_of  # not for those who only ask
+        from gpugda.answer.profiling import profile_of  # imported on use only
 
         how: dict[str, Any] = {"strategy": strategy, "timeout": timeout, **kwparameters}
         return profile_of(self.run(query, parameters, engine="gpu", **how))
@@ -330,7 +330,7 @@ class Accelerator(GraphExports):
             QueryError: The query is invalid.
             ConfigurationError: The source is not a live database, or an argument is invalid.
         """
-        from gpugda.answer.watching import Watch  # not for those who only ask
+        from gpugda.answer.watching import Watch  # imported on use only
 
         self._check_usable()
         if not every > 0:
@@ -404,7 +404,7 @@ class Accelerator(GraphExports):
         self._check_usable()
         self._session.warm(check_timeout(timeout))
 
-    # ------------------------------------------------------------------ life
+    # ------------------------------------------------------------------ lifecycle
     @property
     def closed(self) -> bool:
         """True if `close` was called."""

@@ -393,7 +393,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
     return (place, _KEYS.get(kind, _same)(value))
 
 
-# ------------------------------------------------------------------ for people
+# ------------------------------------------------------------------ text for users
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 

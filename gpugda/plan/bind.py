@@ -168,7 +168,7 @@ def _overlap(left: TypeIds, right: TypeIds) -> bool:
     return left is None or right is None or not set(left).isdisjoint(right)
 
 
-# ------------------------------------------------------------------ nothing to find
+# ------------------------------------------------------------------ reasons for no rows
 def _no_rows(
     query_graph: QueryGraph,
     split: SplitPredicates,

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Adjacent = Sequence[Sequence[tuple[int, float, float]]]
     Compared = Sequence[Sequence[tuple[int, float]]]
 
-__all__ = ["MOST_NODES", "ExhaustiveOrders"]
+__all__ = ["MAX_NODES", "ExhaustiveOrders"]
 
-MOST_NODES = 5
+MAX_NODES = 5
 """Five nodes have up to 120 orders."""
 
 

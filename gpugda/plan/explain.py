@@ -172,8 +172,12 @@ def _readable(predicate: Expression) -> str:
 
 def _conditions(plan: Plan) -> list[str]:
     bound = plan.bound
-    pairs = [test for test in bound.tests if _keeps_apart(test)]
-    lines = [f"on each row: {_test(plan, test)}" for test in bound.tests if not _keeps_apart(test)]
+    pairs = [test for test in bound.tests if _is_distinctness_test(test)]
+    lines = [
+        f"on each row: {_test(plan, test)}"
+        for test in bound.tests
+        if not _is_distinctness_test(test)
+    ]
     if len(pairs) > _PAIRS_SHOWN:
         lines.append(f"on each row: {len(pairs)} pairs of relationships differ")
     elif pairs:
@@ -182,7 +186,7 @@ def _conditions(plan: Plan) -> list[str]:
     return lines + [f"once: {_readable(constant)}" for constant in bound.constants]
 
 
-def _keeps_apart(test: RowTest) -> bool:
+def _is_distinctness_test(test: RowTest) -> bool:
     """True if the test requires two relationships to differ; large patterns have one per pair."""
     return not test.on_nodes and not test.equal
 

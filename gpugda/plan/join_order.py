@@ -7,7 +7,7 @@ from math import factorial, prod
 from typing import TYPE_CHECKING, Final, overload
 
 from gpugda.caching import LruCache
-from gpugda.plan.exhaustive_orders import MOST_NODES, ExhaustiveOrders
+from gpugda.plan.exhaustive_orders import MAX_NODES, ExhaustiveOrders
 from gpugda.plan.join_rates import Rates, combined_selectivity
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class _Estimate:
     def _should_try_all(self, component: list[int], cost: float) -> bool:
         """True if the nodes are few, lie on cycles, and the join costs far more than the search."""
         size = len(component)
-        if size > MOST_NODES or cost < self._order_pairs * factorial(size):
+        if size > MAX_NODES or cost < self._order_pairs * factorial(size):
             return False
         pairs = sum([len({each[0] for each in self._adjacent[node]}) for node in component])
         return pairs >= 2 * size

@@ -178,11 +178,11 @@ def _end_rates(
     return (
         (
             relationships / (counts[source] or 1.0),
-            reached_source / _least_of_others(least[source], each.position),
+            reached_source / _least_other_share(least[source], each.position),
         ),
         (
             relationships / (counts[target] or 1.0),
-            reached_target / _least_of_others(least[target], each.position),
+            reached_target / _least_other_share(least[target], each.position),
         ),
     )
 
@@ -208,7 +208,7 @@ def _least_shares(
     return found
 
 
-def _least_of_others(least: tuple[float, int, float], position: int) -> float:
+def _least_other_share(least: tuple[float, int, float], position: int) -> float:
     return least[2] if least[1] == position else least[0]
 
 

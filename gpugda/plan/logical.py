@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-# ------------------------------------------------------------------ where rows come from
+# ------------------------------------------------------------------ row sources
 @value(frozen=True, slots=True)
 class Unit:
     """One row without columns: the input of a query."""
@@ -405,7 +405,7 @@ class SelectPaths:
         steps: Columns of relationships, or of lists of relationships.
         most: Number of paths, or of groups of equally long paths.
         by_group: True if ``most`` counts groups.
-        steady: True if equal input rows have equal paths, as nothing in the pattern is random.
+        deterministic: True if equal input rows have equal paths: nothing in the pattern is random.
     """
 
     input: Logical
@@ -416,7 +416,7 @@ class SelectPaths:
     steps: tuple[str, ...]
     most: int | Parameter
     by_group: bool
-    steady: bool
+    deterministic: bool
 
 
 Logical: TypeAlias = (

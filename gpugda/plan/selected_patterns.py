@@ -64,7 +64,7 @@ class SelectedPattern:
             tuple(course.steps),
             1 if self.selector.count is None else self.selector.count,
             self.selector.kind in _BY_GROUP,
-            steady=not needs_each_row(self.clause),
+            deterministic=not needs_each_row(self.clause),
         )
         return Filter(made, self.after) if self.after else made, planner.kinds
 

@@ -38,7 +38,7 @@ class Cursor:
         self.index = 0
         self.kind = self._tokens[0][0]
 
-    # -------------------------------------------------------------- looking
+    # -------------------------------------------------------------- look-ahead
     def ahead(self, distance: int = 1) -> str:
         """The kind of a later token; ``end`` past the last one."""
         position = self.index + distance

@@ -75,7 +75,7 @@ def _found_in(tree: ast.Query) -> Iterator[Notice]:
             yield from _repeated(node)
 
 
-# ------------------------------------------------------------------ patterns that nothing connects
+# ------------------------------------------------------------------ disconnected patterns
 def _further_components(match: ast.Match) -> list[list[str]]:
     """Node names of each connected component of a clause, without the first component."""
     parts: list[set[object]] = []

@@ -157,7 +157,7 @@ class ClauseParser(Cypher25Parser):
         self.advance()
         return ast.Finish(self.span_since(start))
 
-    # -------------------------------------------------------------- rows from elsewhere
+    # -------------------------------------------------------------- rows from other sources
     def unwind(self) -> ast.Clause:
         """Parses ``UNWIND list AS x``."""
         start = self.start

@@ -100,7 +100,7 @@ class ListParser(ExpressionParser):
         span = self.span()
         return ast.Variable(span, self.expect_name(what))
 
-    # -------------------------------------------------------------- what stands in the brackets
+    # -------------------------------------------------------------- bracket contents
     def _list_comprehension(self, opening: int) -> _Comprehension | None:
         """The parts of a comprehension; None, with nothing consumed, if it is a list literal."""
         state = self.state()

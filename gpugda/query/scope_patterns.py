@@ -121,7 +121,7 @@ def _refuse_group_variable(
         scope.fail(message, variable.span)
 
 
-# ------------------------------------------------------------------ what stands in the brackets
+# ------------------------------------------------------------------ bracket contents
 def _check_inside(
     elements: tuple[ast.PatternElement, ...], scope: Scope, inner: InnerChecks
 ) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Statement", "statement_of"]
 
-_MOST_LEVELS: Final = 200
+_MAX_LEVELS: Final = 200
 
 
 @value(frozen=True, slots=True)
@@ -81,11 +81,11 @@ def _check_depth(tree: ast.Query) -> None:
         UnsupportedQueryError: The nesting is too deep, such as in a sum of hundreds of terms.
     """
     level: list[ast.Node] = [tree]
-    for _ in range(_MOST_LEVELS):
+    for _ in range(_MAX_LEVELS):
         level = [child for node in level for child in children(node)]
         if not level:
             return
-    message = f"an expression of more than {_MOST_LEVELS} levels is not supported by this engine"
+    message = f"an expression of more than {_MAX_LEVELS} levels is not supported by this engine"
     raise UnsupportedQueryError(message, tree.text, level[0].span, construct="a long expression")
 
 

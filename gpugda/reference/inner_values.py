@@ -160,7 +160,7 @@ def _reduce(evaluator: Evaluator, node: ast.Reduce, row: Row) -> Any:
     if steps is None:
         return None
     last = None
-    for last in steps:  # noqa: B007 # the last one is what is wanted
+    for last in steps:  # noqa: B007 # only the last one is needed
         pass
     return evaluator.value(node.initial, row) if last is None else last[node.accumulator.name]
 

@@ -65,7 +65,7 @@ class SelectPaths(Operator):
             if not batch.row_count:
                 continue
             most = self._most(context)
-            equal = EqualRows(batch, self.read) if self.asked.steady else None
+            equal = EqualRows(batch, self.read) if self.asked.deterministic else None
             given = batch if equal is None else batch.take(equal.firsts)
             inner = context.within(numbered(given, self.owner, None))
             kept: Batch | None = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.thresholds import CountThresholds
 
-__all__ = ["Costs", "may_have"]
+__all__ = ["Costs", "may_reach_rows"]
 
 _LONGEST_CYCLE = 4
 _TRIANGLE = 3
@@ -29,7 +29,7 @@ _ORIENTED_PATH_SHARE = 0.25
 lowest node and ascends, but each one costs more than reading a list entry."""
 
 
-def may_have(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> bool:
+def may_reach_rows(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> bool:
     """True if the product of the candidate counts reaches this number of rows."""
     most = 1
     for node in range(len(bound.nodes)):
@@ -104,7 +104,7 @@ class Costs:
     def are_large(self) -> bool:
         """True if joining the whole pattern may cost more than searching for a plan."""
         thresholds, problem = self._thresholds, self._problem
-        may_be = may_have(problem.bound, problem.candidates, thresholds.search_rows)
+        may_be = may_reach_rows(problem.bound, problem.candidates, thresholds.search_rows)
         return may_be and self.of_all_rows >= thresholds.search_pairs
 
     @property

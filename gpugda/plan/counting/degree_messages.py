@@ -114,17 +114,19 @@ class _Leaves:
         """The messages, or the relationship of a leaf that must be joined instead."""
         groups: list[InterchangeableLeaves] = []
         for alike in self._alike(leaves):
-            taken = self._taken(alike[0], leaves)
+            taken = self._taken_by_core(alike[0], leaves)
             for each in alike:
-                if self._taken(each, leaves) != taken or not self._can_subtract(each, taken):
+                if self._taken_by_core(each, leaves) != taken or not self._can_subtract(
+                    each, taken
+                ):
                     return each
             for pair in combinations(alike, 2):
                 if not self._clash.must_differ(*pair):
                     return pair[1]
             groups.append(self._group(alike, leaves[alike[0]], taken))
-        return self._apart_or_both(groups)
+        return self._single_or_paired(groups)
 
-    def _apart_or_both(
+    def _single_or_paired(
         self, groups: list[InterchangeableLeaves]
     ) -> tuple[DegreeMessage, ...] | int:
         """Like `messages`, from groups; two groups that share relationships make one message."""
@@ -138,7 +140,7 @@ class _Leaves:
                 continue
             other = others[0]
             left.remove(other)
-            made = self._both(group, other)
+            made = self._paired(group, other)
             third = [each for each in left if self._any_clash(other, each)]
             if made is None or len(others) > 1 or third:
                 return other.relationships[-1]
@@ -195,7 +197,7 @@ class _Leaves:
     def _any_clash(self, one: InterchangeableLeaves, other: InterchangeableLeaves) -> bool:
         return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
 
-    def _taken(self, position: int, leaves: Iterable[int]) -> frozenset[int]:
+    def _taken_by_core(self, position: int, leaves: Iterable[int]) -> frozenset[int]:
         return frozenset(
             each.position
             for each in self._bound.relationships
@@ -217,7 +219,7 @@ class _Leaves:
             for a, b in combinations(relationships, 2)
         )
 
-    def _both(
+    def _paired(
         self, one: InterchangeableLeaves, other: InterchangeableLeaves
     ) -> DegreeMessage | None:
         """Two groups as one message; None if their common relationships cannot be counted."""

@@ -151,7 +151,7 @@ class Elimination:
         self._thresholds = thresholds
         self._separators = Separators(found, problem.masks.comparisons)
         self._cost = cache(lambda nodes: costs.of_rows(frozenset(each_bit(nodes))))
-        self._can_sum_cycle = cached_method(self._cycle_at)
+        self._can_sum_cycle = cached_method(self._is_summable_cycle)
         self._cost_of_part = cached_method(self._part_cost)
         core = found.plan.core
         self._degrees = [(each, bits_of(each.separator)) for each in found.plan.degrees]
@@ -225,7 +225,7 @@ class Elimination:
             ):
                 yield Offer(1 << node, beyond)
 
-    def _cycle_at(self, nodes: Nodes, separator: Nodes) -> bool:
+    def _is_summable_cycle(self, nodes: Nodes, separator: Nodes) -> bool:
         """True if these nodes form a cycle that can be summed without rows at the separator."""
         if nodes.bit_count() not in _CYCLES or separator.bit_count() != 1:
             return False

@@ -79,7 +79,9 @@ class Countable:
                 alike.setdefault(self._key(node), []).append(node)
         groups: list[InterchangeableNodes] = []
         for nodes in alike.values():
-            groups += [tuple(nodes)] if self._are_alike(nodes) else [(node,) for node in nodes]
+            groups += (
+                [tuple(nodes)] if self._are_interchangeable(nodes) else [(node,) for node in nodes]
+            )
         return groups
 
     def _fits(self, node: int) -> bool:
@@ -120,7 +122,7 @@ class Countable:
         labels = self._bound.nodes[node].labels
         return (labels, None if mask is None else mask.tobytes(), tuple(sorted(links)))
 
-    def _are_alike(self, nodes: Sequence[int]) -> bool:
+    def _are_interchangeable(self, nodes: Sequence[int]) -> bool:
         """True if their relationships clash exactly if the nodes are the same data node."""
         return all(
             self._clash(a.position, b.position) == (a.other_end(one) == b.other_end(other))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gpugda.deadline import deadline_after
 from gpugda.plan.counting.clashes import Clashes
 from gpugda.plan.counting.components import find_factors
-from gpugda.plan.counting.costs import Costs, may_have
+from gpugda.plan.counting.costs import Costs, may_reach_rows
 from gpugda.plan.counting.count_plan import (
     Attempt,
     Eliminate,
@@ -64,7 +64,7 @@ def first_plan(
     """
     if took is not None:
         return Search(thresholds.search_share * took)
-    if not may_have(bound, candidates, thresholds.search_rows):
+    if not may_reach_rows(bound, candidates, thresholds.search_rows):
         return Search()
     found: FirstPlan = Search()
     links = len(bound.relationships)

@@ -66,14 +66,14 @@ class History:
     def add_device(self, text: str, seconds: float) -> None:
         """Adds a run on the device."""
         with self._lock:
-            seen = self._of(text)
+            seen = self._entry(text)
             seen.device.append(seconds)
             seen.device_runs += 1
 
     def add_native(self, text: str, seconds: float | None) -> None:
         """Adds a run of the database, None for an unknown time; the first run includes planning."""
         with self._lock:
-            seen = self._of(text)
+            seen = self._entry(text)
             if not seen.planned:
                 seen.planned, seen.native_first = True, seconds
                 return
@@ -81,7 +81,7 @@ class History:
             if seconds is not None:
                 seen.native.append(seconds)
 
-    def _of(self, text: str) -> _Seen:
+    def _entry(self, text: str) -> _Seen:
         seen = self._seen.setdefault(text, _Seen())
         self._seen.move_to_end(text)
         while len(self._seen) > self._texts:

@@ -21,7 +21,7 @@ _KEPT_BYTES: Final = 10
 """Bytes per kept entry: its neighbour, its relationship index, and overhead."""
 _SHARE_FOR_KEPT: Final = 0.85
 _MANY_ROWS: Final = 16
-_PLACES: Final = 2
+_BUFFERS_PER_DIRECTION: Final = 2
 """Segment buffers per direction: one in use, one being filled."""
 
 
@@ -104,19 +104,19 @@ class StoredGraph:
     run_bytes: int = 0
     directory_bytes: int = 0
 
-    def comes_in_parts(self, limit: int) -> bool:
+    def streams_runs(self, limit: int) -> bool:
         """True if the runs are sent together with the entries."""
         return self.directory_bytes > SegmentLimits().share_for_directory * limit
 
     def staying_bytes(self, limit: int) -> float:
         """Bytes that stay on the device: offsets of nodes and, unless they are sent, of runs."""
-        if self.runs and not self.comes_in_parts(limit):
+        if self.runs and not self.streams_runs(limit):
             return self.directory_bytes
         return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes
 
     def entry_bytes(self, limit: int) -> float:
         """Bytes sent per entry, including its share of a run."""
-        if not self.comes_in_parts(limit):
+        if not self.streams_runs(limit):
             return _ENTRY_BYTES
         return _ENTRY_BYTES + self.run_bytes * self.runs / (_DIRECTIONS * self.relationships)
 
@@ -144,7 +144,7 @@ def streaming(plan: Plan, graph: StoredGraph, limit: int) -> Streaming | None:
     for step in plan.steps:
         sent += direction * _passes(plan, step, rows, segments)
         rows = step.cardinality
-    kept = _kept(plan, graph, limit, links)
+    kept = _kept_entries(plan, graph, limit, links)
     if kept is None:
         return Streaming(graph.nbytes, limit, segments, sent)
     return Streaming(graph.nbytes, limit, segments, min(sent, directions * direction), kept)
@@ -174,11 +174,13 @@ def _segments(plan: Plan, graph: StoredGraph, limit: int, directions: int) -> in
     most_links = max((len(_along(step)) for step in plan.steps), default=0)
     share = limits.share_for_pairs if most_links > 1 else limits.share_for_parts
     room = max(1.0, share * (limit - graph.staying_bytes(limit)))
-    size = room / (_PLACES * max(1, directions) * graph.entry_bytes(limit))
+    size = room / (_BUFFERS_PER_DIRECTION * max(1, directions) * graph.entry_bytes(limit))
     return max(1, min(limits.most_segments, math.ceil(graph.relationships / size)))
 
 
-def _kept(plan: Plan, graph: StoredGraph, limit: int, links: set[tuple[int, bool]]) -> float | None:
+def _kept_entries(
+    plan: Plan, graph: StoredGraph, limit: int, links: set[tuple[int, bool]]
+) -> float | None:
     """Estimated entries between candidates, if spread evenly; None if they do not fit.
 
     Also None if few rows need few segments.
@@ -192,7 +194,7 @@ def _kept(plan: Plan, graph: StoredGraph, limit: int, links: set[tuple[int, bool
         each = plan.bound.relationships[number]
         kept += graph.of_types(each.types) * shares[each.source] * shares[each.target]
     entry, starts = _KEPT_BYTES, graph.staying_bytes(limit) / 2
-    if graph.comes_in_parts(limit):
+    if graph.streams_runs(limit):
         entry += graph.run_bytes
     has_room = kept * entry + starts <= (limit - starts) * _SHARE_FOR_KEPT
     return kept if has_room and kept else None

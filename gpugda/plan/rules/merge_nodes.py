@@ -62,7 +62,7 @@ def _root(merged: Sequence[int], position: int) -> int:
     return position
 
 
-# ------------------------------------------------------------------ which nodes are equal
+# ------------------------------------------------------------------ equal nodes
 def _equal_nodes(predicate: ast.Expression, graph: QueryGraph) -> tuple[int, int] | None:
     """Positions of a and b in a conjunct ``a = b`` of query nodes; None for other conjuncts."""
     compared = compared_variables(predicate)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from gpugda.plan.rules.symmetry import are_exchanged_alone, interchangeable
+from gpugda.plan.rules.symmetry import are_pairwise_exchangeable, interchangeable
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
@@ -74,16 +74,16 @@ def orient(
     places: tuple[tuple[int, ...], ...] = (grouped,)
     one, nodes = _set_with_grouped(bound, grouped, loop_counts)
     if nodes:
-        sets, left, fixed = [nodes], _with_turned(left, nodes), fixed.union(nodes)
+        sets, left, fixed = [nodes], _with_directed(left, nodes), fixed.union(nodes)
         places = tuple(tuple(node if each == one else each for each in grouped) for node in nodes)
         multiplicity = factorial(len(nodes) - 1)
     while nodes := interchangeable(left, fixed):
         if not _are_distinct(left, nodes, loop_counts):
             break
-        if as_rows and not are_exchanged_alone(left, nodes):
+        if as_rows and not are_pairwise_exchangeable(left, nodes):
             break
         sets.append(nodes)
-        left = _with_turned(left, nodes)
+        left = _with_directed(left, nodes)
         multiplicity *= factorial(len(nodes))
     if not sets:
         return None
@@ -109,10 +109,10 @@ def _set_with_grouped(
     return best
 
 
-def _with_turned(bound: BoundQuery, nodes: tuple[int, ...]) -> BoundQuery:
+def _with_directed(bound: BoundQuery, nodes: tuple[int, ...]) -> BoundQuery:
     """The query with directed relationships between these nodes."""
     relationships = tuple(
-        replace(each, **_turned(each.source, each.target))
+        replace(each, **_directed_ends(each.source, each.target))
         if {each.source, each.target} <= set(nodes)
         else each
         for each in bound.relationships
@@ -120,7 +120,7 @@ def _with_turned(bound: BoundQuery, nodes: tuple[int, ...]) -> BoundQuery:
     return replace(bound, relationships=relationships)
 
 
-def _turned(source: int, target: int) -> dict[str, Any]:
+def _directed_ends(source: int, target: int) -> dict[str, Any]:
     return {"source": min(source, target), "target": max(source, target), "directed": True}
 
 

@@ -31,7 +31,7 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
     match tree:
         case logical.Distinct(input=below):
             return logical.Distinct(_once(below, frozenset()))
-        case logical.Aggregate(input=below) if _counts_once(tree):
+        case logical.Aggregate(input=below) if _all_ignore_duplicates(tree):
             read = all_names((*tree.keys, *tree.aggregates))
             return replace(tree, input=_once(below, read))
         case logical.Union():
@@ -45,7 +45,7 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
 
 def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
     """A tree whose duplicate rows may be dropped; ``read``: columns that operators above read."""
-    if not _is_steady(tree):
+    if not _is_deterministic(tree):
         return reach_once(tree)
     match tree:
         case logical.Project(input=below) if not isinstance(below, logical.Aggregate):
@@ -81,7 +81,7 @@ def _read_here(
     return frozenset(tree.bound)
 
 
-def _is_steady(tree: logical.Logical) -> bool:
+def _is_deterministic(tree: logical.Logical) -> bool:
     """True if equal rows get equal values, as no function is random."""
     match tree:
         case logical.Project():
@@ -138,11 +138,11 @@ def _read_in(tree: logical.Logical) -> frozenset[str]:
     return frozenset(found).union(*map(_read_in, logical.children_of(tree)))
 
 
-def _counts_once(tree: logical.Aggregate) -> bool:
-    return all(_is_once(each) for each in tree.aggregates)
+def _all_ignore_duplicates(tree: logical.Aggregate) -> bool:
+    return all(_ignores_duplicates(each) for each in tree.aggregates)
 
 
-def _is_once(aggregate: ast.Expression) -> bool:
+def _ignores_duplicates(aggregate: ast.Expression) -> bool:
     if not isinstance(aggregate, ast.FunctionCall):
         return False
     return aggregate.distinct or aggregate.name.lower() in _DUPLICATE_INSENSITIVE

@@ -93,7 +93,7 @@ def _take(
             split.of_one[name].append(predicate)
 
 
-# ------------------------------------------------------------------ equal and different
+# ------------------------------------------------------------------ equality tests
 def _take_test(
     predicate: ast.Expression,
     split: SplitPredicates,

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["are_exchanged_alone", "interchangeable"]
+__all__ = ["are_pairwise_exchangeable", "interchangeable"]
 
-_MOST_NODES = 16
-_MOST_TRIES = 2000
+_MAX_NODES = 16
+_MAX_TRIES = 2000
 """Single assignments per search; beyond that, a query is treated as if it had no symmetry."""
 
 
@@ -33,20 +33,20 @@ def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int,
     exchangeable with all other nodes fixed, which halves the work; turning a square around would
     not. Empty if there is none. ``fixed``: query nodes that every automorphism must fix.
     """
-    if len(bound.nodes) > _MOST_NODES:
+    if len(bound.nodes) > _MAX_NODES:
         return ()
     symmetries = _Symmetries(bound, fixed)  # colours are computed on first use
     pairs = {pair for pair in symmetries.undirected_pairs() if symmetries.swaps(pair)}
     best: tuple[int, ...] = ()
     for pair in sorted(pairs):
         if not best or not set(pair) <= set(best):
-            best = max(best, symmetries.widened(pair, pairs), key=len)
+            best = max(best, symmetries.extended(pair, pairs), key=len)
     if len(best) == 2 and not symmetries.swaps((best[0], best[1]), tuple(range(len(bound.nodes)))):
         return ()
     return best
 
 
-def are_exchanged_alone(bound: BoundQuery, nodes: tuple[int, ...]) -> bool:
+def are_pairwise_exchangeable(bound: BoundQuery, nodes: tuple[int, ...]) -> bool:
     """True if exchanging any two of these nodes, with all others fixed, is an automorphism."""
     symmetries, everything = _Symmetries(bound, ()), tuple(range(len(bound.nodes)))
     return all(symmetries.swaps(pair, everything) for pair in combinations(nodes, 2))
@@ -102,7 +102,7 @@ class _Symmetries:
             left.extend(around)
         return end in reached
 
-    def widened(self, pair: tuple[int, int], pairs: set[tuple[int, int]]) -> tuple[int, ...]:
+    def extended(self, pair: tuple[int, int], pairs: set[tuple[int, int]]) -> tuple[int, ...]:
         """A maximal set that contains the pair, by adding nodes greedily."""
         found: tuple[int, ...] = pair
         for node in range(self._count):
@@ -123,7 +123,7 @@ class _Symmetries:
         begun = {**{each: each for each in fixed}, one: other, other: one}
         if any(not self._fits(begun, node, image) for node, image in begun.items()):
             return False
-        return self._completed(begun, [_MOST_TRIES])
+        return self._completed(begun, [_MAX_TRIES])
 
     def _completed(self, images: dict[int, int], tries: list[int]) -> bool:
         if len(images) == self._count:

@@ -112,7 +112,7 @@ def test_of_many_types_as_much_is_sent_as_was_expected():
     }
     for share in (2, 3):
         limit = stored.nbytes // share
-        assert stored.comes_in_parts(limit)
+        assert stored.streams_runs(limit)
         with gpugda.connect(data, memory_limit=limit) as small:
             for text, is_kept in queries.items():
                 expected = streaming(plan_of(prepare(text), graph, "extend"), stored, limit)
