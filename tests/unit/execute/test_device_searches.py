@@ -21,7 +21,7 @@ from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.reach import reached
 from gpugda.execute.shortest import shortest_paths
-from gpugda.execute.steps import turned
+from gpugda.execute.steps import reversed_direction
 from gpugda.execute.trails import adjacency_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -54,7 +54,7 @@ def searches(context: Any, graph: Any, direction: Direction, deadline: float | N
         deadline=deadline,
         report_of=lambda _: StrategyReport(),
     )
-    return Always(run, None, lambda: adjacency_of(graph, turned(direction), None))  # type: ignore[arg-type]
+    return Always(run, None, lambda: adjacency_of(graph, reversed_direction(direction), None))  # type: ignore[arg-type]
 
 
 def graph_of(edges: list[tuple[int, int]]) -> tuple[Any, list[tuple[int, int]]]:
@@ -65,7 +65,10 @@ def graph_of(edges: list[tuple[int, int]]) -> tuple[Any, list[tuple[int, int]]]:
 
 def found_paths(context: Any, graph: Any, direction: Direction, pairs: Any, **asked: Any) -> Any:
     starts, ends = (np.array(each, np.uint32) for each in zip(*pairs, strict=True))
-    steps = adjacency_of(graph, direction, None), adjacency_of(graph, turned(direction), None)
+    steps = (
+        adjacency_of(graph, direction, None),
+        adjacency_of(graph, reversed_direction(direction), None),
+    )
     levels = shortest_paths(
         *steps,
         starts,

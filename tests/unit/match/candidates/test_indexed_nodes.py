@@ -6,7 +6,7 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data.increments.properties import apart
+from gpugda.data.increments.properties import with_own_stores
 from gpugda.errors import ParameterMissingError
 from gpugda.match.candidates import indexed_nodes
 from gpugda.match.candidates import selections as masks
@@ -47,7 +47,7 @@ def test_the_same_mask_as_without(kind, data):
         patch.setattr(masks, "_FEW_BITS", few)
         by_index = make_masks(asked, graph, parameters).nodes[0]
         patch.setattr(masks, "indexed_nodes", lambda *_: None)
-        by_all = make_masks(asked, apart(graph), parameters).nodes[0]
+        by_all = make_masks(asked, with_own_stores(graph), parameters).nodes[0]
     assert by_index.tolist() == by_all.tolist()
 
 
@@ -74,7 +74,7 @@ def test_possible_errors_are_not_passed_over(monkeypatch):
     asked = bound(ASKED, predicates={"n": conjuncts})
     found, rest = mask_query(asked, graph, {})
     monkeypatch.setattr(masks, "indexed_nodes", lambda *_: None)
-    without, rest_without = mask_query(asked, apart(graph), {})
+    without, rest_without = mask_query(asked, with_own_stores(graph), {})
     assert found.nodes[0].tolist() == without.nodes[0].tolist()
     assert rest.residuals == rest_without.residuals == tuple(conjuncts)
 

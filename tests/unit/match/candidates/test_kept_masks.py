@@ -10,7 +10,7 @@ from random_database import KINDS, RandomDatabase
 
 from gpugda.data.columns import column_from_values
 from gpugda.data.increments.apply import applied
-from gpugda.data.increments.properties import apart
+from gpugda.data.increments.properties import with_own_stores
 from gpugda.data.mask_cache import MaskCache
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates import selections
@@ -75,7 +75,9 @@ def test_states_have_the_masks_that_evaluating_all_gives(seed, steps):
         changes = database.changes.changes_since(version)
         graph, version = applied(graph, changes), changes.version
         for name in [*names, *names[:1]]:
-            assert masked(PREDICATES[name], graph) == masked(PREDICATES[name], apart(graph)), name
+            assert masked(PREDICATES[name], graph) == masked(
+                PREDICATES[name], with_own_stores(graph)
+            ), name
 
 
 def test_only_nodes_that_changed_are_evaluated(monkeypatch):
@@ -103,7 +105,7 @@ def test_only_nodes_that_changed_are_evaluated(monkeypatch):
     after = masked(PREDICATES["less"], graph)
     assert masked(PREDICATES["less"], graph) == after != before
     assert seen == [2]  # the changed and the new one, once
-    assert after == masked(PREDICATES["less"], apart(graph))
+    assert after == masked(PREDICATES["less"], with_own_stores(graph))
 
 
 @pytest.mark.parametrize("values", [[1, 1.0, True, "1", None, 0.0, -0.0, float("nan")]])
@@ -126,7 +128,7 @@ def test_equal_values_of_other_types_are_told_apart(values):
         for given_value in (value, [value]):
             asked = [binary(prop("n", "x"), "IN", param("p"))]
             found = masked(asked, graph, {"p": given_value})
-            assert found == masked(asked, apart(graph), {"p": given_value})
+            assert found == masked(asked, with_own_stores(graph), {"p": given_value})
 
 
 @pytest.mark.parametrize(
@@ -187,4 +189,4 @@ def test_columns_read_later_are_looked_at():
     graph = applied(graph, changes)
     count = graph.node_count
     graph.add_properties({"number": column_from_values([2] * count)}, list(KINDS), of_nodes=True)
-    assert masked(PREDICATES["less"], graph) == masked(PREDICATES["less"], apart(graph))
+    assert masked(PREDICATES["less"], graph) == masked(PREDICATES["less"], with_own_stores(graph))
