@@ -62,7 +62,9 @@ def aggregate(
         CypherTypeError: The aggregate is not defined for the type of a value.
     """
     if find_aggregate(name) is None:
-        raise UnsupportedQueryError(f"{name}() is not answered here", construct=f"{name}()")
+        raise UnsupportedQueryError(
+            f"{name}() is not supported by this engine", construct=f"{name}()"
+        )
     if name == "sum" and not distinct and weights is None and _is_float(operand):
         known = sum_of_known_floats(operand, groups)
         if known is not None:

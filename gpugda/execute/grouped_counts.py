@@ -266,13 +266,13 @@ def summed_counts(
     np.add.at(high, group_of, counts >> half)
     high += low >> half
     if high.max() >> np.uint64(31):
-        raise too_large(query, place, "the count of a group is larger than 64 bits hold")
+        raise too_large(query, place, "the count of a group exceeds 64 bits")
     return _integers(high << half | low & np.uint64(0xFFFFFFFF))
 
 
 def too_large(query: Query, place: int, what: str) -> UnsupportedQueryError:
     """The error for a count above Cypher's largest integer."""
-    message = f"{what}, and Cypher's integers end at {LARGEST_INTEGER}"
+    message = f"{what}, above Cypher's largest integer {LARGEST_INTEGER}"
     span = query.aggregates[place].span
     construct = "counts of more than 64 bits"
     return UnsupportedQueryError(message, query.text, span, construct=construct)

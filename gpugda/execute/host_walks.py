@@ -62,7 +62,7 @@ class HostWalks:
         """See `Walks.grow`."""
         levels = self._search.levels
         if len(levels) * levels[0].size > _MOST_WORDS:
-            raise MemoryLimitError("there is no room for longer walks")
+            raise MemoryLimitError("longer walks do not fit in memory")
         newest = self._search.next_level()
         levels.append(newest)
         self.is_closed = self.is_closed or not (newest & ~self._reached).any()

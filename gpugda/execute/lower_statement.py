@@ -29,8 +29,8 @@ def lower_statement(statement: Statement) -> tuple[Operator, tuple[str, ...]]:
         made = build_query(statement.tree)
         return lower(made.tree, made.columns, statement.text), made.columns
     except RecursionError:
-        message = "so many clauses one after the other are not supported by this engine"
-        raise UnsupportedQueryError(message, construct="very many clauses") from None
+        message = "a query with this many clauses is not supported by this engine"
+        raise UnsupportedQueryError(message, construct="too many clauses") from None
 
 
 def _check_functions(statement: Statement) -> None:

@@ -68,7 +68,7 @@ def _states(
         kernels = RunningMeans(device)
         return kernels.states(rows.windows(), rows.groups, infinite=infinite, squares=squares)
     except DeviceError as error:
-        _LOGGER.info("means are taken without a device: %s", error)
+        _LOGGER.info("means are computed without a device: %s", error)
         return None
 
 

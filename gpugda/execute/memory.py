@@ -46,9 +46,8 @@ class ResultRoom:
         free = available_bytes()
         if free is not None and free < _LEFT_FREE + (self._kept if self._copied else 0):
             raise MemoryLimitError(
-                f"the first {self._rows:,} rows of the result take {self._kept:,} bytes of this "
-                f"machine's memory, of which {free:,} bytes are left: use LIMIT, or let the query "
-                "count or group"
+                f"the first {self._rows:,} rows of the result take {self._kept:,} bytes of memory, "
+                f"and only {free:,} bytes are free: use LIMIT, or let the query count or group"
             )
 
     def only(self, rows: Batch) -> None:
@@ -66,8 +65,8 @@ def check_room(rows: int, row_bytes: int) -> None:
     needed, free = rows * row_bytes, available_bytes() if rows * row_bytes > _LOOK_EVERY else None
     if free is not None and free < _LEFT_FREE + needed:
         raise MemoryLimitError(
-            f"{rows:,} rows that are grouped take {needed:,} bytes of this machine's memory, of "
-            f"which {free:,} bytes are left: let the query aggregate fewer rows"
+            f"grouping {rows:,} rows takes {needed:,} bytes of memory, and only {free:,} bytes are "
+            "free: let the query aggregate fewer rows"
         )
 
 

@@ -108,7 +108,7 @@ def creates_nans(expression: ast.Expression, operand: Operand) -> bool:
 
 def weighted_nan_error() -> UnsupportedQueryError:
     """The error for a NaN computed in rows with weights: each equal row would create its own."""
-    message = "groups by a NaN that each of many equal rows computes are not answered here"
+    message = "grouping by a NaN that rows compute one by one is not supported by this engine"
     return UnsupportedQueryError(message, construct="grouping by NaN")
 
 
@@ -166,8 +166,8 @@ def row_identity(operand: Operand) -> Operand:
     payloads = payloads_of(operand)
     if (rows & (payloads == 0)).any():
         message = (
-            "groups and DISTINCT by a NaN that came through an expression, or is a property of what"
-            " several rows hold, are not answered here"
+            "grouping and DISTINCT by a NaN that came through an expression, or is a property of an"
+            " entity in several rows, are not supported by this engine"
         )
         raise UnsupportedQueryError(message, construct="grouping by NaN")
     return Column(ColumnKind.INTEGER, np.where(rows, payloads, 0))
@@ -188,7 +188,10 @@ def refuse_lists(operand: Operand) -> None:
     else:
         return
     if any(isinstance(each, list | dict) and _has_nan(each) for each in values):
-        message = "groups and DISTINCT by a computed list or map with NaN are not answered here"
+        message = (
+            "grouping and DISTINCT by a computed list or map with NaN are not supported by this"
+            " engine"
+        )
         raise UnsupportedQueryError(message, construct="grouping by lists with NaN")
 
 

@@ -164,7 +164,7 @@ def _on_processor(values: NDArray[np.float64], begun: float) -> float | None:
     try:
         return None if device is None else OrderedSum(device).total(values, begun)
     except DeviceError as error:
-        _LOGGER.info("a sum is taken without a device: %s", error)
+        _LOGGER.info("a sum is computed without a device: %s", error)
         return None
 
 

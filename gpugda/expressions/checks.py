@@ -38,8 +38,8 @@ def check_token_name(name: str) -> None:
     """
     if not name or "\0" in name:
         raise UnsupportedQueryError(
-            f"{name!r} is no name of a label or type: it is empty or has a null character",
-            construct="an impossible name of a label or type",
+            f"{name!r} is not a valid label or type name: it is empty or has a null character",
+            construct="an invalid label or type name",
         )
 
 
@@ -78,7 +78,7 @@ def position(function: str, given: Any) -> int:
     """
     place = whole(function, given)
     if not 0 <= place <= LARGEST_POSITION:
-        raise CypherExecutionError(f"{function} cannot use {place} as a place or a length")
+        raise CypherExecutionError(f"{function} cannot use {place} as a position or length")
     return place
 
 

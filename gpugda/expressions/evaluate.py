@@ -65,7 +65,7 @@ def evaluate_truth(conditions: Sequence[ast.Expression], environment: Environmen
 
 
 def _too_deep(environment: Environment) -> UnsupportedQueryError:
-    message = "an expression is nested too deep to be answered here: write it in several clauses"
+    message = "an expression is nested too deeply for this engine: split it over several clauses"
     return UnsupportedQueryError(message, environment.text, construct="deep nesting")
 
 

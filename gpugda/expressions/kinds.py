@@ -30,7 +30,7 @@ def kinds(names: str) -> Kinds:
     for name in names.split():
         found |= _SEVERAL.get(name) or {name}
     if unknown := found - ANY:
-        raise ValueError(f"no kinds of value: {sorted(unknown)}")
+        raise ValueError(f"unknown kinds of values: {sorted(unknown)}")
     return frozenset(found)
 
 

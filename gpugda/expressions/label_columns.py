@@ -59,7 +59,9 @@ def _holds(labels: ast.LabelExpression, names: Sequence[str]) -> bool:
         return all(_holds(operand, names) for operand in labels.operands)
     if isinstance(labels, ast.LabelOr):
         return any(_holds(operand, names) for operand in labels.operands)
-    raise UnsupportedQueryError("dynamic labels are not answered here", construct="dynamic label")
+    raise UnsupportedQueryError(
+        "dynamic labels are not supported by this engine", construct="dynamic label"
+    )
 
 
 # ------------------------------------------------------------------ functions

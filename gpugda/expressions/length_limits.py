@@ -34,6 +34,6 @@ def check_text(count: int) -> None:
 
 def _refuse(what: str, parts: str, count: int, most: int) -> None:
     raise MemoryLimitError(
-        f"a {what} of {count} {parts} is too long to be made here, at most {most} are: take a part"
-        " of it, or UNWIND what it is made of"
+        f"a {what} of {count} {parts} exceeds the limit of {most}: use a part of it, or UNWIND"
+        " its source"
     )

@@ -25,7 +25,7 @@ def long(exact: int, operation: str) -> int:
         CypherArithmeticError: The result overflows.
     """
     if not SMALLEST <= exact <= LARGEST:
-        raise CypherArithmeticError(f"long overflow: {operation} leaves the range of 64 bits")
+        raise CypherArithmeticError(f"long overflow: {operation} exceeds 64 bits")
     return exact
 
 

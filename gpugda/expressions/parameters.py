@@ -144,13 +144,13 @@ def _checked_text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("the text has half a surrogate pair, mend its encoding") from None
+        raise ValueError("the text has half a surrogate pair: fix its encoding") from None
     return value
 
 
 def _checked_name(key: Any) -> str:
     if not isinstance(key, str):
-        raise ValueError(f"a map's keys are texts, not {key!r}")
+        raise ValueError(f"map keys must be strings, not {key!r}")
     return _checked_text(str(key))
 
 
@@ -160,7 +160,7 @@ def _from_numpy(value: np.generic, depth: int) -> Any:
 
         return property_value(value)
     if isinstance(value, np.void | np.complexfloating):
-        raise ValueError(f"{value!r} is no value of Cypher")
+        raise ValueError(f"{value!r} is not a Cypher value")
     return _converted(value.item(), depth)
 
 
@@ -169,5 +169,5 @@ def _from_datetime(value: Any) -> Any:
         return None
     converted = temporal_from_native(value)
     if converted is None:
-        raise ValueError(f"values of type {type(value).__name__} are not values of Cypher")
+        raise ValueError(f"values of type {type(value).__name__} are not Cypher values")
     return converted

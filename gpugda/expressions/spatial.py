@@ -101,7 +101,7 @@ def _number(item: Any) -> float:
 
 def _on_earth(longitude: float, latitude: float) -> tuple[float, float]:
     if not -90 <= latitude <= 90:
-        raise CypherArgumentError(f"there is no point of latitude {latitude} on the earth")
+        raise CypherArgumentError(f"latitude must be -90 to 90, not {latitude}")
     # Wrap around the earth; -180 and 180 are both kept.
     if not -180 <= longitude <= 180:
         longitude = math.fmod(longitude, 360.0)

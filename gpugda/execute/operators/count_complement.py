@@ -63,7 +63,7 @@ class CountComplement(Operator):
 
     def describe(self) -> str:
         """Describes the difference and its fallback."""
-        return "the first count less the second; the third where there are few rows"
+        return "first count minus second; third count if there are few rows"
 
 
 def _comes_once(joined: QueryRelationship, graph: DataGraph) -> bool:

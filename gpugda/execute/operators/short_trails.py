@@ -77,4 +77,4 @@ class ShortTrails(Operator):
 
     def describe(self) -> str:
         """Describes the operator."""
-        return "paths of a few lengths"
+        return "trails of bounded length"

@@ -41,7 +41,7 @@ class Argument(Operator):
 
     def describe(self) -> str:
         """Describes the operator."""
-        return "rows from outside"
+        return "argument rows"
 
 
 class Empty(Operator):

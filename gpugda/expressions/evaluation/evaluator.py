@@ -149,6 +149,6 @@ class Evaluator:
             or expression_name(node)
             or type(node).__name__
         )
-        message = f"{construct} is not answered here"
+        message = f"{construct} is not supported by this engine"
         text = self.environment.text
         return UnsupportedQueryError(message, text, node.span, construct=construct)

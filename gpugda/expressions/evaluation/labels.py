@@ -98,7 +98,7 @@ def _names_of(entity: Any, evaluator: Evaluator) -> Sequence[str]:
 def _names(value: Any) -> Iterator[str]:
     for each in value if isinstance(value, list) else [value]:
         if not isinstance(each, str):
-            raise CypherTypeError(f"labels and types are named by strings, not {describe(each)}")
+            raise CypherTypeError(f"label and type names must be strings, not {describe(each)}")
         check_token_name(each)
         yield each
 

@@ -44,7 +44,7 @@ def _summed(total: Any, item: Any) -> Any:
     if kind == "duration" and (total == 0 or kind_of_value(total) == "duration"):
         return item if not isinstance(total, tuple) else arithmetic.add(total, item)
     if kind not in ("integer", "float") or isinstance(total, tuple):
-        raise type_error("sum()", "numbers alone or durations alone", item)
+        raise type_error("sum()", "only numbers or only durations", item)
     if kind == "integer" and isinstance(total, int) and SMALLEST <= total + item <= LARGEST:
         return total + item
     # An integer sum that exceeds 64 bits continues as a float.
@@ -66,7 +66,7 @@ def _averaged(mean: _Mean, item: Any) -> _Mean:
     else:
         parts = [float(number("avg()", item))]
     if mean.parts and len(mean.parts) != len(parts):
-        raise type_error("avg()", "numbers alone or durations alone", item)
+        raise type_error("avg()", "only numbers or only durations", item)
     mean.count += 1
     before = mean.parts or [0.0] * len(parts)
     mean.parts = [_moved(a, b, mean.count) for a, b in zip(before, parts, strict=True)]

@@ -85,14 +85,14 @@ def _insert(items: Any, index: Any, item: Any) -> list[Any] | None:
         return None
     found, place = list_of("coll.insert()", items), whole("coll.insert()", index)
     if not 0 <= place <= len(found):
-        raise CypherArgumentError(f"coll.insert(): there is no place {place} in the list")
+        raise CypherArgumentError(f"coll.insert(): index {place} is out of range")
     return [*found[:place], item, *found[place:]]
 
 
 def _remove(items: Any, index: Any) -> list[Any]:
     found, place = list_of("coll.remove()", items), whole("coll.remove()", index)
     if not 0 <= place < len(found):
-        raise CypherArgumentError(f"coll.remove(): there is no place {place} in the list")
+        raise CypherArgumentError(f"coll.remove(): index {place} is out of range")
     return [*found[:place], *found[place + 1 :]]
 
 

@@ -122,7 +122,7 @@ class Function:
             self.signature.maximum is not None and len(arguments) > self.signature.maximum
         ):
             why = self.signature.refusal([None] * len(arguments))
-            raise CypherSyntaxError(f"{self.name}() cannot be called so: {why}")
+            raise CypherSyntaxError(f"{self.name}() cannot be called like this: {why}")
         if self.null_in_null_out and any(argument is None for argument in arguments):
             return None
         if self.contextual:

@@ -109,7 +109,7 @@ def _rule(mode: Any) -> str:
         return decimal.ROUND_HALF_UP
     known = _MODES.get(checks.string("round()", mode))
     if known is None:
-        raise CypherArgumentError(f"round() does not know the mode {mode!r}: {', '.join(_MODES)}")
+        raise CypherArgumentError(f"round(): unknown mode {mode!r}: {', '.join(_MODES)}")
     return known
 
 

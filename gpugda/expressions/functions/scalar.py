@@ -34,7 +34,7 @@ def entity_access(context: Context) -> EntityAccess:
         CypherTypeError: The context has none, so no value can be an entity of the graph.
     """
     if context.entities is None:
-        raise CypherTypeError("there is no graph whose nodes and relationships could be read")
+        raise CypherTypeError("there is no graph to read nodes and relationships from")
     return context.entities
 
 

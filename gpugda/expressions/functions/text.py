@@ -70,14 +70,14 @@ def lower_case(text: str) -> str:
     """
     _check_letters("toLower()", text)
     if _SIGMA in text and text.count(_SIGMA) > len(_PLAIN_SIGMA.findall(text)):
-        message = "toLower() of a sigma beside what is no letter is not answered here"
+        message = "toLower() of a sigma next to a non-letter is not supported by this engine"
         raise UnsupportedQueryError(message, construct="toLower()")
     return text.lower()
 
 
 def _check_letters(function: str, text: str) -> None:
     if not text.isascii() and _NEW_LETTERS.search(text):
-        message = f"{function} of letters newer than Unicode 13 is not answered here"
+        message = f"{function} of letters newer than Unicode 13 is not supported by this engine"
         raise UnsupportedQueryError(message, construct=function)
 
 
@@ -112,7 +112,7 @@ def trimmed(side: str, characters: Any, text: Any) -> str | None:
     if characters is ...:
         return _STRIPS[side](string("trim()", text), BLANKS)
     if len(string("trim()", characters)) != 1:
-        raise CypherArgumentError(f"trim() takes away one character, not {characters!r}")
+        raise CypherArgumentError(f"trim() removes a single character, not {characters!r}")
     return _STRIPS[side](string("trim()", text), characters)
 
 
@@ -139,7 +139,7 @@ def _right(text: Any, length: Any) -> str:
 def _place(function: str, given: Any, *, is_open: bool) -> int:
     """As `position`. ``is_open``: True if Neo4j 5.26 accepts positions that later ones refuse."""
     if is_open and not 0 <= whole(function, given) <= LARGEST_POSITION:
-        message = f"{function} of such a length is not answered here: versions of Neo4j differ"
+        message = f"{function} with such a length is not supported: versions of Neo4j differ"
         raise UnsupportedQueryError(message, construct=function)
     return position(function, given)
 
@@ -148,7 +148,7 @@ def _replace(text: Any, search: Any, replacement: Any) -> str:
     for given in (text, search, replacement):
         string("replace()", given)
     if not search and replacement and _is_beyond_units(text):
-        message = "replace() of an empty text is not answered here in such a string"
+        message = "replace() of an empty text in such a string is not supported by this engine"
         raise UnsupportedQueryError(message, construct="replace()")
     more = len(replacement) - len(search)
     check_text(len(text) + (text.count(search) * more if more > 0 else 0))
@@ -175,7 +175,7 @@ def _is_beyond_units(text: str) -> bool:
 
 def _characters(text: str, delimiters: list[str]) -> list[str]:
     if len(delimiters) > 1 or _is_beyond_units(text):
-        message = "split() by an empty delimiter is not answered here for such a string"
+        message = "split() by an empty delimiter is not supported by this engine for such a string"
         raise UnsupportedQueryError(message, construct="split()")
     return list(text)
 
@@ -184,7 +184,7 @@ def _characters(text: str, delimiters: list[str]) -> list[str]:
 def normal_form(text: Any, form: Any = "NFC") -> str:
     """``normalize(text, form)``."""
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
-        raise CypherArgumentError(f"normalize() does not know the form {form!r}")
+        raise CypherArgumentError(f"normalize(): unknown form {form!r}")
     return unicodedata.normalize(form, string("normalize()", text))
 
 

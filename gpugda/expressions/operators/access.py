@@ -77,5 +77,5 @@ def _bound(given: Any) -> int | None:
         return None
     place = whole("a slice", given)
     if abs(place) > _LARGEST_INDEX:
-        raise CypherExecutionError(f"a slice cannot use {place} as a place")
+        raise CypherExecutionError(f"a slice bound cannot be {place}")
     return place

@@ -58,4 +58,6 @@ def _properties(subject: Any, context: Context) -> dict[str, Any]:
         return dict(subject)
     if kind in ("node", "relationship") and context.entities is not None:
         return dict(context.entities.properties(subject))
-    raise CypherExecutionError(f"{describe(subject)} is no map whose properties could be projected")
+    raise CypherExecutionError(
+        f"{describe(subject)} is not a map, so its properties cannot be projected"
+    )

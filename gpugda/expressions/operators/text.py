@@ -33,4 +33,4 @@ def is_normalized(text: Any, form: str = "NFC") -> bool | None:
         return None
     if form in ("NFC", "NFD", "NFKC", "NFKD"):
         return unicodedata.is_normalized(form, text)  # type: ignore[arg-type]
-    raise ValueError(f"no normal form: {form}")
+    raise ValueError(f"unknown normal form: {form}")

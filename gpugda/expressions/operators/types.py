@@ -43,7 +43,7 @@ def is_of_type(item: Any, wanted: ast.CypherType) -> bool:
         return _is_list_of(item, wanted)
     if isinstance(wanted, ast.SimpleType):
         return _is_simple(item, wanted)
-    message = "whether a value is a vector is not answered here"
+    message = "whether a value is a vector is not supported by this engine"
     raise UnsupportedQueryError(message, construct="type predicate with VECTOR")
 
 
@@ -70,7 +70,7 @@ def _is_simple(item: Any, wanted: ast.SimpleType) -> bool:
         return _is_stored(item)
     kind = _KINDS.get(wanted.name)
     if kind is None:
-        message = f"whether a value is {wanted.name} is not answered here"
+        message = f"whether a value is {wanted.name} is not supported by this engine"
         raise UnsupportedQueryError(message, construct=f"type predicate with {wanted.name}")
     return kind_of_value(item) == kind
 

@@ -35,7 +35,7 @@ def matches(text: Any, pattern: Any) -> bool | None:
         return None
     compiled, ascii_only = _compiled(pattern)
     if ascii_only and not text.isascii():
-        message = f"\\b in {pattern!r} is not answered here for strings beyond ASCII"
+        message = f"\\b in {pattern!r} is not supported by this engine for strings beyond ASCII"
         raise UnsupportedQueryError(message, construct="=~ with \\b beyond ASCII")
     try:
         return compiled.fullmatch(text, timeout=_SECONDS) is not None
@@ -47,10 +47,12 @@ def matches(text: Any, pattern: Any) -> bool | None:
 @functools.lru_cache(maxsize=256)
 def _compiled(pattern: str) -> tuple[Any, bool]:
     if len(pattern) > _LONGEST:
-        raise UnsupportedQueryError("so long a regular expression is not answered here")
+        raise UnsupportedQueryError(
+            "such a long regular expression is not supported by this engine"
+        )
     translation = translated(pattern)
     try:
         return regex.compile(translation.pattern, regex.V0 | regex.ASCII), translation.ascii_only
     except (regex.error, OverflowError, RecursionError):
-        message = f"the regular expression {pattern!r} is not answered here"
+        message = f"the regular expression {pattern!r} is not supported by this engine"
         raise UnsupportedQueryError(message, construct="=~") from None

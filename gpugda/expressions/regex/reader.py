@@ -90,7 +90,9 @@ class _Reader:
 
     def refuse(self, what: str) -> NoReturn:
         """Raises the error that names the construct."""
-        message = f"{what} in the regular expression {self.pattern!r} is not answered here"
+        message = (
+            f"{what} in the regular expression {self.pattern!r} is not supported by this engine"
+        )
         raise UnsupportedQueryError(message, construct=f"=~ with {what}")
 
     def _ahead(self, length: int = 1) -> str:
@@ -174,7 +176,7 @@ class _Reader:
     def _group(self, flags: _Flags) -> tuple[str, bool]:
         self._depth += 1
         if self._depth > _LARGEST_DEPTH:
-            self.refuse("so many nested groups")
+            self.refuse("this many nested groups")
         number, opening, inner = self._opening(flags)
         looks_back = opening in ("(?<=", "(?<!")
         self._looks_back += looks_back
@@ -272,7 +274,7 @@ class _Reader:
 
     def _class_item(self, flags: _Flags) -> Ranges:
         if self._ahead() in ("", "[", "]") or self._ahead(2) == "&&":
-            self.refuse("such a class in brackets")
+            self.refuse("this character class")
         if self._ahead(2) in ("\\p", "\\P"):
             return self._named_class(flags)
         first = self._class_part()
@@ -280,11 +282,11 @@ class _Reader:
             return self._folded(first, flags)
         self.place += 1
         if self._ahead() == "[" or self._ahead(2) == "&&":
-            self.refuse("such a class in brackets")
+            self.refuse("this character class")
         last = self._class_part()
         low, high = first[0][0], last[-1][1]
         if first != ((low, low),) or last != ((high, high),) or low > high:
-            self.refuse("such a range in brackets")
+            self.refuse("this character range")
         return self._folded(((low, high),), flags)
 
     def _class_part(self) -> Ranges:

@@ -70,7 +70,7 @@ def _plus(value: Any, months: int, days: int, seconds: int, nanos: int) -> Any:
 
 def _check_range(months: int, days: int) -> None:
     if abs(months) > _LARGEST_DAYS // 28 or abs(days) > 2 * _LARGEST_DAYS:
-        raise CypherArgumentError("this is too far away for a date")
+        raise CypherArgumentError("the result is out of the range of dates")
 
 
 def plus_months_in(moment: Moment, months: int) -> Moment:

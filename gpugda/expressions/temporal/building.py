@@ -50,7 +50,7 @@ def converted(kind: str, moment: Moment, clock: Clock) -> Moment:
     """
     lacks_date = kind in _HAS_DATE and moment.days is None
     if lacks_date or (kind in _HAS_TIME and moment.nanos is None):
-        raise CypherTypeError(f"a {moment.kind} cannot be made a {kind}")
+        raise CypherTypeError(f"a {moment.kind} cannot be converted to a {kind}")
     days = moment.days if kind in _HAS_DATE else None
     nanos = moment.nanos if kind in _HAS_TIME else None
     if kind == "datetime":
@@ -78,7 +78,7 @@ def from_fields(kind: str, given: Mapping[str, Any], clock: Clock) -> Moment:
     """
     fields = {name.lower(): item for name, item in given.items()}
     if len(fields) < len(given):
-        raise CypherArgumentError(f"a field of {kind}() stands twice, in two cases of letters")
+        raise CypherArgumentError(f"a field of {kind}() occurs twice, in different case")
     _check_names(kind, fields)
     if not fields:
         raise CypherArgumentError(f"{kind}() needs at least one field")
@@ -166,7 +166,7 @@ def _check_names(kind: str, fields: dict[str, Any]) -> None:
 def _check_structure(kind: str, fields: dict[str, Any]) -> None:
     whole = [name for name in ("datetime", *_EPOCHS) if name in fields]
     if len(whole) > 1 or (whole and not fields.keys().isdisjoint(("date", "time"))):
-        raise CypherArgumentError("only one of datetime, epochSeconds and epochMillis may stand")
+        raise CypherArgumentError("only one of datetime, epochSeconds and epochMillis may be given")
     has_date = bool(whole) or "date" in fields
     has_time = bool(whole) or "time" in fields
     if kind in _HAS_DATE:

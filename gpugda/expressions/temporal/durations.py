@@ -106,7 +106,7 @@ def from_map(fields: Mapping[str, Any]) -> Any:
     if not fields:
         raise CypherArgumentError("duration() needs at least one field")
     if len({name.lower() for name in fields}) < len(fields):
-        message = "a field of a duration that stands twice is not answered here"
+        message = "a repeated field of a duration is not supported by this engine"
         raise UnsupportedQueryError(message, construct="duration() with a field twice")
     numbers = dict.fromkeys(_FIELDS, 0)
     for name, number in fields.items():
@@ -155,7 +155,7 @@ def from_text(text: str) -> Any:
     """``duration('P1DT2H')``, also ``duration('P2012-02-02T14:37:21.545')``.
 
     Raises:
-        CypherSyntaxError: The text is no duration.
+        CypherSyntaxError: The text is not a duration.
         CypherArgumentError: A part is out of range.
     """
     if found := _UNITS.fullmatch(text):
@@ -165,7 +165,7 @@ def from_text(text: str) -> Any:
     found = _DATE.fullmatch(text)
     if found is not None and any(found.groups()[1:]):
         return _from_date(found)
-    raise CypherSyntaxError(f"{text!r} is no duration")
+    raise CypherSyntaxError(f"{text!r} is not a duration")
 
 
 def _one_fraction(parts: list[str | None]) -> bool:
@@ -204,7 +204,7 @@ def _from_date(found: re.Match[str]) -> Any:
     times = [a or b or "0" for a, b in zip(groups[7:11], groups[11:15], strict=True)]
     hour, minute, second = map(int, times[:3])
     if month > 12 or day > 31 or hour > 23 or minute > 59 or second > 59:
-        raise CypherArgumentError(f"{found[0]!r}: a part is beyond its range")
+        raise CypherArgumentError(f"{found[0]!r}: a part is out of range")
     seconds = hour * 3600 + minute * 60 + second
     nanos = int(times[3].ljust(9, "0"))
     return make_duration(sign * (year * 12 + month), sign * day, sign * seconds, sign * nanos)

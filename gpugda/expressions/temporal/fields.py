@@ -63,7 +63,9 @@ def integer_field(fields: Mapping[str, Any], name: str, low: int, high: int) -> 
     """
     number = fields[name]
     if number is None:
-        raise UnsupportedQueryError(f"null for {name} is not answered here", construct="null field")
+        raise UnsupportedQueryError(
+            f"null for {name} is not supported by this engine", construct="null field"
+        )
     if kind_of_value(number) != "integer":
         raise CypherExecutionError(f"{name} must be an integer, not {number!r}")
     if not low <= number <= high:
@@ -82,7 +84,7 @@ def check_date_fields(fields: Mapping[str, Any], has_base: bool) -> None:
     families = [family for family in _FAMILIES if not fields.keys().isdisjoint(family)]
     if len(families) > 1:
         names = ", ".join(name for family in families for name in family if name in fields)
-        raise CypherTypeError(f"these fields cannot stand together: {names}")
+        raise CypherTypeError(f"these fields cannot be combined: {names}")
     if has_base:
         return
     wanted = ("year", *families[0]) if families else ("year",)

@@ -111,7 +111,9 @@ def value_of_moment(moment: Moment) -> Any:
         return found if moment.zone is None else found.replace(tzinfo=tzinfo_of(moment.zone))
     year, month, day = civil_of(moment.days)
     if not 1 <= year <= 9999:
-        raise UnsupportedQueryError(f"the year {year} cannot be held here", construct="far year")
+        raise UnsupportedQueryError(
+            f"the year {year} is not supported by this engine", construct="far year"
+        )
     if moment.nanos is None:
         return time.Date(year, month, day)
     if moment.zone is None:
@@ -124,5 +126,7 @@ def _zoned(moment: Moment) -> Any:
     try:
         return datetime_from_ticks(moment.instant, tzinfo_of(moment.zone))
     except (ValueError, OverflowError):
-        message = f"{civil_of(moment.days or 0).year} in {moment.zone} cannot be held here"
+        message = (
+            f"{civil_of(moment.days or 0).year} in {moment.zone} is not supported by this engine"
+        )
         raise UnsupportedQueryError(message, construct="far year") from None

@@ -43,7 +43,7 @@ _DATETIME_TEXT = re.compile(f"{_DATE}(?:T{_TIME})?{_ZONE}", re.IGNORECASE)
 def _match(pattern: re.Pattern[str], text: str, kind: str) -> re.Match[str]:
     found = pattern.fullmatch(text)
     if found is None:
-        raise CypherSyntaxError(f"{text!r} is no {kind}")
+        raise CypherSyntaxError(f"{text!r} is not a {kind}")
     return found
 
 
@@ -92,7 +92,7 @@ def parse_datetime(text: str, default: Zone) -> Moment:
 def _offset(found: re.Match[str]) -> int:
     offset = parse_offset(found["offset"].upper())
     if offset is None:
-        raise CypherArgumentError(f"there is no offset {found['offset']} from UTC")
+        raise CypherArgumentError(f"invalid offset from UTC: {found['offset']}")
     return offset
 
 
@@ -147,4 +147,4 @@ def _nanos(found: re.Match[str]) -> int:
 
 def _check(found: re.Match[str], holds: bool) -> None:
     if not holds:
-        raise CypherSyntaxError(f"{found[0]!r}: a part is beyond its range")
+        raise CypherSyntaxError(f"{found[0]!r}: a part is out of range")

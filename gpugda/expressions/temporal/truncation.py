@@ -45,7 +45,7 @@ def truncate(
         CypherTypeError: The kind or the moment does not have the unit.
     """
     if unit not in DATE_UNITS and unit not in TIME_UNITS:
-        raise CypherExecutionError(f"there is no unit {unit!r}")
+        raise CypherExecutionError(f"unknown unit {unit!r}")
     cut = _cut(kind, unit, moment)
     result = converted(kind, cut, clock)
     if not fields:
@@ -63,7 +63,7 @@ def _cut(kind: str, unit: str, moment: Moment) -> Moment:
         or (kind in ("localtime", "time") and moment.nanos is None)
     )
     if wrong:
-        raise CypherTypeError(f"a {moment.kind} cannot be cut to a {kind} by {unit}")
+        raise CypherTypeError(f"a {moment.kind} cannot be truncated to a {kind} by {unit}")
     days = moment.days
     if days is not None and unit in DATE_UNITS:
         days = truncated(days, unit)

@@ -48,7 +48,7 @@ def tzinfo_of(zone: Zone) -> Any:
     if isinstance(zone, str):
         return zone_from_name(zone)
     if zone % 60:
-        message = "offsets from UTC with seconds cannot be held here"
+        message = "offsets from UTC with seconds are not supported by this engine"
         raise UnsupportedQueryError(message, construct="time zone offset with seconds")
     return zone_from_offset(datetime.timedelta(seconds=zone))
 
@@ -138,9 +138,9 @@ def parse_zone(text: str) -> Zone:
         if offset is not None:
             return offset
     if re.fullmatch(r"(UTC|GMT|UT)[+-][0-9]{2}:[0-9]{2}", text):
-        message = f"the time zone {text} cannot be held here"
+        message = f"the time zone {text} is not supported by this engine"
         raise UnsupportedQueryError(message, construct="time zone with an offset")
     name = _names().get(text.lower())
     if name is None:
-        raise CypherSyntaxError(f"there is no time zone {text!r}")
+        raise CypherSyntaxError(f"unknown time zone {text!r}")
     return name

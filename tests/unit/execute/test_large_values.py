@@ -45,7 +45,7 @@ def test_a_value_that_is_too_long(
 
 def test_very_many_clauses(accelerator) -> None:
     query = f"MATCH (a) {'WITH a ' * 3000}RETURN count(*) AS c"
-    with pytest.raises(UnsupportedQueryError, match="so many clauses"):
+    with pytest.raises(UnsupportedQueryError, match="this many clauses"):
         accelerator.run(query, engine="gpu")
 
 

@@ -89,7 +89,7 @@ def test_too_many_rows_are_refused(monkeypatch):
     rows = Rows(1, np.zeros(2, np.int64), values, weights=np.array([2**63, 2], np.uint64))
     with pytest.raises(MemoryLimitError, match="9,223,372,036,854,775,810 rows are too many"):
         next(rows.windows())
-    with pytest.raises(MemoryLimitError, match="rows that are grouped take"):
+    with pytest.raises(MemoryLimitError, match="rows takes"):
         rows.expanded()
 
 

@@ -20,7 +20,9 @@ _PLAIN = frozenset(("boolean", "float", "integer", "string"))
 
 def refuse(name: str) -> NoReturn:
     """Raises the error that leaves the call to the server."""
-    raise UnsupportedQueryError(f"{name}() of these values is not answered here", construct=name)
+    raise UnsupportedQueryError(
+        f"{name}() of these values is not supported by this engine", construct=name
+    )
 
 
 def apoc(

@@ -34,7 +34,7 @@ def test_an_integer_may_stand_for_a_float():
 
 
 def test_an_unknown_kind_is_an_error_of_the_programmer():
-    with pytest.raises(ValueError, match="no kinds"):
+    with pytest.raises(ValueError, match="unknown kinds"):
         signature("text -> string")
 
 
