@@ -55,6 +55,9 @@ class WindowSizes:
 
     def most(self, number: int) -> int:
         """A step's share of the memory in rows, at most the current size of its window."""
+        return self._most(number, self._grown[number])
+
+    def _most(self, number: int, window: int) -> int:
         is_last = number == len(self._steps) + self._after_last - 1
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) + self._after_last - number)
@@ -62,21 +65,26 @@ class WindowSizes:
         rows = self._most_of(number)
         if rows is None:
             rows = rows_within(share, width, is_last=is_last)
-        return max(1, min(self._grown[number], longest, rows))
+        return max(1, min(window, longest, rows))
 
     def most_at_once(self) -> int:
-        """Rows that any step may make without measuring first how many there could be."""
+        """Rows that any step may make without measuring first how many there could be.
+
+        If there are several steps, this is the size of the second window, even if a caller needs
+        few rows: computing these rows takes less time than the launches of a first window per step.
+        """
+        windows = self._grown if len(self._grown) == 1 else [*map(self._after, self._grown)]
         few, steps = self._limits.few_rows, len(self._steps) + self._after_last
         widest = 4 * max([len(each.variables) for each in self._steps])
         longest = self._run.graph.context.info.max_allocation_bytes // max(widest, 8)
         # Nearly always each step has room for them, even if all are as wide as the widest.
         if (
             self._most_of is _as_many_as_fit
-            and min(few, *self._grown) == few <= longest
+            and few <= min(*windows, longest)
             and few <= rows_within(self._run.workspace.available // steps, widest // 4)
         ):
             return few
-        return min(few, *map(self.most, range(len(self._steps))))
+        return min(few, *[self._most(*each) for each in enumerate(windows)])
 
     def next(self, number: int) -> int:
         """As `most`; also lets the next window have up to twice as many rows."""
