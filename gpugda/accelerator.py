@@ -148,8 +148,7 @@ class Accelerator(GraphExports):
                 of an argument of this method.
             engine: ``"auto"``, the faster of the device and the database; ``"gpu"``, the OpenCL
                 device, which may be a CPU; ``"native"``, the database itself; ``"reference"``,
-                plain Python, slow but simple. An explicit engine never falls back: it answers or
-                raises.
+                plain Python, slow but simple. An explicit engine answers or raises an error.
             strategy: The join strategy of the device; by default the fastest.
             timeout: Time limit in seconds.
             kwparameters: Further parameters. Each must occur in the query, so that a misspelt
@@ -158,8 +157,7 @@ class Accelerator(GraphExports):
         Raises:
             ConfigurationError: An argument is invalid, or the accelerator is closed.
             CypherSyntaxError: The text is not Cypher; the error shows line and column.
-            UnsupportedQueryError: No engine here answers a construct; the error names it and its
-                place.
+            UnsupportedQueryError: No engine here answers a construct; the error names its place.
             ParameterMissingError: A parameter has no value.
             CypherTypeError: A value has a type for which an operation is not defined.
             DeviceError: There is no OpenCL device, or it failed.

@@ -353,9 +353,8 @@ class ExtendStrategy(Matcher):
         query = self._kept.find(request.bound, request.masks)
         if query is not None:
             query.revert_plan()
-            request.report.steps.append(
-                "another plan was tried, and abandoned because it took longer"
-            )
+            reason = "another plan was tried, and abandoned because it took longer"
+            request.report.steps.append(reason)
 
     def _free_for_join(self, request: _Request) -> None:
         """Frees memory for a plain join, which is tried next."""
