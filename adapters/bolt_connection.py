@@ -264,7 +264,7 @@ class BoltConnection:
         found = version_of(session.last_bookmarks().raw_values) if epoch else None
         return None if found is None else _of_process(found, epoch)
 
-    def version_told(self, session: neo4j.Session, link: Any) -> DatabaseVersion | None:
+    def version_in_answer(self, session: neo4j.Session, link: Any) -> DatabaseVersion | None:
         """Like `version_after`, but asks the server process for its name if necessary."""
         found = version_of(session.last_bookmarks().raw_values)
         if found is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpugda.errors import SourceError, StaleSnapshotError
 from gpugda.ports import GraphBatches, IdentifierPrefixes
 
-from .bolt_ends import KnownNodes
+from .bolt_known_nodes import KnownNodes
 from .bolt_nodes import (
     NODES,
     any_of,

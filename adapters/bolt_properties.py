@@ -14,7 +14,7 @@ from gpugda.errors import SourceError, StaleSnapshotError
 from .bolt_pages import IdList, Pace, cut
 from .bolt_reading import Call, PageReader, Question
 from .bolt_values import refuse_vectors
-from .bolt_zones import tell_zones
+from .bolt_zones import resolve_zones
 from .plugin_properties import plugin_properties
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_properties(
             progress.advance(count)
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
-    columns = tell_zones(reader, PATTERNS[of_nodes], ids[order], found.columns())
+    columns = resolve_zones(reader, PATTERNS[of_nodes], ids[order], found.columns())
     return {key: column.take(places) for key, column in columns.items()}
 
 

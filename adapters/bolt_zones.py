@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from .bolt_pages import Page
 
-__all__ = ["in_unknown_zone", "tell_zones"]
+__all__ = ["in_unknown_zone", "resolve_zones"]
 
 _Named = dict[int, Any]
 """By entity id, which of its values are in the zone: True, or a list of booleans."""
 
 
-def tell_zones(
+def resolve_zones(
     reader: PageReader, pattern: str, ids: NDArray[np.int64], columns: Mapping[str, Column]
 ) -> dict[str, Column]:
     """The columns, with the offset 0 where a time is not in the zone ``UTC``.
@@ -45,7 +45,7 @@ def tell_zones(
         SourceError: The server cannot be reached, or refuses.
         SourceError: The server cannot be reached, or refuses.
     """
-    return {key: _told(reader, pattern, ids, key, column) for key, column in columns.items()}
+    return {key: _resolved(reader, pattern, ids, key, column) for key, column in columns.items()}
 
 
 def in_unknown_zone(value: Any) -> bool:
@@ -53,7 +53,7 @@ def in_unknown_zone(value: Any) -> bool:
     return _is_utc(value) or _holds_utc(value)
 
 
-def _told(
+def _resolved(
     reader: PageReader, pattern: str, ids: NDArray[np.int64], key: str, column: Column
 ) -> Column:
     dictionary = column.dictionary

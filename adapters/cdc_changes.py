@@ -51,7 +51,7 @@ def captures_changes(connection: BoltConnection) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Captured:
     """Changes read since an identifier."""
 
     rows: list[Mapping[str, Any]]
@@ -103,9 +103,11 @@ class CapturedChanges:
                 return ChangeGap(f"the captured changes cannot be read: {error.message}")
         return found if isinstance(found, ChangeGap) else self._batch(found, version, after)
 
-    def _batch(self, told: _Told, version: DatabaseVersion, after: str) -> ChangeBatch | ChangeGap:
-        last = max(told.version.transaction, version.transaction)
-        rows = [row for row in told.rows if row["transaction"] <= last]
+    def _batch(
+        self, captured: _Captured, version: DatabaseVersion, after: str
+    ) -> ChangeBatch | ChangeGap:
+        last = max(captured.version.transaction, version.transaction)
+        rows = [row for row in captured.rows if row["transaction"] <= last]
         new = [row for row in rows if row["transaction"] > version.transaction]
         state = replace(version, transaction=last, bookmark=bookmark_of(version.database_id, last))
         events = events_of(new)
@@ -137,7 +139,7 @@ class CapturedChanges:
             (record,) = list(session.run(self._connection.prefix(_CURRENT)))
             return str(record["id"])
 
-    def _read(self, after: str, until: DatabaseVersion) -> _Told | ChangeGap:
+    def _read(self, after: str, until: DatabaseVersion) -> _Captured | ChangeGap:
         """Changes after an identifier; the answering member first waits to reach that state."""
         query: Any = self._connection.prefix(_QUERY)
         rows: list[neo4j.Record] = []
@@ -150,4 +152,4 @@ class CapturedChanges:
                 rows += some
                 if len(rows) > _MAX_EVENTS:
                     return ChangeGap(f"more than {_MAX_EVENTS:,} changes were captured since")
-        return _Told([record.data() for record in rows], until)
+        return _Captured([record.data() for record in rows], until)

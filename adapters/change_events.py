@@ -96,8 +96,8 @@ class ChangeEvents:
 
 def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> ChangeBatch:
     """The difference between the states before and after."""
-    nodes = _Lives(events.created_nodes, events.deleted_nodes)
-    relationships = _Lives(events.created_relationships, events.deleted_relationships)
+    nodes = _Lifetimes(events.created_nodes, events.deleted_nodes)
+    relationships = _Lifetimes(events.created_relationships, events.deleted_relationships)
     created, labels, on_the_way = _labels(events, nodes)
     return ChangeBatch(
         since=since,
@@ -124,7 +124,7 @@ def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> C
     )
 
 
-class _Lives:
+class _Lifetimes:
     """Lifetimes of the ids that were created or deleted.
 
     Attributes:
@@ -188,7 +188,9 @@ def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDA
 
 
 # ------------------------------------------------------------------ nodes
-def _labels(events: ChangeEvents, nodes: _Lives) -> tuple[NodeBatch, LabelChanges, LabelChanges]:
+def _labels(
+    events: ChangeEvents, nodes: _Lifetimes
+) -> tuple[NodeBatch, LabelChanges, LabelChanges]:
     """The created nodes, net label changes of the others, and all label events of the others."""
     given = events.labels
     label = np.where(given.codes < 0, -1 - given.codes, given.codes)
@@ -259,7 +261,7 @@ def _recoded(
 
 # ------------------------------------------------------------------ properties
 def _properties(
-    events: PropertyEvents, lives: _Lives, names: Sequence[str]
+    events: PropertyEvents, lives: _Lifetimes, names: Sequence[str]
 ) -> Mapping[str, PropertyChanges]:
     counted = np.flatnonzero(lives.counts(events.ids, events.steps))
     keys = (events.codes[counted], events.ids[counted])

@@ -15,8 +15,8 @@ from .bolt_auth import check_name, choose_auth, choose_database
 from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
 from .change_sources import ChangeSources
-from .part_names import warn_of_unknown_names
 from .plugin_jar import JAR_NAME, read_plugin_jar
+from .projection_names import warn_of_unknown_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -140,7 +140,7 @@ class PluginChanges:
             result = session.run(query, dict(parameters))
             link = self._connection.link_of(session)
             (record,) = list(result)
-            version = self._connection.version_told(session, link)
+            version = self._connection.version_in_answer(session, link)
         return None if version is None else (record, version)
 
 

@@ -23,7 +23,7 @@ from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.data.stored_lists import with_stored_lists
-from gpugda.data.threads import in_threads, pieces_of, taken
+from gpugda.data.threads import in_threads, pieces_of, take_in_threads
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ class _Relationships:
         order = rows.order
         if order is not None:
             for key in columns:
-                columns[key] = columns[key].moved(order)
+                columns[key] = columns[key].take_in_threads(order)
             if self._keeps_ids:
                 ids = _ids_in(order, ids, rising=rising)
         return rows, columns, ids
@@ -386,13 +386,13 @@ def _ids_in(
 ) -> NDArray[np.int64]:
     """The ids in the given order; ids that are consecutive but for a few gaps are computed."""
     if not rising or not len(ids):
-        return taken(ids, order)
+        return take_in_threads(ids, order)
     gaps: list[int] = []
     if int(ids[-1]) - int(ids[0]) >= len(ids):
         steps = np.diff(ids) - 1
         gaps = np.flatnonzero(steps).tolist()
     if len(gaps) > _MAX_GAPS:
-        return taken(ids, order)
+        return take_in_threads(ids, order)
     found = np.empty(len(ids), dtype=np.int64)
 
     def put(piece: slice) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpugda.data.threads import taken
+from gpugda.data.threads import take_in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,10 +83,10 @@ class Column:
         valid = None if self.valid is None else self.valid[rows]
         return Column(self.kind, self.values[rows], valid, self.dictionary)
 
-    def moved(self, rows: NDArray[Any]) -> Column:
+    def take_in_threads(self, rows: NDArray[Any]) -> Column:
         """Like `take`, in several threads; all positions must exist."""
-        valid = None if self.valid is None else taken(self.valid, rows)
-        return Column(self.kind, taken(self.values, rows), valid, self.dictionary)
+        valid = None if self.valid is None else take_in_threads(self.valid, rows)
+        return Column(self.kind, take_in_threads(self.values, rows), valid, self.dictionary)
 
     @property
     def distinct_count(self) -> int | None:

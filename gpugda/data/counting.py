@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from gpugda.data.closing import sampled_closing_rates
+from gpugda.data.closing_rates import sampled_closing_rates
 from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
 from gpugda.data.threads import in_threads, pieces_of

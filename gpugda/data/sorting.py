@@ -17,7 +17,7 @@ import numpy as np
 from gpugda.data.csr import Csr
 from gpugda.data.identifiers import name_id_type
 from gpugda.data.node_ranges import Entries, NodeRanges, bits_for
-from gpugda.data.threads import in_threads, taken
+from gpugda.data.threads import in_threads, take_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,7 +233,7 @@ class _Rows:
         run_offsets = self._run_offsets
         np.cumsum(run_offsets, out=run_offsets)
         return Csr(
-            row_offsets=taken(run_starts, run_offsets),
+            row_offsets=take_in_threads(run_starts, run_offsets),
             neighbours=self._neighbours,
             relationship_indexes=relationship_indexes,
             run_offsets=run_offsets,

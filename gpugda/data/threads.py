@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["core_count", "in_threads", "pieces_of", "taken"]
+__all__ = ["core_count", "in_threads", "pieces_of", "take_in_threads"]
 
 _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
@@ -43,7 +43,7 @@ def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[
         return list(pool.map(work, parts))
 
 
-def taken(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+def take_in_threads(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
     """``values[places]`` for many positions, all in range, in several threads."""
     found = np.empty(len(places), dtype=values.dtype)
 

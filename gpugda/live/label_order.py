@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.data.increments.labels import sets_afterwards
+from gpugda.data.increments.labels import changed_label_sets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -29,7 +29,7 @@ def learn_label_order(server: DatabaseServer, graph: DataGraph, batch: ChangeBat
     Raises:
         SourceError: The server cannot be reached.
     """
-    sets = sets_afterwards(graph, batch)
+    sets = changed_label_sets(graph, batch)
     if not sets:
         return True
     order = graph.label_order()

@@ -99,7 +99,7 @@ def load_properties(
         return None
     if version != start.version and version is not None:
         # The values belong to either state or one between: the changes settle them.
-        return _at_last(keeper, LateColumns(start, found), version, missing, asked_at)
+        return _brought_up_to_date(keeper, LateColumns(start, found), version, missing, asked_at)
     if version is None and start.version is not None:
         return None
     for columns, keys, of_nodes in found:
@@ -123,7 +123,7 @@ def _following(
     return keeper.catch_up(newest, asked_at)
 
 
-def _at_last(
+def _brought_up_to_date(
     keeper: SnapshotKeeper,
     read: LateColumns,
     version: DatabaseVersion,

@@ -134,9 +134,11 @@ class _Work:
         is_new[is_new] = self.new.ids[created[places[is_new]]] == ids[is_new]
         found = np.empty(len(ids), dtype=np.int64)
         found[is_new] = self.relationships.new_places()[created[places[is_new]]]
-        olds = self.ids.indexes_of_relationships(ids[~is_new])
-        gone = np.isin(olds, self.gone.ids)
-        found[~is_new] = np.where((olds < 0) | gone, -1, self.relationships.moved(olds))
+        old_numbers = self.ids.indexes_of_relationships(ids[~is_new])
+        gone = np.isin(old_numbers, self.gone.ids)
+        found[~is_new] = np.where(
+            (old_numbers < 0) | gone, -1, self.relationships.moved(old_numbers)
+        )
         return found
 
     def _check_removed(self) -> None:
@@ -170,13 +172,19 @@ class _Work:
             old.incoming.parts,
             self.gone,
             _both(
-                self.gone, Ends(nodes.olds(new.starts), new.types, nodes.olds(new.ends), new.ids)
+                self.gone,
+                Ends(
+                    nodes.old_numbers(new.starts), new.types, nodes.old_numbers(new.ends), new.ids
+                ),
             ),
             np.concatenate([nodes.splice.removed, relabelled]),
             *names,
         )
         gone = Ends(
-            _news(nodes, self.gone.starts), self.gone.types, _news(nodes, self.gone.ends), new.ids
+            _new_numbers(nodes, self.gone.starts),
+            self.gone.types,
+            _new_numbers(nodes, self.gone.ends),
+            new.ids,
         )
         after = Side(
             self.label_rows.offsets,
@@ -227,9 +235,11 @@ def _ends(
     return Ends(number(starts), codes[batch.type_codes], number(ends), batch.relationship_ids)
 
 
-def _news(nodes: NodeNumbers, olds: NDArray[np.int64]) -> NDArray[np.int64]:
+def _new_numbers(nodes: NodeNumbers, old_numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """New node numbers of old ones, -1 for deleted nodes."""
-    return np.where(is_in_sorted(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
+    return np.where(
+        is_in_sorted(old_numbers, nodes.splice.removed), -1, nodes.splice.moved(old_numbers)
+    )
 
 
 def _both(first: Ends, second: Ends) -> Ends:

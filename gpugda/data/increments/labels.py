@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.data.increments.nodes import NodeNumbers
     from gpugda.types import NameId
 
-__all__ = ["LabelRows", "changed_label_bits", "changed_labels", "sets_afterwards", "with_names"]
+__all__ = ["LabelRows", "changed_label_bits", "changed_label_sets", "changed_labels", "with_names"]
 
 _SEVERAL = 2
 
@@ -185,7 +185,7 @@ def _listed(graph: DataGraph, labels: NameTable, row: list[int]) -> list[int]:
     return [numbers[name] for name in listed]
 
 
-def sets_afterwards(graph: DataGraph, changes: Changes) -> set[frozenset[str]]:
+def changed_label_sets(graph: DataGraph, changes: Changes) -> set[frozenset[str]]:
     """Distinct label sets of at least two labels among created and relabelled nodes."""
     given, nodes = changes.labels, graph.external_ids
     assert nodes is not None

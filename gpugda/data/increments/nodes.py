@@ -42,7 +42,7 @@ class NodeNumbers:
         """New numbers, -1 for ids that are absent."""
         return _found(self.new_ids, ids)
 
-    def olds(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
+    def old_numbers(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
         """Old numbers of the given new ones, -1 for created nodes."""
         if not self.splice:
             return news.astype(np.int64)
@@ -62,10 +62,10 @@ class NodeNumbers:
             return news.astype(np.int64)
         inside = news < self.splice.new_count
         found = np.full(len(news), self.splice.count, dtype=np.int64)
-        olds = self.olds(news[inside])
+        old_numbers = self.old_numbers(news[inside])
         created = np.searchsorted(self.splice.new_places(), news[inside])
         places = np.append(self.splice.places, 0)
-        found[inside] = np.where(olds >= 0, olds, places[created])
+        found[inside] = np.where(old_numbers >= 0, old_numbers, places[created])
         return found
 
 

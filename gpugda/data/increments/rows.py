@@ -142,7 +142,7 @@ class _Rows:
             limits: An entry comes before the first one whose neighbour, by old number, is at least
                 this.
         """
-        old, known = self.old, self.nodes.olds(owners)
+        old, known = self.old, self.nodes.old_numbers(owners)
         there = known >= 0
         before = self.nodes.limits(owners)  # for a new node: the row that follows
         runs = old.run_offsets[before].astype(np.int64)
@@ -203,7 +203,7 @@ class _Rows:
         self, runs: NDArray[np.int64], owners: NDArray[np.int64], types: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """``bool`` per group: True if the run that was found has this node and type."""
-        known = self.nodes.olds(owners)
+        known = self.nodes.old_numbers(owners)
         there = known >= 0
         there[there] = runs[there] < self.old.run_offsets[known[there] + 1]
         there[there] = self.old.run_types[runs[there]] == types[there]
@@ -216,7 +216,7 @@ class _Rows:
         splice = self.nodes.splice
         losing, losses = sorted_counts(losing)
         gaining, gains = sorted_counts(owners)
-        known = self.nodes.olds(gaining)
+        known = self.nodes.old_numbers(gaining)
         is_old = known >= 0
         of_new = np.zeros(len(splice.places), dtype=np.int64)
         of_new[np.searchsorted(splice.new_places(), gaining[~is_old])] = gains[~is_old]

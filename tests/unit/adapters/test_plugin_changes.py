@@ -77,7 +77,7 @@ class Connection:
     def link_of(self, session):
         return None
 
-    def version_told(self, session, link):
+    def version_in_answer(self, session, link):
         return self.database_id and DatabaseVersion(self.database_id, 20, "bookmark")
 
     def run(self, text, parameters=None):

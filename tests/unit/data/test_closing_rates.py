@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from graphs import make_graph
 
-from gpugda.data import closing
+from gpugda.data import closing_rates
 from gpugda.data.statistics import ANY, GraphStatistics
 
 
@@ -51,14 +51,14 @@ def test_there_need_be_no_path_at_all(pairs):
 
 def test_nodes_with_very_many_types_are_sampled_less(monkeypatch):
     found = [0]
-    searched = closing._searched
+    searched = closing_rates._searched
 
     def noted(csr, low, *rest):
         found[0] = max(found[0], len(low))
         return searched(csr, low, *rest)
 
-    monkeypatch.setattr(closing, "_searched", noted)
-    monkeypatch.setattr(closing, "_MAX_RUNS", 10_000)
+    monkeypatch.setattr(closing_rates, "_searched", noted)
+    monkeypatch.setattr(closing_rates, "_MAX_RUNS", 10_000)
     kinds = [f"T{i}" for i in range(40)]
     rows = [(s, kind, e, {}) for s in range(8) for e in range(8) for kind in kinds if s != e]
     rates = make_graph([((), {})] * 8, rows).statistics.closing_rates

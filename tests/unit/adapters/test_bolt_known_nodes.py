@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from gpugda_adapters.bolt_ends import KnownNodes
+from gpugda_adapters.bolt_known_nodes import KnownNodes
 from hypothesis import given
 from hypothesis import strategies as st
 
