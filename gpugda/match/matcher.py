@@ -176,7 +176,7 @@ class Matcher(ABC):
         return matching_order(pattern)
 
     @classmethod
-    def said_first(cls, pattern: BoundQuery, need: Need) -> str:
+    def first_attempt_text(cls, pattern: BoundQuery, need: Need) -> str:
         """What is tried first if only counts or groups are needed, for `explain`.
 
         Called on the class, and based on the plan's estimates. Empty if there is nothing to say.
@@ -185,10 +185,10 @@ class Matcher(ABC):
         return ""
 
     @classmethod
-    def said_of_sizes(cls, pattern: BoundQuery) -> str:
+    def sizes_text(cls, pattern: BoundQuery) -> str:
         """Which data passes through the device in parts, and how much of it, for `explain`.
 
-        Based on the plan's estimates, as `said_first`. Empty if there is nothing to say.
+        Based on the plan's estimates, as `first_attempt_text`. Empty if there is nothing to say.
         """
         del pattern
         return ""

@@ -95,18 +95,18 @@ def plan_pattern(
         pattern,
         statistics,
         strategy,
-        "; ".join(filter(None, [matcher.method, matcher.said_of_sizes(pattern)])),
+        "; ".join(filter(None, [matcher.method, matcher.sizes_text(pattern)])),
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
         find_steps=matcher.plan_steps,
-        describe_first=partial(_said_first, matcher, need, statistics.loop_counts),
+        describe_first=partial(_first_attempt_text, matcher, need, statistics.loop_counts),
     )
 
 
-def _said_first(
+def _first_attempt_text(
     matcher: type[Matcher], need: Need, loop_counts: tuple[int, ...], pattern: BoundQuery
 ) -> str:
-    said = [matcher.said_first(pattern, need=need)]
+    said = [matcher.first_attempt_text(pattern, need=need)]
     found = oriented_query(pattern, loop_counts, need) if matcher.orients else None
     if found is not None:
         what = "rows" if found.as_rows else "counts"

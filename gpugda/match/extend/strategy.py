@@ -100,8 +100,8 @@ class ExtendStrategy(Matcher):
         return node_steps(pattern, planned_order(pattern))
 
     @classmethod
-    def said_first(cls, pattern: BoundQuery, need: Need) -> str:
-        """See `Matcher.said_first`: what is tried before a count plan is searched."""
+    def first_attempt_text(cls, pattern: BoundQuery, need: Need) -> str:
+        """See `Matcher.first_attempt_text`: what is tried before a count plan is searched."""
         if isinstance(need, Rows) or not pattern.nodes:
             return ""
         counts = ExpectedCandidates([max(1, round(each.cardinality)) for each in pattern.nodes])

@@ -55,7 +55,7 @@ def make_signatures(
         MemoryLimitError: There is no room for the input arrays.
     """
     graph, workspace = run.graph.graph, run.workspace
-    values = owner.allocate(signature_bytes(graph, options) // 4, np.uint32, "vertex signatures")
+    values = owner.allocate(signature_bytes(graph, options) // 4, np.uint32, "node signatures")
     owner.fill(values, 0)
     words = options.signature_words
     table = SignatureTable(values, words, graph.node_count, options.column_first)

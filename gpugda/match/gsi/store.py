@@ -102,7 +102,7 @@ class GraphStore:
         if table is None:
             size = signature_bytes(self._graph.graph, self._options)
             try:
-                _count(run, size, "vertex signatures")
+                _count(run, size, "node signatures")
             except MemoryLimitError:
                 return None
             table = make_signatures(run, kernels, _workspace(self._graph), self._options)

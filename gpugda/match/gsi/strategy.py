@@ -39,7 +39,7 @@ class GsiStrategy(Matcher):
     """
 
     name = "gsi"
-    method = "filters by vertex signatures, then joins node by node into places allocated before"
+    method = "filters by node signatures, then joins node by node into places allocated before"
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:

@@ -105,8 +105,8 @@ class PbeStrategy(Matcher):
         return node_steps(pattern, order)
 
     @classmethod
-    def said_first(cls, pattern: BoundQuery, need: Need) -> str:
-        """See `Matcher.said_first`: the number of searches across partitions for a count."""
+    def first_attempt_text(cls, pattern: BoundQuery, need: Need) -> str:
+        """See `Matcher.first_attempt_text`: the number of searches across partitions."""
         if not isinstance(need, Count) or not pattern.relationships:
             return ""
         # Predicates count as distinct, because their bitmaps are not known yet.

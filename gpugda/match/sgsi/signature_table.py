@@ -96,7 +96,7 @@ def make_table(
         (_ENDS_HERE, graph.incoming, graph.incoming.entry_types()),
     )
     for first, last in pairwise([*range(0, graph.node_count, size), graph.node_count]):
-        values = run.workspace.allocate(words * (last - first), np.uint32, "vertex signatures")
+        values = run.workspace.allocate(words * (last - first), np.uint32, "node signatures")
         run.workspace.fill(values, 0)
         segment = SignatureSegment(values, last - first, 0, words)
         for direction, csr, types in ways:

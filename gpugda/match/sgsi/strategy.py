@@ -60,7 +60,7 @@ class SgsiStrategy(Matcher):
 
     name = "sgsi"
     method = (
-        "filters by vertex signatures, then joins node by node: segments of the lists and columns "
+        "filters by node signatures, then joins node by node: segments of the lists and columns "
         "of the tables come from the host as they are needed"
     )
 
@@ -81,8 +81,8 @@ class SgsiStrategy(Matcher):
         return GsiStrategy.plan_steps(pattern)
 
     @classmethod
-    def said_of_sizes(cls, pattern: BoundQuery) -> str:
-        """See `Matcher.said_of_sizes`: the lists that are cut into segments."""
+    def sizes_text(cls, pattern: BoundQuery) -> str:
+        """See `Matcher.sizes_text`: the lists that are cut into segments."""
         lists = {
             (each.types, each.directed): each.cardinality * (1 if each.directed else 2)
             for each in pattern.relationships

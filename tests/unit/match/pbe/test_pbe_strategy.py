@@ -281,11 +281,11 @@ def test_several_components_and_predicates_on_relationships(context):
 
 def test_explain_tells_of_how_many_searches_a_count_is_made():
     square = make_plan([Node()] * 4, RING).bound
-    said = PbeStrategy.said_first(square, Count())
+    said = PbeStrategy.first_attempt_text(square, Count())
     assert "in 1 searches for 4 query relationships" in said
     labelled = make_plan([Node(((LabelOp.LABEL, 0),)), *[Node()] * 3], RING).bound
-    assert "in 4 searches for 4 query" in PbeStrategy.said_first(labelled, Count())
-    assert not PbeStrategy.said_first(square, everything(make_plan([Node()] * 4, RING)))
+    assert "in 4 searches for 4 query" in PbeStrategy.first_attempt_text(labelled, Count())
+    assert not PbeStrategy.first_attempt_text(square, everything(make_plan([Node()] * 4, RING)))
 
 
 def test_a_parallel_relationship_that_is_never_the_prime_one(context, monkeypatch):
