@@ -73,8 +73,8 @@ def aggregate(
     if distinct and name == "count":
         return _count_once(rows)
     if distinct:
-        rows = _each_once(rows)
-    made = _made(name, rows, further)
+        rows = _deduplicated(rows)
+    made = _vectorised(name, rows, further)
     return _folded(name, rows.expanded(), further, groups) if made is None else made
 
 
@@ -82,7 +82,7 @@ def _is_float(operand: Operand) -> TypeGuard[Column]:
     return isinstance(operand, Column) and operand.kind is ColumnKind.FLOAT
 
 
-def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
+def _vectorised(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
     """The aggregate of all groups at once; None if no vectorised function exists for it."""
     if not further:
         make = _BY_NAME.get((name, rows.values.kind))
@@ -111,7 +111,7 @@ def _with_values(
     return Rows(count, groups.group_of[kept], there, weights=left)
 
 
-def _each_once(rows: Rows) -> Rows:
+def _deduplicated(rows: Rows) -> Rows:
     group: Operand = Column(ColumnKind.INTEGER, rows.group_of)
     once = [group, rows.values, row_identity(rows.values)]
     first = first_rows(once, len(rows.group_of))

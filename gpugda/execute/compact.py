@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Compact", "compacted"]
 
-_WORTH_IT: Final = 4
+_MIN_SPARSITY: Final = 4
 """Compact if the nodes are at least this many times the relationships."""
 
 
@@ -42,7 +42,7 @@ class Compact:
 def compacted(steps: Adjacency) -> Compact | None:
     """The adjacency of the nodes that have steps; None if compaction does not pay."""
     count = steps.node_count
-    if len(steps.neighbours) * _WORTH_IT > count:
+    if len(steps.neighbours) * _MIN_SPARSITY > count:
         return None
     used = steps.offsets[1:] > steps.offsets[:-1]
     used[steps.neighbours] = True

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["DeviceSearches"]
 
 _Made = TypeVar("_Made")
-_MOST: Final = 1 << 10
+_MAX_SEARCHES: Final = 1 << 10
 """Most searches that run together."""
 _LEVELS: Final = 8
 _MOST_LEVELS: Final = 32
-_PER_ENTRY: Final = 30e-9
+_SECONDS_PER_ENTRY: Final = 30e-9
 """Measured host seconds per entry that a search reads."""
 
 
@@ -57,14 +57,14 @@ class DeviceSearches:
         looks, step = 0.0, entries / max(nodes, 1)
         for level in range(1, levels + 1):
             looks = min(float(entries), looks + step**level)
-        seconds = starts * looks * _PER_ENTRY
-        return self._has_room(steps) and self._seconds(steps, starts, levels) < seconds
+        seconds = starts * looks * _SECONDS_PER_ENTRY
+        return self._fits_memory(steps) and self._seconds(steps, starts, levels) < seconds
 
     def shortest_pay(self, steps: Adjacency, sources: int, seconds: float) -> bool:
         """True if shortest paths from this many sources take less time than the host's seconds."""
-        return self._has_room(steps) and self._seconds(steps, sources, _LEVELS) < seconds
+        return self._fits_memory(steps) and self._seconds(steps, sources, _LEVELS) < seconds
 
-    def _has_room(self, steps: Adjacency) -> bool:
+    def _fits_memory(self, steps: Adjacency) -> bool:
         """True if memory suffices for the adjacency and several levels of one word."""
         strategy = self.context.strategy
         nodes, entries = len(steps.offsets), len(steps.neighbours)
@@ -155,7 +155,7 @@ class DeviceSearches:
         context = self.context
         report = context.report_of(self.operator)
         with context.strategy.running(report, context.deadline) as run:
-            size = max(SEARCHES_A_WORD, searches_that_fit(run, steps, _MOST))
+            size = max(SEARCHES_A_WORD, searches_that_fit(run, steps, _MAX_SEARCHES))
             searches = WalkSearches(run, steps, every=every)
             for first in range(0, len(sources), size):
                 yield first, searches, sources[first : first + size]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.deadline import check_time
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.memory import check_room
+from gpugda.execute.memory import check_memory
 from gpugda.execute.stable_order import stable_order
 from gpugda.execute.weights import sum_of
 
@@ -59,7 +59,7 @@ class Rows:
         """
         if self.weights is None:
             return self
-        check_room(self.row_count, 2 * self.values.values.itemsize + 16)
+        check_memory(self.row_count, 2 * self.values.values.itemsize + 16)
         rows = np.repeat(np.arange(len(self.group_of)), self.weights.astype(np.int64))
         values = self.values.take(rows)
         return replace(self, group_of=self.group_of[rows], values=values, weights=None)

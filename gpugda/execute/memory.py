@@ -11,15 +11,15 @@ from gpugda.expressions.operands import Constant
 if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
 
-__all__ = ["ResultRoom", "available_bytes", "check_room"]
+__all__ = ["ResultMemory", "available_bytes", "check_memory"]
 
-_LOOK_EVERY = 64 << 20
-_LEFT_FREE = 512 << 20
+_CHECK_INTERVAL_BYTES = 64 << 20
+_RESERVED_BYTES = 512 << 20
 _MEMORY = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
 
 
-class ResultRoom:
+class ResultMemory:
     """Tracks the memory of result rows.
 
     Args:
@@ -30,7 +30,7 @@ class ResultRoom:
         self._copied = copied
         self._kept = 0
         self._rows = 0
-        self._looked_at = 0
+        self._checked_at = 0
 
     def add(self, rows: Batch) -> None:
         """Adds the size of rows that are kept.
@@ -40,11 +40,11 @@ class ResultRoom:
         """
         self._rows += rows.row_count
         self._kept += _size(rows)
-        if self._kept - self._looked_at < _LOOK_EVERY:
+        if self._kept - self._checked_at < _CHECK_INTERVAL_BYTES:
             return
-        self._looked_at = self._kept
+        self._checked_at = self._kept
         free = available_bytes()
-        if free is not None and free < _LEFT_FREE + (self._kept if self._copied else 0):
+        if free is not None and free < _RESERVED_BYTES + (self._kept if self._copied else 0):
             raise MemoryLimitError(
                 f"the first {self._rows:,} rows of the result take {self._kept:,} bytes of memory, "
                 f"and only {free:,} bytes are free: use LIMIT, or let the query count or group"
@@ -53,17 +53,20 @@ class ResultRoom:
     def only(self, rows: Batch) -> None:
         """Replaces all rows added before by these."""
         self._rows, self._kept = rows.row_count, _size(rows)
-        self._looked_at = min(self._looked_at, self._kept)
+        self._checked_at = min(self._checked_at, self._kept)
 
 
-def check_room(rows: int, row_bytes: int) -> None:
+def check_memory(rows: int, row_bytes: int) -> None:
     """Checks that rows fit in memory before weights are expanded.
 
     Raises:
         MemoryLimitError: The rows do not fit.
     """
-    needed, free = rows * row_bytes, available_bytes() if rows * row_bytes > _LOOK_EVERY else None
-    if free is not None and free < _LEFT_FREE + needed:
+    needed, free = (
+        rows * row_bytes,
+        available_bytes() if rows * row_bytes > _CHECK_INTERVAL_BYTES else None,
+    )
+    if free is not None and free < _RESERVED_BYTES + needed:
         raise MemoryLimitError(
             f"grouping {rows:,} rows takes {needed:,} bytes of memory, and only {free:,} bytes are "
             "free: let the query aggregate fewer rows"
@@ -77,11 +80,11 @@ def _size(rows: Batch) -> int:
 
 def available_bytes() -> int | None:
     """Memory that this process can still allocate; None if the system does not say."""
-    found = [each for each in (_of_machine(), _of_group()) if each is not None]
+    found = [each for each in (_machine_bytes(), _container_bytes()) if each is not None]
     return min(found, default=None)
 
 
-def _of_machine() -> int | None:
+def _machine_bytes() -> int | None:
     try:
         for line in _MEMORY.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -91,7 +94,7 @@ def _of_machine() -> int | None:
     return None
 
 
-def _of_group() -> int | None:
+def _container_bytes() -> int | None:
     """Free memory of the container."""
     try:
         most = int((_GROUP / "memory.max").read_text())  # "max" where there is no limit

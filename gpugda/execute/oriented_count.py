@@ -12,10 +12,10 @@ from gpugda.deadline import check_deadline
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
 from gpugda.execute.oriented_form import (
-    give_up,
+    add_unoriented_seconds,
+    disable_orienting,
     is_oriented,
-    kind_of,
-    note_unoriented,
+    oriented_query_of,
     plan_upwards,
     times_of,
     upwards_graph,
@@ -74,7 +74,7 @@ def count_oriented(
     found = count_triangles(plan.bound, graph, strategy, report, deadline)
     if found is not None:
         return found
-    kind = kind_of(plan, graph)
+    kind = oriented_query_of(plan, graph)
     found = _ranked_count(plan, graph, strategy, report, deadline)
     if found is not None:
         return found
@@ -101,7 +101,7 @@ def _ranked_count(
     if any(each.directed for each in bound.relationships):
         return count_ring(bound, graph, strategy, report, deadline)
     times: RankedTimes = plan.kept.setdefault(_RANKED_TIMES, RankedTimes())
-    may_orient = kind_of(plan, graph) is not None and is_oriented(graph)
+    may_orient = oriented_query_of(plan, graph) is not None and is_oriented(graph)
     if not times.is_preferred(times_of(plan), is_oriented=may_orient):
         return None
     started = time.perf_counter()
@@ -111,7 +111,7 @@ def _ranked_count(
         if found is not None:
             seconds = time.perf_counter() - started
             times.note(seconds)
-            note_unoriented(plan, graph, seconds * _SHARE_TO_ORIENT)
+            add_unoriented_seconds(plan, graph, seconds * _SHARE_TO_ORIENT)
             return found
     return None
 
@@ -133,7 +133,7 @@ def groups_oriented(
     """
     if need.streamed or not strategy.orients:
         return None
-    kind = kind_of(plan, graph, need)
+    kind = oriented_query_of(plan, graph, need)
     if not isinstance(kind, OrientedQuery):
         return None
 
@@ -163,7 +163,7 @@ def _found_upwards(
             found = find(upwards, beside)
         except MemoryLimitError:
             # The original graph leaves more memory.
-            give_up(plan)
+            disable_orienting(plan)
             return None
         if found is not None:
             times_of(plan).note(time.perf_counter() - started, is_oriented=True)

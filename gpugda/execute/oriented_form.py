@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Times",
-    "give_up",
+    "add_unoriented_seconds",
+    "disable_orienting",
     "is_oriented",
-    "kind_of",
-    "note_unoriented",
-    "noting_chunks",
-    "noting_unoriented",
+    "oriented_query_of",
     "plan_upwards",
     "times_of",
+    "timing_batches",
+    "timing_unoriented",
     "upwards_graph",
 ]
 
@@ -125,17 +125,17 @@ _FORMS: WeakKeyDictionary[DataGraph, _Form] = WeakKeyDictionary()
 
 
 @contextmanager
-def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
+def timing_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
     """Records the time of a count inside the block, even if it is given up."""
     started = time.perf_counter()
     try:
         yield
         times_of(plan).note(time.perf_counter() - started, is_oriented=False)
     finally:
-        note_unoriented(plan, graph, time.perf_counter() - started)
+        add_unoriented_seconds(plan, graph, time.perf_counter() - started)
 
 
-def noting_chunks(
+def timing_batches(
     chunks: Generator[Embeddings], plan: Plan, graph: DataGraph, need: Groups | Rows
 ) -> Generator[Embeddings]:
     """Records the time of groups or rows that are found in the original graph."""
@@ -154,12 +154,14 @@ def noting_chunks(
                 yield chunk
         times_of(plan).note(seconds, is_oriented=False)
     finally:
-        note_unoriented(plan, graph, seconds, need)
+        add_unoriented_seconds(plan, graph, seconds, need)
 
 
-def note_unoriented(plan: Plan, graph: DataGraph, seconds: float, need: Need = _COUNT) -> None:
+def add_unoriented_seconds(
+    plan: Plan, graph: DataGraph, seconds: float, need: Need = _COUNT
+) -> None:
     """Records the time of a run that could have used the oriented graph but did not."""
-    if kind_of(plan, graph, need) is not None:
+    if oriented_query_of(plan, graph, need) is not None:
         _FORMS.setdefault(graph, _Form()).seconds += seconds
 
 
@@ -169,7 +171,7 @@ def times_of(plan: Plan) -> Times:
     return times
 
 
-def kind_of(
+def oriented_query_of(
     plan: Plan, graph: DataGraph, need: Need = _COUNT
 ) -> OrientedQuery | UpwardSquare | None:
     """The oriented query that replaces the plan's pattern; None if there is none."""
@@ -180,7 +182,7 @@ def kind_of(
     return kind
 
 
-def give_up(plan: Plan) -> None:
+def disable_orienting(plan: Plan) -> None:
     """Stops using the oriented graph for this plan: it leaves too little memory."""
     plan.kept[_KIND] = (plan.bound, None)
 

@@ -15,7 +15,13 @@ import numpy as np
 
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
-from gpugda.execute.oriented_form import give_up, kind_of, plan_upwards, times_of, upwards_graph
+from gpugda.execute.oriented_form import (
+    disable_orienting,
+    oriented_query_of,
+    plan_upwards,
+    times_of,
+    upwards_graph,
+)
 from gpugda.match.report import oriented_text
 from gpugda.plan.rules.orient import OrientedQuery
 
@@ -49,7 +55,7 @@ def rows_oriented(
     Raises:
         Any error of the strategy's ``embeddings``.
     """
-    query = kind_of(plan, graph, need) if strategy.orients else None
+    query = oriented_query_of(plan, graph, need) if strategy.orients else None
     if not isinstance(query, OrientedQuery):
         return False
     upwards = upwards_graph(plan, graph, report, deadline)
@@ -100,7 +106,7 @@ def _timed(
             except MemoryLimitError:
                 if is_begun:
                     raise
-                give_up(plan)
+                disable_orienting(plan)
                 return False
             seconds += time.perf_counter() - started
             if chunk is None:

@@ -99,7 +99,7 @@ class PairTrails:
         self, pulled: Adjacency, sources: Nodes, pairs: int
     ) -> Iterator[tuple[int, int, Walks]]:
         """Walks from as many sources as fit together, with the first source's number and count."""
-        seconds = host_seconds(pulled, pairs, len(sources)).together
+        seconds = host_seconds(pulled, pairs, len(sources)).shared
         if self.device is not None and self.device.shortest_pay(pulled, len(sources), seconds):
             yield from self.device.walks(pulled, sources)
             return

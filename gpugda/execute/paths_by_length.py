@@ -25,7 +25,7 @@ __all__ = ["distances_to", "paths_by_length"]
 
 _MOST_DISTANCES = 1 << 24
 _MOST_ENTRIES = 1 << 22
-_FAR = np.iinfo(np.int32).max
+_UNREACHABLE = np.iinfo(np.int32).max
 
 
 def paths_by_length(
@@ -86,7 +86,7 @@ class _Search:
         check: Callable[[], None],
     ) -> None:
         least = self.far[self.targets, self.starts]
-        waiting = np.flatnonzero(least < _FAR)
+        waiting = np.flatnonzero(least < _UNREACHABLE)
         minimum, maximum = bounds
         while len(waiting):
             nearest = int(least[waiting].min())
@@ -120,7 +120,7 @@ class _Search:
         """True for paths that can still reach the end within the remaining length."""
         left = self.length - level.relationships.shape[1]
         far = self.far[self.targets[level.rows], level.ends]
-        late = (far > left) & (far < _FAR)
+        late = (far > left) & (far < _UNREACHABLE)
         self.cut[level.rows[late]] = True
         near: NDArray[np.bool_] = far <= left
         return near
@@ -129,9 +129,9 @@ class _Search:
 def distances_to(
     backwards: Adjacency, targets: NDArray[np.uint32], check: Callable[[], None]
 ) -> NDArray[np.int32]:
-    """``int32[targets, n]``: distance from each node to each target; ``_FAR`` if unreachable."""
+    """``int32[targets, n]``: distance from each node to each target, or ``_UNREACHABLE``."""
     count = len(backwards.offsets) - 1
-    found = np.full(len(targets) * count, _FAR, dtype=np.int32)
+    found = np.full(len(targets) * count, _UNREACHABLE, dtype=np.int32)
     keys = np.arange(len(targets)) * count + targets
     depth = 0
     while len(keys):
@@ -141,5 +141,5 @@ def distances_to(
         rows, nodes = np.divmod(keys, count)
         places, entries = entries_of(backwards.offsets, nodes)
         next_keys = rows[places] * count + backwards.neighbours[entries]
-        keys = np.unique(next_keys[found[next_keys] == _FAR])
+        keys = np.unique(next_keys[found[next_keys] == _UNREACHABLE])
     return found.reshape(len(targets), count)

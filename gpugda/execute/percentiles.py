@@ -18,10 +18,10 @@ __all__ = ["percentiles_of"]
 
 _FEW_GROUPS: Final = 1 << 10
 """Up to this many groups are selected one by one, which avoids sorting them."""
-_SEARCHED: Final = 1 << 14
+_SAMPLED_VALUES: Final = 1 << 14
 """From this many values on, a sample bounds the range of the wanted values."""
 _SAMPLES: Final = 1 << 12
-_ASIDE: Final = 1 << 7
+_MARGIN: Final = 1 << 7
 """Extra samples on both sides: four times the expected error of a rank."""
 
 
@@ -136,11 +136,11 @@ def _narrowed(values: NDArray[Any], first: int, last: int) -> tuple[int, NDArray
     The copy covers ranks ``first`` to ``last``.
     """
     count = len(values)
-    if count >= _SEARCHED:
+    if count >= _SAMPLED_VALUES:
         samples = np.sort(values[:: max(1, count // _SAMPLES)])
         low, high = (
             samples[min(max(place * len(samples) // count + aside, 0), len(samples) - 1)]
-            for place, aside in ((first, -_ASIDE), (last, _ASIDE))
+            for place, aside in ((first, -_MARGIN), (last, _MARGIN))
         )
         below = int(np.count_nonzero(values < low))
         inside = values[(values >= low) & (values <= high)]

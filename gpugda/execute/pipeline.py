@@ -13,7 +13,7 @@ from gpugda.errors import QueryError
 from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
 from gpugda.execute.lower_query import lower_query
-from gpugda.execute.memory import ResultRoom
+from gpugda.execute.memory import ResultMemory
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.result_table import ResultTable
 from gpugda.expressions.context import one_statement
@@ -84,7 +84,7 @@ class Pipeline:
         """
         started, before = time.perf_counter(), sum(report.timings.values())
         context = self._context(graph, strategy, values, report, deadline)
-        room = ResultRoom(copied=False)
+        room = ResultMemory(copied=False)
         batches: list[Batch] = []
         with one_statement(), closing(self.root.batches(context)) as found:
             for batch in found:

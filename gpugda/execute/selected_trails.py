@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TrailsAsked", "Walks", "selected_trails"]
 
-_READ: Final = 4
+_WALKS_PER_TRAIL: Final = 4
 """Walks read at first, per trail needed."""
-_FEWEST: Final = 16
-_MOST_DRY: Final = 3
+_MIN_WALKS: Final = 16
+_MAX_EMPTY_LENGTHS: Final = 3
 """Consecutive lengths without a trail after which a pair is left to another search."""
 
 
@@ -113,7 +113,7 @@ class _Selection:
         self.asked = asked
         self.check = check
         self.counts = asked.begun.copy()
-        self.dry = np.zeros(count, dtype=np.int64)
+        self.empty_lengths = np.zeros(count, dtype=np.int64)
         self.has_met = np.zeros(count, dtype=np.bool_)
         self.cut = np.zeros(count, dtype=np.bool_)
         self.now = np.zeros(count, dtype=np.int64)
@@ -144,9 +144,9 @@ class _Selection:
         """Adds the trails found at the current length."""
         now = self.now[waiting]
         self.counts[waiting] += now > 0 if self.asked.by_group else now
-        dry = np.where(now > 0, 0, self.dry[waiting] + self.has_met[waiting])
-        self.dry[waiting] = dry
-        self.left[waiting[dry >= _MOST_DRY]] = True
+        empty_lengths = np.where(now > 0, 0, self.empty_lengths[waiting] + self.has_met[waiting])
+        self.empty_lengths[waiting] = empty_lengths
+        self.left[waiting[empty_lengths >= _MAX_EMPTY_LENGTHS]] = True
 
     # ------------------------------------------------------------------ one length
     def _trails(self, pairs: Indexes) -> list[tuple[Indexes, Relationships]]:
@@ -155,7 +155,7 @@ class _Selection:
         if self.asked.by_group:
             return list(self._read(pairs, EVERY))
         self.cut[pairs] = False
-        few = list(self._read(pairs, max(_READ * self.asked.most, _FEWEST)))
+        few = list(self._read(pairs, max(_WALKS_PER_TRAIL * self.asked.most, _MIN_WALKS)))
         failed = np.zeros(len(self.counts), dtype=np.bool_)
         failed[pairs] = self.cut[pairs] & (self.counts + self.now < self.asked.most)[pairs]
         self.now[failed] = 0

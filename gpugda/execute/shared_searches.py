@@ -37,29 +37,29 @@ _SOURCES: Final = 512
 """Searches that run together."""
 _MOST_WORDS: Final = 1 << 17
 """Words read together, and entries by which paths are extended together."""
-_MOST_KEPT: Final = 1 << 24
+_MAX_LEVEL_WORDS: Final = 1 << 24
 """Most words of a level."""
 _LEVELS: Final = 8
-_PER_WORD, _PER_PAIR, _PER_ENTRY = 3e-9, 3e-6, 30e-9
+_SECONDS_PER_WORD, _SECONDS_PER_PAIR, _SECONDS_PER_ENTRY = 3e-9, 3e-6, 30e-9
 """Measured seconds per word of a level, per pair searched alone, and per entry it reads."""
 
 
 class HostSeconds(NamedTuple):
     """Expected host seconds: for shared searches, and for a separate search per pair."""
 
-    together: float
-    apart: float
+    shared: float
+    separate: float
 
 
 def host_seconds(steps: Adjacency, pairs: int, sources: int) -> HostSeconds:
     """Expected seconds of searches from the sources, and of one from both ends per pair."""
     node_count, entries = len(steps.offsets) - 1, len(steps.neighbours)
     words = -(-sources // _WORD)
-    apart: float = pairs * (_PER_PAIR + 3 * entries**0.5 * _PER_ENTRY)
-    if min(words, _SOURCES // _WORD) * node_count > _MOST_KEPT:
+    apart: float = pairs * (_SECONDS_PER_PAIR + 3 * entries**0.5 * _SECONDS_PER_ENTRY)
+    if min(words, _SOURCES // _WORD) * node_count > _MAX_LEVEL_WORDS:
         return HostSeconds(math.inf, apart)
-    looked = _LEVELS * words * (entries + node_count) * _PER_WORD
-    read = _LEVELS * pairs * entries / max(node_count, 1) * _PER_ENTRY
+    looked = _LEVELS * words * (entries + node_count) * _SECONDS_PER_WORD
+    read = _LEVELS * pairs * entries / max(node_count, 1) * _SECONDS_PER_ENTRY
     return HostSeconds(looked + read, apart)
 
 

@@ -92,7 +92,7 @@ def _joining(
         for level in _joining(steps, backwards, *rest):
             yield Level(left[level.rows], level.ends, level.relationships)
         return
-    if seconds.together < seconds.apart:
+    if seconds.shared < seconds.separate:
         yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
         return
     node_count = len(steps.offsets) - 1

@@ -36,12 +36,12 @@ class Steps:
     Args:
         forwards: Adjacency as seen from the node where the path begins.
         nodes_allowed: Mask of nodes that may lie on a path; None for all.
-        left: Predicates on whole paths that are still to be tested.
+        residuals: Predicates on whole paths that are still to be tested.
     """
 
     forwards: Adjacency
     nodes_allowed: NDArray[np.bool_] | None
-    left: tuple[Expression, ...]
+    residuals: tuple[Expression, ...]
 
 
 class StepsCache:

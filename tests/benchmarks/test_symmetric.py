@@ -30,7 +30,7 @@ from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.device.graph.device_graph import DeviceGraph  # noqa: E402
 from gpugda.execute.matching import select  # noqa: E402
 from gpugda.execute.oriented_count import count_oriented  # noqa: E402
-from gpugda.execute.oriented_form import note_unoriented  # noqa: E402
+from gpugda.execute.oriented_form import add_unoriented_seconds  # noqa: E402
 from gpugda.match.embeddings import StrategyReport  # noqa: E402
 from gpugda.match.extend.strategy import ExtendStrategy  # noqa: E402
 from gpugda.match.need import Count  # noqa: E402
@@ -89,7 +89,7 @@ def compare(name: str, graph: DataGraph, context: DeviceContext) -> dict[str, tu
             return count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
 
         before, count = best(as_it_is)
-        note_unoriented(plan, graph, 3600.0)
+        add_unoriented_seconds(plan, graph, 3600.0)
         started = time.perf_counter()
         if (found := upwards()) is None:
             print(f"{name}: {pattern}: {count:,} rows; {before:.1f} ms, not oriented", flush=True)

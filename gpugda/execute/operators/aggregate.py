@@ -13,7 +13,7 @@ from gpugda.execute.batch import Batch, flag_only_batch, joined_weights
 from gpugda.execute.display import text_of
 from gpugda.execute.grouped_counts import LARGEST_INTEGER, GroupedCounts, summed_counts, too_large
 from gpugda.execute.grouping import Groups, group_rows
-from gpugda.execute.memory import ResultRoom
+from gpugda.execute.memory import ResultMemory
 from gpugda.execute.nan_identity import (
     creates_nans,
     evaluate_owned,
@@ -72,19 +72,19 @@ class Aggregate(Operator):
         self.always = always
         self._owners = child.distinct_variables()
         self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
-        self._is_number = always and not keys and len(aggregates) > 0
-        self._is_number &= all(counts_unread(each, child.columns) for each in aggregates)
+        self._is_row_count = always and not keys and len(aggregates) > 0
+        self._is_row_count &= all(counts_unread(each, child.columns) for each in aggregates)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         context = context.needing(None)
-        if self._is_number and context.argument is None:
+        if self._is_row_count and context.argument is None:
             yield self._number(context)
             return
         is_counted = all(map(counts, self.aggregates))
         found, carried = (self._counted if is_counted else self._collected)(context)
         yield found
         if carried and self.always and context.argument is not None:
-            yield from self._of_nothing(found, carried[-1], context)
+            yield from self._empty_groups(found, carried[-1], context)
 
     def _number(self, context: ExecutionContext) -> Batch:
         """The result if only the number of rows is needed."""
@@ -138,12 +138,12 @@ class Aggregate(Operator):
         tables: list[RowTable] = []
         carried = () if context.argument is None else tuple(context.argument.carried)
         weights: list[NDArray[np.uint64] | None] = []
-        room = ResultRoom(copied=True)
+        room = ResultMemory(copied=True)
         for batch in self.children[0].batches(context):
             carried = tuple(batch.carried)
             rows = batch if self._take_weights else batch.expanded()
             table = self._table(rows, carried, context)
-            if rows.weights is not None and self._tells_rows(table, carried):
+            if rows.weights is not None and self._creates_nans(table, carried):
                 rows = rows.expanded()
                 table = self._table(rows, carried, context)
             room.add(rows)
@@ -160,7 +160,7 @@ class Aggregate(Operator):
         for number, each in enumerate(self.aggregates):
             width = len(arguments_of(each))
             arguments = table.columns[place : place + width]
-            made.append(self._made(number, arguments, groups, weighed, context))
+            made.append(self._aggregated(number, arguments, groups, weighed, context))
             place += width
         owners = dict(zip(carried, firsts[len(self.keys) :], strict=True))
         batch = Batch(len(groups.first), owners, keys=firsts[: len(self.keys)], aggregates=made)
@@ -187,7 +187,7 @@ class Aggregate(Operator):
                 refuse_lists(columns[-len(arguments)])
         return RowTable(batch.row_count, tuple(columns))
 
-    def _tells_rows(self, table: RowTable, carried: tuple[str, ...]) -> bool:
+    def _creates_nans(self, table: RowTable, carried: tuple[str, ...]) -> bool:
         """True if a row creates a NaN: equal rows with a weight would create several."""
         made = [(key, table.columns[2 * place]) for place, key in enumerate(self.keys)]
         place = 2 * (len(self.keys) + len(carried))
@@ -197,7 +197,7 @@ class Aggregate(Operator):
             place += len(arguments_of(each))
         return any(creates_nans(expression, operand) for expression, operand in made)
 
-    def _made(
+    def _aggregated(
         self,
         place: int,
         arguments: Sequence[Operand],
@@ -232,9 +232,9 @@ class Aggregate(Operator):
                 keys=[none] * len(self.keys),
                 aggregates=[none] * len(self.aggregates),
             )
-        return Batch(1, {}, aggregates=self._of_no_rows())
+        return Batch(1, {}, aggregates=self._empty_aggregates())
 
-    def _of_no_rows(self) -> list[Operand]:
+    def _empty_aggregates(self) -> list[Operand]:
         """The value of each aggregate for no rows."""
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)
@@ -248,7 +248,7 @@ class Aggregate(Operator):
             made.append(aggregate(each.name.lower(), none, further, groups, 1, distinct=False))
         return made
 
-    def _of_nothing(self, found: Batch, owner: str, context: ExecutionContext) -> Iterator[Batch]:
+    def _empty_groups(self, found: Batch, owner: str, context: ExecutionContext) -> Iterator[Batch]:
         """The groups of outer rows that have no row."""
         argument = context.argument
         assert argument is not None
@@ -261,7 +261,7 @@ class Aggregate(Operator):
         environment = context.environment(outer)
         aggregates: list[Operand] = [
             take(as_column(each, 1), np.zeros(len(rows), dtype=np.int64))
-            for each in self._of_no_rows()
+            for each in self._empty_aggregates()
         ]
         keys = [evaluate_operand(key, environment) for key in self.keys]
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)

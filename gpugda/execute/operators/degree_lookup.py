@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DegreeLookup", "is_degree_lookup", "pays_for_all_nodes"]
 
-_FEW: Final = 4
+_ALL_NODES_FACTOR: Final = 4
 """All nodes' degrees are computed if rows times this number reach the node count."""
 
 
@@ -172,7 +172,7 @@ def _degrees(
 
 def pays_for_all_nodes(nodes: float, graph: DataGraph) -> bool:
     """True if there are enough nodes for counting the degrees of all of them."""
-    return nodes * _FEW >= graph.node_count
+    return nodes * _ALL_NODES_FACTOR >= graph.node_count
 
 
 def _fitting(graph: DataGraph, labels: tuple[LabelExpression, ...]) -> NDArray[np.bool_] | None:

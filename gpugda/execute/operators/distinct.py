@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.execute.batch import joined
 from gpugda.execute.grouping import first_rows
-from gpugda.execute.memory import ResultRoom
+from gpugda.execute.memory import ResultMemory
 from gpugda.execute.nan_identity import owner_name, refuse_lists, row_identity
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.project import Project
@@ -86,7 +86,7 @@ class _Seen:
 
     def __init__(self) -> None:
         self._table: RowTable | None = None
-        self._room = ResultRoom(copied=True)
+        self._room = ResultMemory(copied=True)
 
     @property
     def row_count(self) -> int:

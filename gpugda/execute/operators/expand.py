@@ -77,12 +77,12 @@ class Expand(Operator):
             distinct = batch.distinct and not self._walks(steps)
             for level in self._levels(steps, rows, starts, context, keeps):
                 kept = paths_to(level, target)
-                kept = kept.taken(passing(batch, kept, asked, steps.left, context))
+                kept = kept.taken(passing(batch, kept, asked, steps.residuals, context))
                 yield replace(self._batch(batch, kept, context), distinct=distinct)
 
     def _walks(self, steps: Steps) -> bool:
         """True if all paths are enumerated, False if a search over nodes suffices."""
-        return self.asked.mode.gives_all or bool(steps.left)
+        return self.asked.mode.gives_all or bool(steps.residuals)
 
     def _levels(
         self,

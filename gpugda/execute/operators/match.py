@@ -19,7 +19,7 @@ from gpugda.execute.needs import identifies_embeddings, need_of
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_count import count_oriented, groups_oriented
-from gpugda.execute.oriented_form import noting_chunks, noting_unoriented
+from gpugda.execute.oriented_form import timing_batches, timing_unoriented
 from gpugda.execute.oriented_rows import computed_first, rows_oriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
@@ -141,7 +141,7 @@ class Match(PatternOperator):
         strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
         need = self.need(rest)
         if isinstance(need, Count):
-            with noting_unoriented(plan, context.graph):
+            with timing_unoriented(plan, context.graph):
                 count = strategy.count(plan, masks, report, deadline)
             yield self._number(count)
             return
@@ -152,7 +152,7 @@ class Match(PatternOperator):
                 need = replace(need, enough=context.enough)
             chunks = strategy.embeddings(plan, masks, need, report, deadline)
         if rest is plan.bound:
-            chunks = noting_chunks(chunks, plan, context.graph, need)
+            chunks = timing_batches(chunks, plan, context.graph, need)
         with closing(chunks):  # LIMIT closes early, which frees the device at once
             for chunk in chunks:
                 yield _filtered(chunk, rest, context)

@@ -54,7 +54,7 @@ class Project(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
             made = self._made(batch, context)
-            if batch.weights is not None and self._tells_rows(made):
+            if batch.weights is not None and self._creates_nans(made):
                 batch = batch.expanded()
                 made = self._made(batch, context)
             before = {**batch.columns} if self.keeps else batch.carried
@@ -79,7 +79,7 @@ class Project(Operator):
         kept |= {name: each.name for name, each in self._passed.items()}
         return frozenset(name for name, before in kept.items() if before in self._owners)
 
-    def _tells_rows(self, made: dict[str, Operand]) -> bool:
+    def _creates_nans(self, made: dict[str, Operand]) -> bool:
         """True if a row creates a NaN: equal rows with a weight would create several."""
         return any(creates_nans(each.expression, made[each.name]) for each in self.items)
 

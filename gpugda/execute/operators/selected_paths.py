@@ -51,12 +51,12 @@ class SelectedPaths(ShortestPath):
         self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Iterator[Level]:
         rest = np.arange(len(asked.rows))
-        if self.asked.most == 1 and self.asked.minimum <= 1 and not steps.left:
+        if self.asked.most == 1 and self.asked.minimum <= 1 and not steps.residuals:
             # A shortest walk between two nodes repeats no node, so no relationship either.
             for level in self._searched(steps, asked, context, every=self.every):
                 yield Level(asked.rows[level.rows], level.ends, level.relationships)
             rest = np.flatnonzero(asked.starts == asked.ends)
-        if len(rest) and not steps.left:
+        if len(rest) and not steps.residuals:
             rest = rest[(yield from self._walked(steps, asked.taken(rest), context))]
         if len(rest):
             choice = AtMost(len(rest), self.asked.most, self.asked.by_group)

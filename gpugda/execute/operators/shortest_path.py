@@ -92,14 +92,14 @@ class ShortestPath(Operator):
         self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Iterator[Level]:
         choice = Shortest(len(asked.rows), self.every)
-        every = self.every or bool(steps.left)
+        every = self.every or bool(steps.residuals)
         for level in (
             _empty_paths(asked),
             *self._searched(steps, asked, context, every=every),
         ):
             yield self._taken(batch, steps, asked, level, choice, context)
         left = np.flatnonzero(~choice.satisfied)
-        if steps.left and len(left):
+        if steps.residuals and len(left):
             # No path of least length satisfies the predicates.
             longer = Shortest(len(left), self.every)
             yield from self._by_length(batch, steps, asked.taken(left), longer, context)
@@ -159,7 +159,7 @@ class ShortestPath(Operator):
     ) -> Level:
         """The chosen paths, with pair numbers translated to rows of the batch."""
         here = Level(asked.rows[level.rows], level.ends, level.relationships)
-        kept = passing(batch, here, self.asked, steps.left, context)
+        kept = passing(batch, here, self.asked, steps.residuals, context)
         return here.taken(kept[choice.take(level.rows[kept])])
 
     def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:

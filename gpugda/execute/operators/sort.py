@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.execute.batch import Batch, joined
 from gpugda.execute.display import text_of
-from gpugda.execute.memory import ResultRoom
+from gpugda.execute.memory import ResultMemory
 from gpugda.execute.operator import Operator
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.evaluate import evaluate_operand
@@ -48,7 +48,7 @@ class Sort(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         stop = None if self.bounds is None else self.bounds.stop(context)
         waiting: list[Batch] = []
-        room, count = ResultRoom(copied=True), 0
+        room, count = ResultMemory(copied=True), 0
         for batch in self.children[0].batches(context.needing(None)):
             waiting.append(batch.expanded())
             room.add(waiting[-1])

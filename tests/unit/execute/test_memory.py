@@ -5,7 +5,7 @@ import gpugda
 from gpugda.data.column import Column, ColumnKind
 from gpugda.execute import memory as host_memory
 from gpugda.execute.batch import Batch
-from gpugda.execute.memory import ResultRoom, available_bytes
+from gpugda.execute.memory import ResultMemory, available_bytes
 from gpugda.expressions.operands import Constant
 
 MEBIBYTE = 1 << 20
@@ -38,7 +38,7 @@ def test_something_is_known_here():
 
 @pytest.mark.parametrize(("copied", "chunks"), [(False, 40), (True, 20)])
 def test_rows_are_refused_before_memory_is_full(monkeypatch, copied, chunks):
-    room, kept = ResultRoom(copied=copied), 0
+    room, kept = ResultMemory(copied=copied), 0
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 1152 * MEBIBYTE - kept)
 
     def fill():
@@ -53,7 +53,7 @@ def test_rows_are_refused_before_memory_is_full(monkeypatch, copied, chunks):
 
 
 def test_rows_that_went_count_no_more(monkeypatch):
-    room = ResultRoom(copied=True)
+    room = ResultMemory(copied=True)
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 700 * MEBIBYTE)
     for _ in range(100):
         room.add(CHUNK)
@@ -62,7 +62,7 @@ def test_rows_that_went_count_no_more(monkeypatch):
 
 @pytest.mark.device
 def test_a_query_says_so(monkeypatch):
-    monkeypatch.setattr(host_memory, "_LOOK_EVERY", 1000)
+    monkeypatch.setattr(host_memory, "_CHECK_INTERVAL_BYTES", 1000)
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 1 << 20)
     graph = gpugda.graph({"id": list(range(100))})
     with gpugda.connect(graph) as accelerator:
@@ -73,7 +73,7 @@ def test_a_query_says_so(monkeypatch):
 
 
 def test_rows_that_are_collected_are_refused_before_memory_is_full(monkeypatch):
-    monkeypatch.setattr(host_memory, "_LOOK_EVERY", 4 * MEBIBYTE)
+    monkeypatch.setattr(host_memory, "_CHECK_INTERVAL_BYTES", 4 * MEBIBYTE)
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 500 * MEBIBYTE)
     source = gpugda.graph(nodes={"id": [0], "labels": [["N"]]})
     text = "UNWIND range(1, 2000000) AS x RETURN size(collect(x))"

@@ -18,7 +18,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute import oriented_form
 from gpugda.execute.oriented_count import count_oriented
-from gpugda.execute.oriented_form import note_unoriented, noting_unoriented
+from gpugda.execute.oriented_form import add_unoriented_seconds, timing_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
@@ -66,7 +66,7 @@ def plan_of(text, graph):
 
 def counted(strategy, text, graph, parameters=None):
     plan = plan_of(text, graph)
-    note_unoriented(plan, graph, 60.0)
+    add_unoriented_seconds(plan, graph, 60.0)
     report = StrategyReport()
     found = count_oriented(plan, graph, strategy, parameters or {}, report, None)
     assert found in (None, 0) or any(" counted" in step for step in report.steps)
@@ -167,7 +167,7 @@ def test_a_count_that_is_given_up_is_remembered(context):
         time.sleep(0.001)
         raise gpugda.QueryTimeoutError("late")
 
-    with pytest.raises(gpugda.QueryTimeoutError), noting_unoriented(plan, graph):
+    with pytest.raises(gpugda.QueryTimeoutError), timing_unoriented(plan, graph):
         give_up()
     assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) == 20 * 6
 
@@ -198,16 +198,16 @@ def test_the_form_is_built_once_queries_have_taken_as_long(context):
         return count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
 
     assert run() is None
-    note_unoriented(plan, graph, 1e-9)
+    add_unoriented_seconds(plan, graph, 1e-9)
     assert run() is None
-    note_unoriented(plan, graph, 1.0)
+    add_unoriented_seconds(plan, graph, 1.0)
     assert run() == 2000 * 6
 
 
 def test_what_is_not_oriented_is_not_noted(context):
     graph = circle(50)
     directed = plan_of("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)", graph)
-    note_unoriented(directed, graph, 60.0)
+    add_unoriented_seconds(directed, graph, 60.0)
     strategy = ExtendStrategy(DeviceGraph(context, graph))
     plan = plan_of(TRIANGLE, graph)
     assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) is None
@@ -259,23 +259,23 @@ def test_both_forms_are_timed(context, before):
     """Three counts in the oriented graph; where the graph as it is was faster, it answers then."""
     graph = make_graph([("", {})] * 4, [(a, "R", b, {}) for b in range(4) for a in range(b)])
     plan = plan_of(TRIANGLE, graph)
-    note_unoriented(plan, graph, 60.0)
+    add_unoriented_seconds(plan, graph, 60.0)
     for _ in range(before):
-        with noting_unoriented(plan, graph):  # nothing is faster
+        with timing_unoriented(plan, graph):  # nothing is faster
             pass
     found = []
     with extending(context, graph) as strategy:
         for _ in range(5):
             found.append(count_oriented(plan, graph, strategy, {}, StrategyReport(), None))
             if found[-1] is None:
-                with noting_unoriented(plan, graph):
+                with timing_unoriented(plan, graph):
                     pass
     assert found == ([24, 24, 24, None, None] if before else [24] * 5)
 
 
 def test_a_count_that_is_given_up_is_no_time():
     plan = plan_of(TRIANGLE, make_graph([("", {})], []))
-    with pytest.raises(RuntimeError), noting_unoriented(plan, make_graph([("", {})], [])):
+    with pytest.raises(RuntimeError), timing_unoriented(plan, make_graph([("", {})], [])):
         raise RuntimeError
     assert oriented_form.times_of(plan).plain_runs == 0
 
@@ -317,7 +317,7 @@ def test_cliques_are_joined_by_the_degrees_of_their_nodes(context):
     graph = make_graph([("", {})] * 4000, [(a, "R", b, {}) for a, b in ends.tolist() if a != b])
     text = "MATCH (a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d) RETURN count(*)"
     plan, report = plan_of(text, graph), StrategyReport()
-    note_unoriented(plan, graph, 60.0)
+    add_unoriented_seconds(plan, graph, 60.0)
     with extending(context, graph) as strategy:
         assert count_oriented(plan, graph, strategy, {}, report, None)
     steps = [each for each in report.steps if each.startswith(("nodes", "extend"))]

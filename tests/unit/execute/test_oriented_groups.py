@@ -17,7 +17,7 @@ from gpugda.device.context import list_devices
 from gpugda.execute import oriented_form
 from gpugda.execute.needs import need_of
 from gpugda.execute.oriented_count import groups_oriented
-from gpugda.execute.oriented_form import note_unoriented
+from gpugda.execute.oriented_form import add_unoriented_seconds
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Groups
 from gpugda.match.registry import plan_pattern
@@ -61,7 +61,7 @@ def oriented_groups(strategy, graph, text):
     if not isinstance(need, Groups):
         return None  # the pattern can have no rows
     plan = plan_pattern(bound, graph.statistics, "extend", need)
-    note_unoriented(plan, graph, 60.0, need)
+    add_unoriented_seconds(plan, graph, 60.0, need)
     report = StrategyReport()
     found = groups_oriented(plan, graph, strategy, need, {}, report, None)
     if found is None:

@@ -18,7 +18,7 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.execute import oriented_form
 from gpugda.execute.needs import need_of
-from gpugda.execute.oriented_form import note_unoriented
+from gpugda.execute.oriented_form import add_unoriented_seconds
 from gpugda.execute.oriented_rows import rows_oriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Rows
@@ -59,7 +59,7 @@ def oriented_rows(strategy, graph, text):
     if not isinstance(need, Rows):
         return None  # the pattern can have no rows
     plan = plan_pattern(bound, graph.statistics, "extend", need)
-    note_unoriented(plan, graph, 60.0, need)
+    add_unoriented_seconds(plan, graph, 60.0, need)
     names = {node.name: node.position for node in bound.nodes}
     positions = [names[each] for each in re.findall(r"id\((\w)\)", text)]
     found, is_distinct = Counter(), True

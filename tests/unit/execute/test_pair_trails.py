@@ -126,8 +126,8 @@ PARALLEL = [(0, 1)] * 9 + [(1, 2)] * 9 + [(2, 1)]
 def test_few_walks_at_a_time(monkeypatch, edges, by_group):
     """Windows of few entries, and fewer walks read at first than prove to be trails."""
     monkeypatch.setattr(host_walks, "_MOST_ENTRIES", 3)
-    monkeypatch.setattr(selected_trails, "_READ", 1)
-    monkeypatch.setattr(selected_trails, "_FEWEST", 1)
+    monkeypatch.setattr(selected_trails, "_WALKS_PER_TRAIL", 1)
+    monkeypatch.setattr(selected_trails, "_MIN_WALKS", 1)
     assert not check(edges, "->", ((1, 4), 7, by_group), [(0, 1), (0, 2), (0, 1)])
     assert not check(edges, "-", ((1, 4), 40, by_group), [(1, 1), (0, 2), (2, 0)])
 
@@ -135,7 +135,7 @@ def test_few_walks_at_a_time(monkeypatch, edges, by_group):
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 def test_few_searches_at_a_time(context, monkeypatch):
-    monkeypatch.setattr(device_searches, "_MOST", 2)
+    monkeypatch.setattr(device_searches, "_MAX_SEARCHES", 2)
     monkeypatch.setattr(device_searches, "SEARCHES_A_WORD", 2)
     monkeypatch.setattr(path_reading, "_MOST_LONGER", 3)
     assert not check(COMPLETE, "->", ((1, 4), 7, False), PAIRS, context)

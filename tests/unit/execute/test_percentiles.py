@@ -71,7 +71,7 @@ def test_percentiles(rows, share, name, few):
     column, groups = of_rows(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(percentiles, "_FEW_GROUPS", few)
-        patch.setattr(percentiles, "_SEARCHED", 4)
+        patch.setattr(percentiles, "_SAMPLED_VALUES", 4)
         found = by_columns(name, column, groups, share)
     assert found == by_values(name, rows, groups, share)
 

@@ -46,7 +46,7 @@ def test_reached(
     starts = np.arange(NODES, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reach, "_MOST_KEYS", size)
-        patch.setattr(compact, "_WORTH_IT", many)
+        patch.setattr(compact, "_MIN_SPARSITY", many)
         patch.setattr(entry_windows, "_MOST_ENTRIES", size)
         made = reached(
             adjacency_of(graph, direction, None),

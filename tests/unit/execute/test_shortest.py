@@ -72,7 +72,7 @@ def test_all_shortest_paths(
         patch.setattr(shared_searches, "_SOURCES", 1 + size % 7)
         patch.setattr(shared_searches, "_WORD", 1 + size % 3)
         patch.setattr(shared_searches, "_MOST_WORDS", size)
-        patch.setattr(compact, "_WORTH_IT", many)
+        patch.setattr(compact, "_MIN_SPARSITY", many)
         steps = _steps(graph, direction)
         found = Counter(
             (row, tuple(walked))
@@ -98,10 +98,10 @@ def test_many_pairs_of_few_nodes_are_searched_together() -> None:
     """A search serves all pairs of its node; a pair alone is searched from both ends."""
     steps = adjacency_of(_graph([(0, 1), (1, 2)])[0], Direction.BOTH, None)
     seconds = shared_searches.host_seconds(steps, pairs=1000, sources=2)
-    assert seconds.together < seconds.apart
+    assert seconds.shared < seconds.separate
     wide = replace(steps, neighbours=np.zeros(1_000_000, np.uint32))
     seconds = shared_searches.host_seconds(wide, pairs=1, sources=1)
-    assert seconds.together > seconds.apart
+    assert seconds.shared > seconds.separate
 
 
 @settings(max_examples=examples(100))

@@ -19,7 +19,7 @@ from graphs import make_graph
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute.oriented_count import count_oriented
-from gpugda.execute.oriented_form import note_unoriented
+from gpugda.execute.oriented_form import add_unoriented_seconds
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import merged_graph
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -171,7 +171,7 @@ class Counting:
         for _ in range(2):  # before and after lists are merged
             found = strategy.count(plan, NO_MASKS, StrategyReport())
             assert found == wanted, (kind, text_of(steps), found, wanted)
-        note_unoriented(plan, graph, 60.0)
+        add_unoriented_seconds(plan, graph, 60.0)
         found = count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
         assert found in (None, wanted), (kind, text_of(steps), found, wanted)
         return found is not None
