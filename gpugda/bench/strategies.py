@@ -27,7 +27,7 @@ from gpugda.bench.strategies_report import (
 )
 from gpugda.bench.variants import all_matchers
 from gpugda.config import parse_bytes, requested_device
-from gpugda.device.apart import compiling_apart
+from gpugda.device.compile_processes import start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
@@ -71,7 +71,7 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     """
     folder = made_folder(options.folder)
     context = DeviceContext(choose_device(requested_device(options.connect.get("device"))))
-    apart = compiling_apart(context)
+    apart = start_compile_processes(context)
     try:
         progress.phase(f"generating {options.graph}")
         started = time.perf_counter()

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpugda.device.compiling import Compiling
+from gpugda.device.compilations import Compilations
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
 from gpugda.device.profile import CPU, GPU
@@ -29,7 +29,7 @@ class DeviceContext:
         info: The device to open.
         like_cpu: True to split work as for a CPU (few items with long shares), False as for a GPU
             (many items). None decides by the device.
-        made: An unused pyopencl context for the device, see `StartedAhead`.
+        made: An unused pyopencl context for the device, see `DriverStart`.
 
     Attributes:
         profile: Settings that depend on the kind of device.
@@ -49,7 +49,7 @@ class DeviceContext:
         self.lock = threading.RLock()
         self.kernels: dict[tuple[str, str], Any] = {}
         self.programs: dict[str, Any] = {}
-        self.compiling = Compiling()
+        self.compiling = Compilations()
         self.deadline: float | None = None
         self.everything_compiled = False
         self.compiling_seconds = 0.0

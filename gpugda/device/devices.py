@@ -12,7 +12,7 @@ from gpugda.errors import DeviceError
 from gpugda.folders import can_write
 from gpugda.process import process_id
 
-__all__ = ["DeviceInfo", "choose_device", "list_devices", "note_process"]
+__all__ = ["DeviceInfo", "choose_device", "list_devices", "refuse_forked_process"]
 
 _TYPES = {1: "default", 2: "cpu", 4: "gpu", 8: "accelerator", 16: "custom"}
 
@@ -67,7 +67,7 @@ def list_devices() -> list[DeviceInfo]:
         import pyopencl as cl
     except ImportError:
         return []
-    note_process()
+    refuse_forked_process()
     try:
         platforms = cl.get_platforms()
     except cl.Error:
@@ -104,7 +104,7 @@ def _info(index: int, handle: Any) -> DeviceInfo:
 _first_process: int | None = None
 
 
-def note_process() -> None:
+def refuse_forked_process() -> None:
     """Notes the first process that uses OpenCL: its threads do not survive a fork.
 
     A forked child that calls OpenCL would wait forever.

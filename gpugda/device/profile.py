@@ -46,8 +46,8 @@ class DeviceProfile:
             host memory.
         hub_share: Share of the free memory for bitmaps of long lists.
         thresholds: Thresholds and limits of planning and joins.
-        compiles_apart: True if other processes compile its kernels in parallel, since its driver
-            does not.
+        compiles_in_processes: True if other processes compile its kernels in parallel, since its
+            driver does not.
         sorted_from: Minimum number of relationships from which the device sorts them when a data
             graph is built; None for never.
         staging_bytes: Size of each of two page-locked buffers: locking 4 MiB takes 3 ms once, and
@@ -80,7 +80,7 @@ class DeviceProfile:
     list_groups_per_unit: int = 128
     task_items_per_unit: int = 2
     hub_share: float = 0.125
-    compiles_apart: bool = False
+    compiles_in_processes: bool = False
     sorted_from: int | None = None
     staging_bytes: int = 1 << 22
     pooled_bytes: int = 1 << 28
@@ -121,7 +121,7 @@ GPU = DeviceProfile(
     launch_seconds=0.04,
     aside_bytes=1 << 22,
     thresholds=thresholds.GPU,
-    compiles_apart=True,
+    compiles_in_processes=True,
     sorted_from=1 << 22,
     pooled_bytes=1 << 33,
     page_locked_bytes=1 << 35,

@@ -7,13 +7,13 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gpugda.device.ahead import StartedAhead
-from gpugda.device.apart import CompilingApart, compiling_apart
+from gpugda.device.background_compilation import BackgroundCompilation
+from gpugda.device.compile_processes import CompileProcesses, start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device
+from gpugda.device.driver_start import DriverStart
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.linker import check_linker
 from gpugda.device.program import is_everything_built
-from gpugda.device.warming import Warming
 from gpugda.errors import ConfigurationError, DeviceError
 from gpugda.match.extend.segments.spill_folder import remove_abandoned
 from gpugda.match.matcher import SHARE_OF_DEVICE
@@ -56,9 +56,9 @@ class DeviceSession:
         self._host_graph: DataGraph | None = None
         self._strategies: dict[str, Matcher] = {}
         self._decided: dict[str, object] = {}
-        self._warming: Warming | None = None
-        self._apart: CompilingApart | None = None
-        self._ahead: StartedAhead | None = None
+        self._warming: BackgroundCompilation | None = None
+        self._apart: CompileProcesses | None = None
+        self._ahead: DriverStart | None = None
 
     @property
     def device_name(self) -> str:
@@ -82,7 +82,7 @@ class DeviceSession:
         Errors are raised later, when the device is opened.
         """
         if self._context is None and self._ahead is None:
-            self._ahead = StartedAhead(self._wanted)
+            self._ahead = DriverStart(self._wanted)
 
     @property
     def memory_limit(self) -> int | None:
@@ -150,7 +150,7 @@ class DeviceSession:
     def _begin_warming(self) -> None:
         context = self._opened()
         if self._warming is None and not is_everything_built(context):
-            self._warming = Warming(context, self._apart)
+            self._warming = BackgroundCompilation(context, self._apart)
 
     def prepare(self, graph: DataGraph) -> None:
         """Opens the device and copies the graph to it, so that the next query does not have to.
@@ -244,7 +244,7 @@ class DeviceSession:
             check_linker(info)
             made = None if self._ahead is None else self._ahead.take(info)
             self._context = DeviceContext(info, made=made) if made else DeviceContext(info)
-            self._apart = compiling_apart(self._context)
+            self._apart = start_compile_processes(self._context)
             remove_abandoned()
         return self._context
 

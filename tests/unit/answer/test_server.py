@@ -14,7 +14,7 @@ from gpugda.answer.declined import Declined
 from gpugda.answer.request import Request
 from gpugda.answer.server import ServerAnswers
 from gpugda.config import parse_freshness
-from gpugda.device import warming
+from gpugda.device import background_compilation
 from gpugda.errors import (
     ConfigurationError,
     CypherSyntaxError,
@@ -115,7 +115,7 @@ def compiler(monkeypatch):
         context.everything_compiled = True
 
     monkeypatch.setattr(session, "is_everything_built", lambda context: False)
-    monkeypatch.setattr(warming, "build_everything", build)
+    monkeypatch.setattr(background_compilation, "build_everything", build)
     yield may_end
     may_end.set()
 
@@ -433,7 +433,7 @@ def test_kernels_that_do_not_build_are_tried_once(open_answers, monkeypatch, cap
         raise DeviceError("no such instruction")
 
     monkeypatch.setattr(session, "is_everything_built", lambda context: False)
-    monkeypatch.setattr(warming, "build_everything", build)
+    monkeypatch.setattr(background_compilation, "build_everything", build)
     opened = open_answers()
     for _ in range(3):
         ask(opened, KNOWS)

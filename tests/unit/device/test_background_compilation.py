@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpugda.device import caches, program, warming
-from gpugda.device.warming import Warming
+from gpugda.device import background_compilation, caches, program
+from gpugda.device.background_compilation import BackgroundCompilation
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.session import DeviceSession
 
@@ -92,7 +92,7 @@ def slow_compiler(monkeypatch):
             assert may.acquire(timeout=60)
             files.append(len(files))
 
-    monkeypatch.setattr(warming, "build_everything", build)
+    monkeypatch.setattr(background_compilation, "build_everything", build)
     return SimpleNamespace(may=may, files=files)
 
 
@@ -101,7 +101,7 @@ def device():
 
 
 def test_it_ends_after_the_file_under_way(slow_compiler):
-    made = Warming(device())
+    made = BackgroundCompilation(device())
     with pytest.raises(QueryTimeoutError, match="0 of 9 files"):
         made.wait(0.3)
     threading.Timer(0.1, slow_compiler.may.release).start()

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gpugda.device.devices import choose_device, note_process
+from gpugda.device.devices import choose_device, refuse_forked_process
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from gpugda.device.devices import DeviceInfo
 
-__all__ = ["StartedAhead"]
+__all__ = ["DriverStart"]
 
 _GPUS: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dri")
 """Files that exist on a machine with a GPU. Without one nothing is started, as it gains nothing."""
@@ -29,7 +29,7 @@ _GPU: Final = 4
 """CL_DEVICE_TYPE_GPU of OpenCL's header."""
 
 
-class StartedAhead:
+class DriverStart:
     """Starts the driver of the device that will be opened; the thread begins in the constructor.
 
     If this fails or gains nothing, there is no context, and the code that opens the device creates
@@ -60,7 +60,7 @@ class StartedAhead:
             library = _opencl() if any(Path(each).exists() for each in _GPUS) else None
             if library is None:
                 return
-            note_process()
+            refuse_forked_process()
             _start_drivers(library)
             info = choose_device(self._wanted)
             if info.type == "gpu":

@@ -8,7 +8,7 @@ import pytest
 import gpugda
 from gpugda.deadline import deadline_after, working_until
 from gpugda.device import program
-from gpugda.device.compiling import Compiling
+from gpugda.device.compilations import Compilations
 from gpugda.device.program import get_kernel
 from gpugda.errors import DeviceError, QueryTimeoutError
 
@@ -17,7 +17,7 @@ KERNEL = ("join.cl", "count_valid", "bQQIbIb")
 
 @pytest.fixture
 def compiling():
-    made = Compiling()
+    made = Compilations()
     yield made
     made.close()
 

@@ -12,10 +12,10 @@ from gpugda.errors import QueryTimeoutError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Compiling"]
+__all__ = ["Compilations"]
 
 
-class Compiling:
+class Compilations:
     """Compilations in progress, one thread each. Callers hold the device's lock."""
 
     def __init__(self) -> None:

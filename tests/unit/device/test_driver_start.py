@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 import gpugda
-from gpugda.device import ahead
-from gpugda.device.ahead import StartedAhead
+from gpugda.device import driver_start
 from gpugda.device.context import DeviceContext, choose_device
+from gpugda.device.driver_start import DriverStart
 from gpugda.match import session
 
 pytestmark = pytest.mark.device
@@ -20,14 +20,14 @@ def as_gpu(monkeypatch):
     def chosen(wanted=None):
         return replace(choose_device(wanted), type="gpu")
 
-    monkeypatch.setattr(ahead, "_GPUS", ("/",))
-    monkeypatch.setattr(ahead, "choose_device", chosen)
+    monkeypatch.setattr(driver_start, "_GPUS", ("/",))
+    monkeypatch.setattr(driver_start, "choose_device", chosen)
     monkeypatch.setattr(session, "choose_device", chosen)
 
 
 def test_a_context_made_ahead_is_used_once(as_gpu):
     info = replace(choose_device(), type="gpu")
-    started = StartedAhead(None)
+    started = DriverStart(None)
     made = started.take(info)
     assert made.devices == [info.handle]
     assert started.take(info) is None
@@ -38,13 +38,15 @@ def test_a_context_made_ahead_is_used_once(as_gpu):
 
 def test_another_device_gets_no_context(as_gpu):
     info = replace(choose_device(), type="gpu")
-    assert StartedAhead(None).take(replace(info, index=info.index + 1)) is None
+    assert DriverStart(None).take(replace(info, index=info.index + 1)) is None
 
 
 def test_where_there_is_no_gpu_nothing_is_started(monkeypatch):
-    monkeypatch.setattr(ahead, "_GPUS", ("/dev/there is none",))
-    monkeypatch.setattr(ahead, "note_process", lambda: pytest.fail("the driver was started"))
-    assert StartedAhead(None).take(choose_device()) is None
+    monkeypatch.setattr(driver_start, "_GPUS", ("/dev/there is none",))
+    monkeypatch.setattr(
+        driver_start, "refuse_forked_process", lambda: pytest.fail("the driver was started")
+    )
+    assert DriverStart(None).take(choose_device()) is None
 
 
 def test_a_device_that_is_not_there_is_refused_when_it_is_opened(as_gpu):
@@ -57,13 +59,13 @@ def test_a_device_that_is_not_there_is_refused_when_it_is_opened(as_gpu):
 
 def test_queries_are_answered_on_what_was_made_ahead(as_gpu, monkeypatch):
     made = []
-    real = StartedAhead.take
+    real = DriverStart.take
 
     def take(self, info):
         made.append(real(self, info))
         return made[-1]
 
-    monkeypatch.setattr(StartedAhead, "take", take)
+    monkeypatch.setattr(DriverStart, "take", take)
     relationships = {"source": [1, 2], "target": [2, 3], "type": ["R", "R"]}
     with gpugda.connect(gpugda.graph({"id": [1, 2, 3]}, relationships)) as graph:
         text = "MATCH (a)-->(b)-->(c) RETURN count(*)"

@@ -12,15 +12,15 @@ from gpugda.errors import GpugdaError, QueryTimeoutError
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from gpugda.device.apart import CompilingApart
+    from gpugda.device.compile_processes import CompileProcesses
     from gpugda.device.context import DeviceContext
 
-__all__ = ["Warming"]
+__all__ = ["BackgroundCompilation"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 
 
-class Warming:
+class BackgroundCompilation:
     """Compiles for one device; the thread starts in the constructor.
 
     Args:
@@ -31,7 +31,7 @@ class Warming:
         error: The failure, None if there is none.
     """
 
-    def __init__(self, context: DeviceContext, apart: CompilingApart | None = None) -> None:
+    def __init__(self, context: DeviceContext, apart: CompileProcesses | None = None) -> None:
         self._context = context
         self._apart = apart
         self._started = time.monotonic()

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gpugda.device import apart, program
-from gpugda.device.apart import CompilingApart
+from gpugda.device import compile_processes, program
+from gpugda.device.compile_processes import CompileProcesses
 from gpugda.device.kernel_text import kernel_names, kernel_text
 
 WRITES = """
@@ -19,28 +19,29 @@ SLEEPS = "import time; time.sleep(600)"
 FAILS = "import sys; sys.exit(3)"
 NOT_CLOSED = """
 import pathlib, sys
-from gpugda.device import apart
-apart.core_count, apart.program_folder = lambda: 4, lambda: pathlib.Path(sys.argv[1])
-apart._LATER_SECONDS = 600
-apart.CompilingApart(None)
+from gpugda.device import compile_processes
+compile_processes.core_count = lambda: 4
+compile_processes.program_folder = lambda: pathlib.Path(sys.argv[1])
+compile_processes._LATER_SECONDS = 600
+compile_processes.CompileProcesses(None)
 """
 
 
 @pytest.fixture
 def on_cores(tmp_path, monkeypatch):
     """Four cores, a folder for programs, and nothing compiled yet."""
-    monkeypatch.setattr(apart, "core_count", lambda: 4)
-    monkeypatch.setattr(apart, "program_folder", lambda: tmp_path)
-    monkeypatch.setattr(apart, "is_everything_built", lambda context: False)
+    monkeypatch.setattr(compile_processes, "core_count", lambda: 4)
+    monkeypatch.setattr(compile_processes, "program_folder", lambda: tmp_path)
+    monkeypatch.setattr(compile_processes, "is_everything_built", lambda context: False)
     monkeypatch.setenv("HERE", str(tmp_path))
     return monkeypatch
 
 
 @pytest.mark.device
 def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_path):
-    on_cores.setattr(apart, "_BUILD", f"import gpugda.device.program\n{WRITES}")
+    on_cores.setattr(compile_processes, "_BUILD", f"import gpugda.device.program\n{WRITES}")
     on_cores.setattr(sys, "path", ["", *sys.path])
-    compiling = CompilingApart(context)
+    compiling = CompileProcesses(context)
     compiling.wait()
     number = context.info.index
     assert sorted(os.listdir(tmp_path)) == [f"{number}-{share}-3" for share in range(3)]
@@ -50,12 +51,14 @@ def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_p
 def test_where_programs_are_kept_the_first_query_goes_first(on_cores, context, tmp_path):
     (tmp_path / "a.program").touch()
     looked = []
-    on_cores.setattr(apart, "is_everything_built", lambda context: looked.append(1) or True)
-    compiling = CompilingApart(context)
+    on_cores.setattr(
+        compile_processes, "is_everything_built", lambda context: looked.append(1) or True
+    )
+    compiling = CompileProcesses(context)
     compiling.stop()
     assert not looked
-    on_cores.setattr(apart, "_LATER_SECONDS", 0.01)
-    CompilingApart(context).wait()
+    on_cores.setattr(compile_processes, "_LATER_SECONDS", 0.01)
+    CompileProcesses(context).wait()
     assert looked
 
 
@@ -66,11 +69,11 @@ def test_a_process_that_ends_is_not_held_up(tmp_path):
 
 @pytest.mark.device
 def test_stopping_ends_the_processes(on_cores, context):
-    on_cores.setattr(apart, "_BUILD", SLEEPS)
+    on_cores.setattr(compile_processes, "_BUILD", SLEEPS)
     begun = []
-    real = apart._begun
-    on_cores.setattr(apart, "_begun", lambda *a: begun.append(real(*a)) or begun[-1])
-    compiling = CompilingApart(context)
+    real = compile_processes._begun
+    on_cores.setattr(compile_processes, "_begun", lambda *a: begun.append(real(*a)) or begun[-1])
+    compiling = CompileProcesses(context)
     while len(begun) < 3:
         time.sleep(0.01)
     compiling.stop()
@@ -79,23 +82,23 @@ def test_stopping_ends_the_processes(on_cores, context):
 
 @pytest.mark.device
 def test_processes_that_fail_are_said_in_the_log_alone(on_cores, context, caplog):
-    on_cores.setattr(apart, "_BUILD", FAILS)
+    on_cores.setattr(compile_processes, "_BUILD", FAILS)
     with caplog.at_level("INFO", "gpugda.device"):
-        CompilingApart(context).wait()
+        CompileProcesses(context).wait()
     assert "3 of them not to the end" in caplog.text
 
 
 @pytest.mark.device
 @pytest.mark.parametrize("missing", ["cores", "folder", "work"])
 def test_no_process_begins_where_it_is_of_no_use(on_cores, context, missing):
-    on_cores.setattr(apart, "_begun", lambda *a: pytest.fail("begun"))
+    on_cores.setattr(compile_processes, "_begun", lambda *a: pytest.fail("begun"))
     if missing == "cores":
-        on_cores.setattr(apart, "core_count", lambda: 2)
+        on_cores.setattr(compile_processes, "core_count", lambda: 2)
     elif missing == "folder":
-        on_cores.setattr(apart, "program_folder", lambda: None)
+        on_cores.setattr(compile_processes, "program_folder", lambda: None)
     else:
-        on_cores.setattr(apart, "is_everything_built", lambda context: True)
-    CompilingApart(context).wait()
+        on_cores.setattr(compile_processes, "is_everything_built", lambda context: True)
+    CompileProcesses(context).wait()
 
 
 @pytest.mark.device

@@ -21,7 +21,7 @@ from gpugda.device.program_cache import program_folder
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
 
-__all__ = ["CompilingApart", "compiling_apart"]
+__all__ = ["CompileProcesses", "start_compile_processes"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _MOST_PROCESSES: Final = 8
@@ -40,7 +40,7 @@ with closing(DeviceContext(list_devices()[number])) as context:
 """
 
 
-class CompilingApart:
+class CompileProcesses:
     """Compiles all kernels for a device if there are cores and a folder for it; starts at once.
 
     Args:
@@ -98,11 +98,11 @@ class CompilingApart:
         return not self._stop.is_set() and threading.main_thread().is_alive()
 
 
-def compiling_apart(context: DeviceContext) -> CompilingApart | None:
+def start_compile_processes(context: DeviceContext) -> CompileProcesses | None:
     """Starts compiling for a device whose driver leaves this to other processes; otherwise None."""
-    if not context.profile.compiles_apart or context.is_pocl:
+    if not context.profile.compiles_in_processes or context.is_pocl:
         return None
-    return CompilingApart(context)
+    return CompileProcesses(context)
 
 
 def _are_some_kept() -> bool:
