@@ -320,7 +320,7 @@ class Matcher(ABC):
         if kept > budget.remaining:
             kept -= self.drop_cached()
         workspace.count(min(kept, budget.remaining), "what is kept for later queries")
-        workspace.give_way = lambda: workspace.uncount(self.drop_cached())
+        workspace.free_cached = lambda: workspace.uncount(self.drop_cached())
         return workspace
 
 

@@ -62,7 +62,7 @@ class RankedGraph:
     def _made(self, run: Run, type_id: int | None, *, undirected: bool) -> RankedLists | None:
         workspace, graph = run.workspace, run.graph.graph
         try:
-            with workspace.given_up(MemoryLimitError), run.stage("rank"):
+            with workspace.reclaiming(MemoryLimitError), run.stage("rank"):
                 made = RankedKernels(run.graph.context).made(
                     workspace,
                     run.graph.csr_arguments(workspace.budget),

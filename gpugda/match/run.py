@@ -102,7 +102,7 @@ class Run:
         """
         within = self.until(time.monotonic() + seconds)
         try:
-            with self.workspace.given_up(QueryTimeoutError, MemoryLimitError):
+            with self.workspace.reclaiming(QueryTimeoutError, MemoryLimitError):
                 return work(within)
         except (QueryTimeoutError, MemoryLimitError):
             self.check_deadline()

@@ -97,7 +97,7 @@ def _made_if_room(
     if not has_host_room(graph):
         return None
     try:
-        with run.workspace.given_up(MemoryLimitError), run.stage("rank"):
+        with run.workspace.reclaiming(MemoryLimitError), run.stage("rank"):
             return _Maker(run, type_id).made(begun)
     except MemoryLimitError:
         return None
@@ -136,7 +136,7 @@ class _Maker:
         """Ranks of the nodes, computed on the host if the device has no room to sort them."""
         workspace, most = self._workspace, 2 * self._total
         try:
-            with workspace.given_up(MemoryLimitError):
+            with workspace.reclaiming(MemoryLimitError):
                 found = self._ranked.ranks(workspace, directory, type_id, self._nodes, most)
         except MemoryLimitError:
             return workspace.upload(host_ranks(self._run.graph.graph, type_id), "ranks of nodes")

@@ -403,7 +403,7 @@ class DeviceGraph:
             size = sum(each.nbytes for each in arrays)
             if heir._closed or size > self.context.info.global_memory_bytes // _SPARE_SHARE:
                 return
-            heir._spare += self._workspace.given_away(arrays)
+            heir._spare += self._workspace.detach(arrays)
 
     def _free_when_unused(self) -> None:
         if self._closed and self._users == 0:

@@ -139,7 +139,7 @@ def made_of_late(
     with suppress(MemoryLimitError):
         made = None if patch is None else _patched(workspace, late, patch, what)
     if made is not late.array:
-        for each in workspace.given_away([late.array]):
+        for each in workspace.detach([late.array]):
             each.free()
     return made
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import check_time
-from gpugda.device.memory.lent import lent
+from gpugda.device.memory.host_buffers import host_buffer
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ class OrderedSum:
         """
         context, total = self._context, np.array([begun])
         with context.lock:
-            kept = lent(context, total, writable=True)
+            kept = host_buffer(context, total, writable=True)
             for start in range(0, len(values), _ROWS):
                 check_time()
                 part = values[start : start + _ROWS]
-                read = lent(context, part)
+                read = host_buffer(context, part)
                 self._kernel.launch_groups(1, len(part), read, kept)
                 context.finish()
             context.call("sum of rows", cl.enqueue_copy, context.queue, total, kept)

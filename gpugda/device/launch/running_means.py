@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import check_time
-from gpugda.device.memory.lent import lent
+from gpugda.device.memory.host_buffers import host_buffer
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -64,18 +64,18 @@ class RunningMeans:
         context = self._context
         states = np.zeros((groups, 3))
         with context.lock:
-            kept = lent(context, states, writable=True)
-            scratch = lent(context, np.empty(_SCRATCH), writable=True)
+            kept = host_buffer(context, states, writable=True)
+            scratch = host_buffer(context, np.empty(_SCRATCH), writable=True)
             for values, group_of in rows:
                 for start in range(0, len(values), _ROWS):
                     check_time()
                     part = slice(start, start + _ROWS)
-                    read, head = lent(context, values[part]), self._head(values[part])
+                    read, head = host_buffer(context, values[part]), self._head(values[part])
                     if groups == 1 and not infinite:
                         self._mean.launch_groups(1, *head, int(squares), read, kept, scratch)
                     else:
                         kernel = self._infinite if infinite else self._means
-                        owners = None if groups == 1 else lent(context, group_of[part])
+                        owners = None if groups == 1 else host_buffer(context, group_of[part])
                         kernel.launch_groups(1, *head, owners, read, kept)
                     context.finish()
             context.call("means of rows", cl.enqueue_copy, context.queue, states, kept)

@@ -43,14 +43,14 @@ class Workspace(Transfers):
         context: The device.
         budget: Budget that the arrays are counted against.
         pool: Source and destination of the arrays, if there is one.
-        give_way: Called when the budget is used up; may call `uncount`.
+        free_cached: Called when the budget is used up; may call `uncount`.
         outside: Bytes counted here for arrays that others own.
     """
 
     context: DeviceContext
     budget: MemoryBudget
     pool: ArrayPool | None = None
-    give_way: Callable[[], None] | None = None
+    free_cached: Callable[[], None] | None = None
     outside: int = 0
     _live: dict[int, DeviceArray] = field(default_factory=dict)
     _idle: list[DeviceArray] = field(default_factory=list)  # the shortest first
@@ -150,7 +150,7 @@ class Workspace(Transfers):
         return array
 
     @contextmanager
-    def given_up(self, *errors: type[BaseException]) -> Iterator[None]:
+    def reclaiming(self, *errors: type[BaseException]) -> Iterator[None]:
         """On one of these errors, makes all arrays allocated meanwhile available for reuse.
 
         References to such arrays then have no memory.
@@ -179,7 +179,7 @@ class Workspace(Transfers):
             if self._live.pop(id(array), None) is not None:
                 self.outside += array.nbytes
 
-    def given_away(self, arrays: Sequence[DeviceArray]) -> list[DeviceArray]:
+    def detach(self, arrays: Sequence[DeviceArray]) -> list[DeviceArray]:
         """Gives these arrays to the caller and stops counting them."""
         found = []
         for array in arrays:
@@ -213,7 +213,7 @@ class Workspace(Transfers):
         """Frees everything, or leaves it in the pool."""
         if self._uploads is not None:
             self._uploads.finish()
-        self.give_way = None  # it may hold the object that this is a part of
+        self.free_cached = None  # it may hold the object that this is a part of
         self.uncount(self.outside)
         idle, live = self._idle, list(self._live.values())
         self.budget.release(self._idle_bytes + sum(map(_nbytes, live)))
@@ -261,8 +261,8 @@ class Workspace(Transfers):
         """Frees unused memory if this many bytes cannot be reserved otherwise."""
         if size > self.budget.remaining:
             self.trim()
-        if size > self.budget.remaining and self.give_way is not None:
-            self.give_way()
+        if size > self.budget.remaining and self.free_cached is not None:
+            self.free_cached()
 
     def _buffer(self, size: int, what: str) -> Any:
         longest = self.context.info.max_allocation_bytes

@@ -102,7 +102,7 @@ class MergedGraph:
     def _make(self, run: Run, kind: ListKind) -> bool:
         workspace = run.workspace
         try:
-            with workspace.given_up(MemoryLimitError), run.stage("merge"):
+            with workspace.reclaiming(MemoryLimitError), run.stage("merge"):
                 made = _merged(run, kind)
         except MemoryLimitError:
             return False

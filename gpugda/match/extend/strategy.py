@@ -391,7 +391,7 @@ class ExtendStrategy(Matcher):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self.drop_cached(query))
+            run.workspace.free_cached = lambda: run.workspace.uncount(self.drop_cached(query))
             describe_candidates(run.report, bound, query.candidates)
             run.report.explored = query.candidates.explored
             if query.candidates.explored:

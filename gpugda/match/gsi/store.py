@@ -72,7 +72,7 @@ class GraphStore:
             kept -= self.drop()
         kept = max(0, min(kept, workspace.budget.remaining))  # others may add and drop meanwhile
         workspace.count(kept, "lists and signatures kept from before")
-        workspace.give_way = _GiveWay(self, workspace, workspace.give_way, kept)
+        workspace.free_cached = _FreeCached(self, workspace, workspace.free_cached, kept)
         return workspace
 
     def lists(self, run: Run, wanted: Collection[Partition]) -> dict[Partition, ListArrays]:
@@ -82,8 +82,8 @@ class GraphStore:
             MemoryLimitError: They do not fit together.
         """
         made: dict[Partition, ListArrays] = {}
-        if isinstance(run.workspace.give_way, _GiveWay):
-            run.workspace.give_way.used.update(wanted)
+        if isinstance(run.workspace.free_cached, _FreeCached):
+            run.workspace.free_cached.used.update(wanted)
         for key in wanted:
             run.check_deadline()
             known = self._lists.pop(key, None)
@@ -92,8 +92,8 @@ class GraphStore:
             # Plain rows test types only if some are required.
             is_plain_of_all = not self._options.partitions and key.types is None
             made[key] = replace(found, types=None) if is_plain_of_all else found
-            if isinstance(run.workspace.give_way, _GiveWay):
-                run.workspace.give_way.held |= _sizes([found])
+            if isinstance(run.workspace.free_cached, _FreeCached):
+                run.workspace.free_cached.held |= _sizes([found])
         return made
 
     def signatures(self, run: Run, kernels: SignatureKernels) -> SignatureTable | None:
@@ -142,7 +142,7 @@ class GraphStore:
 
 
 @dataclass(slots=True, eq=False)
-class _GiveWay:
+class _FreeCached:
     """Frees memory for a run: lists that it does not use, and signatures after their use.
 
     Args:
@@ -180,8 +180,8 @@ def _count(run: Run, size: int, what: str) -> None:
     except MemoryLimitError:
         run.workspace.make_room(size)
         run.workspace.count(size, what)
-    if isinstance(run.workspace.give_way, _GiveWay):
-        run.workspace.give_way.counted += size
+    if isinstance(run.workspace.free_cached, _FreeCached):
+        run.workspace.free_cached.counted += size
 
 
 def with_mask(lists: ListArrays, mask: DeviceArray | None) -> ListArrays:

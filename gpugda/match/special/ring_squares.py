@@ -152,7 +152,7 @@ def _from_first_nodes(
     """Counts from the highest nodes, in batches. Returns the first node that is left."""
     workspace = run.workspace
     try:
-        with workspace.given_up(MemoryLimitError):
+        with workspace.reclaiming(MemoryLimitError):
             ways = _ways(run, kernels, lists)
             most_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
             marks = workspace.allocate(most_nodes * lists.nodes, np.uint32, "marks of nodes")

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.launch.single_walks import SingleWalkKernels
-from gpugda.device.memory.lent import lent
+from gpugda.device.memory.host_buffers import host_buffer
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class SingleWalkCount:
         workspace, nodes = self._run.workspace, self._run.graph.graph.node_count
         words = workspace.upload(np.array(self._words, dtype=np.uint32), "a cycle")
         context = self._run.graph.context
-        *along, pairs = [lent(context, each) for each in (*self._arrays, self._pairs)]
+        *along, pairs = [host_buffer(context, each) for each in (*self._arrays, self._pairs)]
         workspace.fill(totals, 0)
         arrays, matrix = self._candidates.arrays, self._candidates.matrix
         try:

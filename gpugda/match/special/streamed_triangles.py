@@ -61,7 +61,7 @@ def count_streamed(
         most: Maximum entries of a segment; None for as many as fit.
     """
     try:
-        with run.workspace.given_up(MemoryLimitError):
+        with run.workspace.reclaiming(MemoryLimitError):
             return _counted(run, lists, weights, looks_up=looks_up, most=most)
     except MemoryLimitError:
         return None

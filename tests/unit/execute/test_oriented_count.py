@@ -233,7 +233,7 @@ def test_the_second_graph_leaves_when_memory_is_short(context):
     assert counted(strategy, TRIANGLE, graph) == 3000 * 6
     with strategy.running(StrategyReport(), None) as run:
         before = run.workspace.budget.remaining
-        run.workspace.give_way()
+        run.workspace.free_cached()
         assert run.workspace.budget.remaining > before
     assert counted(strategy, TRIANGLE, graph) is None
 

@@ -211,6 +211,6 @@ def test_others_give_way(context):
         workspace.count(6000, "kept")
         with pytest.raises(MemoryLimitError):
             workspace.allocate(2000, np.uint32)
-        workspace.give_way = lambda: workspace.uncount(1 << 40)
+        workspace.free_cached = lambda: workspace.uncount(1 << 40)
         workspace.allocate(2000, np.uint32)
         assert (workspace.outside, workspace.budget.used) == (0, 8000)

@@ -608,7 +608,7 @@ def test_few_queries_are_kept_and_counted(context):
     with strategy._workspace() as workspace:
         assert workspace.budget.used - workspace.outside >= strategy._graph.nbytes
         assert workspace.outside == strategy._kept.nbytes > 0
-        workspace.give_way()
+        workspace.free_cached()
         assert workspace.outside == strategy._kept.nbytes == 0
 
 

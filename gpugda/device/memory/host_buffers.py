@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["lent"]
+__all__ = ["host_buffer"]
 
 
-def lent(context: DeviceContext, array: NDArray[Any], *, writable: bool = False) -> Any:
+def host_buffer(context: DeviceContext, array: NDArray[Any], *, writable: bool = False) -> Any:
     """A buffer on an array for the kernels of a CPU; copies an array that is not contiguous.
 
     The array must live until the device has finished.
