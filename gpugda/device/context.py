@@ -60,8 +60,8 @@ class DeviceContext:
         self._process = process_id()
         self._closed = False
         self._origin: DeviceContext | None = None
-        self._of_ids: dict[tuple[bool, bool], DeviceContext] = {}
-        """Variants with kernels for wider type and label ids, see `of_ids`."""
+        self._by_id_widths: dict[tuple[bool, bool], DeviceContext] = {}
+        """Variants with kernels for wider type and label ids, see `with_id_widths`."""
         try:
             kept = kept_context(info) if self.is_pocl and made is None else None
             self.loaded: LoadedContext = kept or LoadedContext(made or cl.Context([info.handle]))
@@ -93,7 +93,7 @@ class DeviceContext:
         """Number of work items beyond which a launch does not become faster."""
         return self.info.compute_units * self.profile.items_per_unit
 
-    def of_ids(self, *, wide_types: bool, wide_labels: bool) -> DeviceContext:
+    def with_id_widths(self, *, wide_types: bool, wide_labels: bool) -> DeviceContext:
         """Returns the same device with kernels that read 32-bit ids of types or labels.
 
         Returns the original where ids have 16 bits, as in almost all graphs.
@@ -101,16 +101,16 @@ class DeviceContext:
         origin, wide = self._origin or self, (wide_types, wide_labels)
         if not any(wide):
             return origin
-        if wide not in origin._of_ids:
+        if wide not in origin._by_id_widths:
             self.check()
             other, profile = copy(origin), origin.profile
             names = zip(("-DWIDE_TYPES", "-DWIDE_LABELS"), wide, strict=True)
             defines = [name for name, is_wide in names if is_wide]
             other.profile = replace(profile, defines=(*profile.defines, *defines))
             other.kernels, other.programs, other.plain_builds = {}, {}, {}
-            other.everything_compiled, other._origin, other._of_ids = False, origin, {}
-            origin._of_ids.setdefault(wide, other)
-        return origin._of_ids[wide]
+            other.everything_compiled, other._origin, other._by_id_widths = False, origin, {}
+            origin._by_id_widths.setdefault(wide, other)
+        return origin._by_id_widths[wide]
 
     def clock(self) -> float:
         """Seconds on a clock that stops while kernels are compiled.
@@ -156,8 +156,8 @@ class DeviceContext:
             if process_id() == self._process:
                 self.queue.finish()
             self.compiling.close()
-            all_ids = [self, *self._of_ids.values()]
-            self._of_ids.clear()
+            all_ids = [self, *self._by_id_widths.values()]
+            self._by_id_widths.clear()
             for each in all_ids:
                 each.kernels.clear()
                 each.programs.clear()

@@ -26,7 +26,13 @@ from gpugda.device.graph.directory import (
     run_starts,
 )
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
-from gpugda.device.graph.sharing import LateArray, Rows, made_of_late, taken_over, what_is_held
+from gpugda.device.graph.sharing import (
+    OutdatedArray,
+    Rows,
+    host_content,
+    made_from_outdated,
+    shared_or_outdated,
+)
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
 from gpugda.device.memory.buffers import (
     SMALLEST_BYTES,
@@ -88,7 +94,7 @@ class DeviceGraph:
     def __init__(
         self, context: DeviceContext, graph: DataGraph, like: DeviceGraph | None = None
     ) -> None:
-        self.context = context = context.of_ids(
+        self.context = context = context.with_id_widths(
             wide_types=graph.outgoing.parts.run_types.dtype == np.uint32,
             wide_labels=graph.label_ids.dtype == np.uint32,
         )
@@ -115,9 +121,9 @@ class DeviceGraph:
         self._users = 0
         self._closed = False
         self._shared: dict[tuple[str, int], DeviceArray | None] = {}
-        self._late: dict[tuple[str, int], LateArray] = {}
-        # Held while late arrays are made: the next state's copy may read them meanwhile.
-        self._late_lock = threading.Lock()
+        self._outdated: dict[tuple[str, int], OutdatedArray] = {}
+        # Held while outdated arrays are made: the next state's copy may read them meanwhile.
+        self._outdated_lock = threading.Lock()
         self._heir: weakref.ref[DeviceGraph] | None = None
         self._spare: list[DeviceArray] = []
         if like is not None:
@@ -228,7 +234,7 @@ class DeviceGraph:
         ``directory``: True to free the arrays that tell where runs begin, too.
         """
         kept = _OFFSETS if directory else _DIRECTORY
-        with self._late_lock, self._users_lock:
+        with self._outdated_lock, self._users_lock:
             if self._users > 1:
                 return False
             here = self._arrays()
@@ -237,7 +243,7 @@ class DeviceGraph:
             for key in entries:  # also those of an earlier state
                 self._csrs.pop(key, None)
                 self._shared.pop(key, None)
-                self._late.pop(key, None)
+                self._outdated.pop(key, None)
             if self._hubs is not None:
                 dropped += self._hubs.arrays()
                 self._hubs = None
@@ -302,31 +308,33 @@ class DeviceGraph:
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
         """Takes over arrays that the other graph shares, or from which new ones can be made."""
-        with like._late_lock:
+        with like._outdated_lock:
             with like._users_lock:
-                rows = Rows({}, {}) if like._closed else Rows(like._made_here(), dict(like._late))
+                rows = (
+                    Rows({}, {}) if like._closed else Rows(like._made_here(), dict(like._outdated))
+                )
                 spare, like._spare = like._spare, []
                 if not like._closed:
                     like._heir = weakref.ref(self)
             self._workspace.release(*[self._workspace.adopt(each) for each in spare])
-            found = taken_over(self._workspace, like.graph, self.graph, rows)
-        self._shared, self._late = found.made, found.late
+            found = shared_or_outdated(self._workspace, like.graph, self.graph, rows)
+        self._shared, self._outdated = found.made, found.outdated
         self._trim()
         self.pool.give(like.pool.take())
 
     def _trim(self) -> None:
-        """Frees arrays of earlier states once no more late arrays are to be made."""
-        if not self._late:
+        """Frees arrays of earlier states once no more outdated arrays are to be made."""
+        if not self._outdated:
             self._workspace.trim()
 
-    def _make_late(self, key: tuple[str, int], what: str) -> None:
+    def _make_from_outdated(self, key: tuple[str, int], what: str) -> None:
         """Makes an array from that of an earlier state, if there is one."""
-        with self._late_lock:
-            late = self._late.pop(key, None)
-            if late is None:
+        with self._outdated_lock:
+            outdated = self._outdated.pop(key, None)
+            if outdated is None:
                 return
-            after = what_is_held(self.graph, *key)
-            made = made_of_late(self._workspace, late, after, what)
+            after = host_content(self.graph, *key)
+            made = made_from_outdated(self._workspace, outdated, after, what)
             if made is not None:
                 self._shared[key] = made
         self._trim()
@@ -341,7 +349,7 @@ class DeviceGraph:
             uploaded: dict[tuple[str, int], DeviceArray | None] = {}
             try:
                 for place in missing:
-                    self._make_late((name, place), what)
+                    self._make_from_outdated((name, place), what)
                     if (name, place) not in self._shared:
                         each = host[place]
                         uploaded[name, place] = (
@@ -384,7 +392,7 @@ class DeviceGraph:
 
     def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
         """Arrays on the device by direction and position, including those of earlier states."""
-        return {key: late.array for key, late in self._late.items()} | self._made_here()
+        return {key: outdated.array for key, outdated in self._outdated.items()} | self._made_here()
 
     def _made_here(self) -> dict[tuple[str, int], DeviceArray | None]:
         return self._shared | self._csrs
@@ -413,7 +421,7 @@ class DeviceGraph:
             self._spare = []
             self._csrs.clear()
             self._shared.clear()
-            self._late.clear()
+            self._outdated.clear()
             self._hubs = None
             self._bitmaps.matrix = None
             self._bitmaps.slots = {}

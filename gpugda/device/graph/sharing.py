@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patch import Patch
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
-__all__ = ["LateArray", "Rows", "made_of_late", "taken_over", "what_is_held"]
+__all__ = ["OutdatedArray", "Rows", "host_content", "made_from_outdated", "shared_or_outdated"]
 
 _SHARE_OF_MEMORY = 4
 """Fraction (1/n) of device memory that all arrays may take if new ones are made from older ones.
@@ -25,11 +25,11 @@ _SHARE_OF_MEMORY = 4
 Both exist together for a moment.
 """
 _MOST_PATCHES = 4
-"""A late array is dropped if its base is replaced more often than this before it is requested."""
+"""An outdated array is dropped if its base is replaced more often than this before it is requested."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LateArray:
+class OutdatedArray:
     """An array of an earlier state, from which that of a later state is made on request.
 
     Args:
@@ -49,15 +49,17 @@ class Rows:
 
     Args:
         made: Arrays of this state.
-        late: Arrays of an earlier state.
+        outdated: Arrays of an earlier state.
     """
 
     made: dict[tuple[str, int], DeviceArray | None]
-    late: dict[tuple[str, int], LateArray]
+    outdated: dict[tuple[str, int], OutdatedArray]
 
 
-def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: Rows) -> Rows:
-    """Arrays of the next state: shared ones if both states have the same content, or late ones.
+def shared_or_outdated(
+    workspace: Workspace, older: DataGraph, graph: DataGraph, rows: Rows
+) -> Rows:
+    """Arrays of the next state: shared ones if both states have the same content, or outdated ones.
 
     Args:
         workspace: Owner of the arrays.
@@ -71,48 +73,48 @@ def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: R
         if all(map(operator.is_, before, after)):
             found.made[name, place] = None if array is None else workspace.adopt(array.shared())
         elif array is not None and before[1:] == after[1:]:
-            late = LateArray(before[0], array)
-            _take_late(workspace, late, (before[0], after[0]), (name, place), found)
-    for (name, place), late in rows.late.items():
+            outdated = OutdatedArray(before[0], array)
+            _keep_outdated(workspace, outdated, (before[0], after[0]), (name, place), found)
+    for (name, place), outdated in rows.outdated.items():
         before, after = (_host_arrays(each, name)[place] for each in (older, graph))
         if before[1:] == after[1:]:
-            _take_late(workspace, late, (before[0], after[0]), (name, place), found)
+            _keep_outdated(workspace, outdated, (before[0], after[0]), (name, place), found)
     return found
 
 
-def _take_late(
+def _keep_outdated(
     workspace: Workspace,
-    late: LateArray,
+    outdated: OutdatedArray,
     states: tuple[Any, Any],
     key: tuple[str, int],
     found: Rows,
 ) -> None:
-    """Records the late array for the second of two states, if that can be made from it."""
+    """Records the outdated array for the second of two states, if that can be made from it."""
     after = states[1]
     if not isinstance(after, Patched):
         return
-    if after.base is not _base(late.before):
+    if after.base is not _base(outdated.before):
         # If the base is replaced once more, the relation between the two is lost.
-        on_way = _led_over(late, states)
+        on_way = _with_base_patch(outdated, states)
         if on_way is None or len(on_way.patches) > _MOST_PATCHES:
             return
-        late = on_way
-    array = workspace.adopt(late.array.shared())
-    found.late[key] = LateArray(late.before, array, late.patches)
+        outdated = on_way
+    array = workspace.adopt(outdated.array.shared())
+    found.outdated[key] = OutdatedArray(outdated.before, array, outdated.patches)
 
 
-def _led_over(late: LateArray, states: tuple[Any, Any]) -> LateArray | None:
-    """The late array with a patch that leads to the new base; None if no such patch is known.
+def _with_base_patch(outdated: OutdatedArray, states: tuple[Any, Any]) -> OutdatedArray | None:
+    """The outdated array with a patch that leads to the new base; None if no such patch is known.
 
     Args:
-        late: A late array of the old base.
+        outdated: An outdated array of the old base.
         states: The two states. The one that was replaced has both bases: the state before, if the
             replacement was after that was made.
     """
     for state in reversed(states):
-        patch = state.since(late.before) if isinstance(state, Patched) else None
+        patch = state.since(outdated.before) if isinstance(state, Patched) else None
         if patch is not None and state.base is states[1].base:
-            return LateArray(state, late.array, (*late.patches, patch))
+            return OutdatedArray(state, outdated.array, (*outdated.patches, patch))
     return None
 
 
@@ -120,39 +122,41 @@ def _base(array: Any) -> Any:
     return array.base if isinstance(array, Patched) else array
 
 
-def made_of_late(
-    workspace: Workspace, late: LateArray, after: Any, what: str
+def made_from_outdated(
+    workspace: Workspace, outdated: OutdatedArray, after: Any, what: str
 ) -> DeviceArray | None:
     """Makes a state's array, in the memory of the older one if that has no other owner.
 
     Returns None if no patch is known or the device has no space: then the array is uploaded. The
-    late array is gone in any case.
+    outdated array is gone in any case.
 
     Args:
         workspace: Owner of both.
-        late: The older array.
+        outdated: The older array.
         after: Host array with the wanted content.
         what: Name of the array for errors.
     """
-    patch = after.since(late.before) if isinstance(after, Patched) else None
+    patch = after.since(outdated.before) if isinstance(after, Patched) else None
     made = None
     with suppress(MemoryLimitError):
-        made = None if patch is None else _patched(workspace, late, patch, what)
-    if made is not late.array:
-        for each in workspace.detach([late.array]):
+        made = None if patch is None else _patched(workspace, outdated, patch, what)
+    if made is not outdated.array:
+        for each in workspace.detach([outdated.array]):
             each.free()
     return made
 
 
-def _patched(workspace: Workspace, late: LateArray, last: Patch, what: str) -> DeviceArray | None:
+def _patched(
+    workspace: Workspace, outdated: OutdatedArray, last: Patch, what: str
+) -> DeviceArray | None:
     """Applies all patches, one after the other; releases intermediate arrays."""
-    array = late.array
-    for patch in (*late.patches, last):
+    array = outdated.array
+    for patch in (*outdated.patches, last):
         made = None
         try:
             made = _made(workspace, array, patch, what)
         finally:
-            if made is not array and array is not late.array:
+            if made is not array and array is not outdated.array:
                 workspace.release(array)
         if made is None:
             return None
@@ -169,7 +173,7 @@ def _made(workspace: Workspace, older: DeviceArray, patch: Patch, what: str) -> 
     return patch_array(workspace, older, patch, what)
 
 
-def what_is_held(graph: DataGraph, name: str, place: int) -> Any:
+def host_content(graph: DataGraph, name: str, place: int) -> Any:
     """Host array with the content of an array of a direction."""
     return _host_arrays(graph, name)[place][0]
 

@@ -31,7 +31,7 @@ class GraphByPart(Protocol):
     def of(
         self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
     ) -> list[Any]:
-        """The arguments that a kernel needs, see `FilterArrays.looking_at`."""
+        """The arguments that a kernel needs, see `FilterArrays.reading`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +58,7 @@ class FilterArrays:
     relationship_words: int
     node_count: int
 
-    def looking_at(
+    def reading(
         self, *, outgoing: bool, incoming: bool, numbers: bool = False, lengths: bool = False
     ) -> FilterArrays:
         """The arrays for a kernel that reads only rows of these directions, or only ``lengths``.

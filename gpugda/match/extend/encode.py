@@ -65,7 +65,7 @@ class StepWords:
     launches: dict[int, LaunchSize] = field(default_factory=dict)
     outgrew_small_join: bool = False
 
-    def looking_at(self, graph: list[Any]) -> StepWords:
+    def reading(self, graph: list[Any]) -> StepWords:
         """The same steps with other arguments for ``GRAPH_PARAMETERS``."""
 
         def looks(each: StepArrays) -> StepArrays:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.graph.late_arguments import LateArguments
+from gpugda.device.graph.lazy_arguments import LazyArguments
 from gpugda.device.launch.candidate_filter import Batch, FilterArrays
 from gpugda.match.candidates.candidates import Candidates
 from gpugda.match.candidates.encode import (
@@ -105,7 +105,7 @@ def update_from_snapshot(
     if 0 in counts:
         return None
     arrays = FilterArrays(
-        graph=_late_arguments(run, bound),
+        graph=_lazy_arguments(run, bound),
         query=run.workspace.upload(encoding.query.words, "the query graph"),
         label_bits=None,
         node_masks=None,
@@ -119,12 +119,12 @@ def update_from_snapshot(
     return None if found is None else (found, known)
 
 
-def _late_arguments(run: Run, bound: BoundQuery) -> list[Any] | LateArguments:
+def _lazy_arguments(run: Run, bound: BoundQuery) -> list[Any] | LazyArguments:
     """Graph arguments that are not uploaded yet: the join knows which of them it needs."""
     budget = run.workspace.budget
     # A GPU that intersects lists merges the graph's own lists.
     if bound.relationships and run.graph.context.profile.intersection == "marks":
-        return LateArguments(run.graph, budget)
+        return LazyArguments(run.graph, budget)
     return run.placement.arguments(budget, needed=bool(bound.relationships))
 
 

@@ -78,7 +78,7 @@ class _Rows:
     def _no_leaves(self) -> ProductArrays:
         words = self._run.workspace.upload(product_words(()), "no leaves")
         matrix = self._candidates.matrix
-        arrays = self._candidates.arrays.looking_at(outgoing=False, incoming=False)
+        arrays = self._candidates.arrays.reading(outgoing=False, incoming=False)
         return ProductArrays(arrays, matrix, words, words, words, words)
 
 

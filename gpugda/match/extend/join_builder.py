@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.late_arguments import LateArguments
+from gpugda.device.graph.lazy_arguments import LazyArguments
 from gpugda.device.graph.segment_views import MOST_PARTS
 from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.encode import upload_steps
@@ -192,7 +192,7 @@ class JoinBuilder:
         if self.reduced is not None:
             # Counting cycles would start from relationships that no step follows.
             steps = (*steps[:-1], steps[-1]._replace(cycle=None))
-            words = words.looking_at(self.reduced.arguments)
+            words = words.reading(self.reduced.arguments)
         setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
         if views is None:
             return steps, ExtendWindows(setup), None
@@ -282,12 +282,12 @@ class JoinBuilder:
     ) -> StepWords:
         """The same steps; late graph arguments are replaced by those that the steps read."""
         graph = self.candidates.arrays.graph
-        if not isinstance(graph, LateArguments) or any(step.cycle is not None for step in steps):
+        if not isinstance(graph, LazyArguments) or any(step.cycle is not None for step in steps):
             return words
         from gpugda.match.extend.segments.views import knows_relationships
 
         links = [link for step in steps for link in step.device_links]
-        return words.looking_at(
+        return words.reading(
             graph.of(
                 outgoing=any(each.outgoing for each in links),
                 incoming=any(each.incoming for each in links),

@@ -206,7 +206,7 @@ class Messages:
         arrays = self._candidates.arrays
         if any(len(each.groups) > 1 for each in factors):
             return arrays
-        return arrays.looking_at(outgoing=False, incoming=False)
+        return arrays.reading(outgoing=False, incoming=False)
 
     def _tables(self) -> DeviceArray:
         workspace = self._run.workspace
@@ -279,7 +279,7 @@ class Messages:
             by_length=by_length,
         )
         if by_length or self._views is None:
-            arrays = candidates.arrays.looking_at(
+            arrays = candidates.arrays.reading(
                 outgoing=group.outgoing,
                 incoming=group.incoming,
                 numbers=group.relationships[0] in self._masks.relationships,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpugda.data.plan_assumptions import assumptions_hold
 from gpugda.deadline import check_deadline
-from gpugda.device.graph.late_arguments import LateArguments
+from gpugda.device.graph.lazy_arguments import LazyArguments
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
@@ -453,7 +453,7 @@ class ExtendStrategy(Matcher):
             self._kept.add(query, int((self.limit - self._graph.nbytes) * share))
         if query.candidates is not None:
             graph = query.candidates.arrays.graph
-            if isinstance(graph, LateArguments):
+            if isinstance(graph, LazyArguments):
                 graph.budget = run.workspace.budget
         run.at_end.callback(self._kept.recount, query)
         return query

@@ -14,7 +14,7 @@ from gpugda.data.increments.apply import applied
 from gpugda.data.plan_assumptions import assumptions_hold
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.directory import arrays_of, numbers_of
-from gpugda.device.graph.late_arguments import LateArguments
+from gpugda.device.graph.lazy_arguments import LazyArguments
 from gpugda.device.launch.candidate_filter import FilterArrays
 from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.execute.pipeline import plan_of
@@ -252,10 +252,10 @@ def test_which_arguments_are_made(context, late):
     if late:
         copy.close()
         copy = DeviceGraph(context, graph)
-        everything = LateArguments(copy, budget)
+        everything = LazyArguments(copy, budget)
     arrays = FilterArrays(everything, None, None, None, None, 1, 1, graph.node_count)
     for outgoing, incoming, numbers, lengths in itertools.product((False, True), repeat=4):
-        some = arrays.looking_at(
+        some = arrays.reading(
             outgoing=outgoing, incoming=incoming, numbers=numbers, lengths=lengths
         ).graph
         there = [each is not None for each in some]

@@ -50,7 +50,7 @@ class SegmentedWindows(ExtendWindows):
     """
 
     def __init__(self, setup: JoinSetup, views: SegmentViews, waiting: WaitingRows) -> None:
-        super().__init__(replace(setup, words=setup.words.looking_at(views.arguments)))
+        super().__init__(replace(setup, words=setup.words.reading(views.arguments)))
         run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments

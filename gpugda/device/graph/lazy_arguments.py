@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.memory.buffers import MemoryBudget
 
-__all__ = ["LateArguments"]
+__all__ = ["LazyArguments"]
 
 
-class LateArguments:
+class LazyArguments:
     """All arguments for ``GRAPH_PARAMETERS``, made when they are iterated over.
 
     After a change, the entries and their relationship indexes take longest to make, then the starts
