@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kept_cases import NODES, Case
 
-from gpugda.device.launch.kept_entries import Found, KeptKernels, Runs
+from gpugda.device.launch.kept_entries import KeptBits, KeptKernels, Runs
 from gpugda.device.launch.prefix_sum import PrefixSum
 
 
@@ -30,7 +30,7 @@ def test_entries_are_kept_in_order(context, workspace, types, chunk, numbered):
         part = case.chunk(chunk, number, numbered=numbered)
         kernels.find(directory, part, case.tests, case.matrix, case.words, bits)
         sums = PrefixSum(context).run(workspace, bits, 0, -(-part.count // 32), of_bits=True)
-        entries = Found(bits, sums)
+        entries = KeptBits(bits, sums)
         kernels.write(part, entries, found)
         window = np.searchsorted(case.starts, [part.first, part.first + part.count])
         if number == chunks - 1:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kept_cases import NODES, Case
 
-from gpugda.device.launch.kept_entries import Found, KeptKernels, KeptRuns, Runs
+from gpugda.device.launch.kept_entries import KeptBits, KeptKernels, KeptRuns, Runs
 from gpugda.device.launch.kept_runs import RunKernels
 from gpugda.device.launch.prefix_sum import PrefixSum
 
@@ -35,7 +35,7 @@ def test_runs_come_with_entries(context, workspace, chunk, numbered):
         seen = Runs(here, last - low, all_offsets, kinds, NODES, 1, low)
         kernels.find(seen, part, case.tests, case.matrix, case.words, bits)
         sums = sums_of.run(workspace, bits, 0, -(-part.count // 32), of_bits=True)
-        entries = Found(bits, sums)
+        entries = KeptBits(bits, sums)
         kernels.write(part, entries, found)
         own = Runs(here, last - first, all_offsets, kinds, NODES, 1 + first - low, first)
         run_kernels.find(own, part, entries, run_bits)
@@ -44,7 +44,7 @@ def test_runs_come_with_entries(context, workspace, chunk, numbered):
         nodes = np.searchsorted(offsets, [first, last]).tolist()
         if number == chunks - 1:
             nodes[1] = NODES + 1
-        of_runs = Found(run_bits, run_sums)
+        of_runs = KeptBits(run_bits, run_sums)
         run_kernels.write(own, part, entries, of_runs, found, tuple(nodes))
     case.check_entries(found, numbered=numbered)
     before = np.concatenate([[0], np.cumsum(case.kept)])

@@ -13,8 +13,8 @@ from gpugda.device.launch.leaf_products import (
     Leaves,
     ProductArrays,
     ProductKernels,
+    common_columns,
     product_words,
-    shared_of,
 )
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 
@@ -107,7 +107,7 @@ def products(context, workspace, leaf, factors, row):
 def with_common(context, workspace, leaf, factors):
     """The table with a column behind the others, in two launches of which one adds nothing."""
     kernels, words = ProductKernels(context), product_words(factors)
-    (shared,) = shared_of(words, factors)
+    (shared,) = common_columns(words, factors)
     place = workspace.upload(words)
     arrays = ProductArrays(leaf.filter, leaf.matrix, place, place, place, place)
     columns = np.array([*leaf.columns, [77] * len(leaf.core)], dtype=np.uint32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernels.kernel_graphs import random_graph
 
-from gpugda.device.launch.path_levels import EVERY, Longer, PathKernels, PathRows, StepArrays
+from gpugda.device.launch.path_levels import EVERY, LongerPaths, PathKernels, PathRows, StepArrays
 from gpugda.device.launch.prefix_sum import PrefixSum
 
 NODES = 40
@@ -127,6 +127,6 @@ def test_steps_back_lead_to_the_level_before(context, workspace, most, window):
     assert wanted
     made = [workspace.allocate(len(wanted), np.uint32) for _ in range(3)]
     parents = np.repeat(np.arange(first, last), [len(each) for each in expected[first:last]])
-    longer = Longer(PathRows(made[0], made[1]), parents, made[2])
+    longer = LongerPaths(PathRows(made[0], made[1]), parents, made[2])
     kernels.write_back(steps.arrays, level, words, rows, window, sums, longer)
     assert [*zip(*(workspace.download(each).tolist() for each in made), strict=True)] == wanted

@@ -8,7 +8,7 @@ from kernels.kernel_graphs import pack, upload_any
 
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.row_groups import whole_sums
-from gpugda.device.launch.triangle_sums import Higher, Members, TriangleSumKernels
+from gpugda.device.launch.triangle_sums import HigherNeighbours, Members, TriangleSumKernels
 from gpugda.device.launch.triangles import triangle_words
 
 ITEMS = 3
@@ -36,7 +36,7 @@ def summed(context, workspace, graph, types, rows, most_work):
     kernels.measure(members, nodes, lengths)
     starts = prefix_sum.run(workspace, lengths, 0, count)
     entries = empty(int(workspace.download(starts)[count]))
-    higher = Higher(count, starts, counts, entries)
+    higher = HigherNeighbours(count, starts, counts, entries)
     kernels.list_higher(members, nodes, lengths, higher)
     listed = np.flatnonzero(rows[0])
     given = workspace.upload(np.array([0] * BEFORE + listed.tolist(), dtype=np.uint32))

@@ -25,7 +25,7 @@ _SHARE_OF_MEMORY = 4
 Both exist together for a moment.
 """
 _MOST_PATCHES = 4
-"""An outdated array is dropped if its base is replaced more often than this before it is requested."""
+"""An outdated array is dropped if its base is replaced more often than this meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

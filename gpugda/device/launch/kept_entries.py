@@ -18,7 +18,7 @@ __all__ = [
     "MOST_TESTS",
     "Chunk",
     "EntryTest",
-    "Found",
+    "KeptBits",
     "KeptEntries",
     "KeptKernels",
     "KeptRuns",
@@ -141,7 +141,7 @@ class KeptRuns:
     offsets: DeviceArray
 
 
-class Found(NamedTuple):
+class KeptBits(NamedTuple):
     """The kept elements of a chunk: one bit for each, and prefix sums of the bits."""
 
     bits: DeviceArray
@@ -194,7 +194,7 @@ class KeptKernels:
             bits,
         )
 
-    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+    def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """Copies the entries of a chunk whose bits are set."""
         self._write(
             -(-chunk.count // 32),
@@ -217,7 +217,7 @@ class KeptKernels:
         runs: Runs,
         window: tuple[int, int],
         chunk: Chunk,
-        found: Found,
+        found: KeptBits,
         target: KeptEntries,
     ) -> None:
         """Writes the starts of runs among the kept entries.

@@ -8,7 +8,7 @@ from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
-    from gpugda.device.launch.kept_entries import Chunk, Found, KeptEntries, Runs
+    from gpugda.device.launch.kept_entries import Chunk, KeptBits, KeptEntries, Runs
     from gpugda.device.memory.buffers import DeviceArray
 
 __all__ = ["RunKernels"]
@@ -24,7 +24,7 @@ class RunKernels:
         self._write = get_kernel(context, _FILE, "write_runs", "bbQQIIbbbIbbbQbb")
         self._start = get_kernel(context, _FILE, "start_nodes", "bIIIQbbbIb")
 
-    def find(self, runs: Runs, chunk: Chunk, found: Found, bits: DeviceArray) -> None:
+    def find(self, runs: Runs, chunk: Chunk, found: KeptBits, bits: DeviceArray) -> None:
         """Writes a bit per run that begins in a chunk (``runs``); at least one word."""
         self._find(
             max(1, -(-runs.count // 32)),
@@ -42,8 +42,8 @@ class RunKernels:
         self,
         runs: Runs,
         chunk: Chunk,
-        entries: Found,
-        found: Found,
+        entries: KeptBits,
+        found: KeptBits,
         target: KeptEntries,
         nodes: tuple[int, int],
     ) -> None:

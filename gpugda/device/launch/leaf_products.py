@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 __all__ = [
     "SUM_WORDS",
     "BranchSums",
+    "CommonColumn",
     "Factor",
     "GroupKey",
     "Leaves",
     "ProductArrays",
     "ProductKernels",
-    "Shared",
+    "common_columns",
     "group_words",
     "product_words",
-    "shared_of",
 ]
 
 SUM_WORDS = 3
@@ -85,7 +85,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class CommonColumn:
     """A column with the number of relationships that both groups of a factor could match.
 
     Args:
@@ -148,7 +148,7 @@ class ProductArrays:
     tables: DeviceArray
 
 
-def shared_of(words: NDArray[np.uint32], factors: Sequence[Factor]) -> list[Shared]:
+def common_columns(words: NDArray[np.uint32], factors: Sequence[Factor]) -> list[CommonColumn]:
     """The columns that factors read; ``words``: their encoding by `product_words`."""
     found = []
     place = 3 + 2 * int(words[1])
@@ -157,7 +157,9 @@ def shared_of(words: NDArray[np.uint32], factors: Sequence[Factor]) -> list[Shar
     for factor in factors:
         first = factor.groups[0]
         if factor.common is not None:
-            found.append(Shared(first.column, factor.common, first.outgoing, first.incoming, place))
+            found.append(
+                CommonColumn(first.column, factor.common, first.outgoing, first.incoming, place)
+            )
         place += _FACTOR_WORDS + _GROUP_WORDS * len(factor.groups)
     return found
 
@@ -264,7 +266,7 @@ class ProductKernels:
         )
 
     def count_common(
-        self, arrays: ProductArrays, table: Table, shared: Shared, *, adds: bool
+        self, arrays: ProductArrays, table: Table, shared: CommonColumn, *, adds: bool
     ) -> None:
         """Writes for each row the number of relationships that both groups of a factor could match.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["EVERY", "SEARCHES_A_WORD", "Longer", "PathKernels", "PathRows", "StepArrays"]
+__all__ = ["EVERY", "SEARCHES_A_WORD", "LongerPaths", "PathKernels", "PathRows", "StepArrays"]
 
 SEARCHES_A_WORD = 32
 EVERY = 2**32 - 1
@@ -47,7 +47,7 @@ class PathRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Longer:
+class LongerPaths:
     """Paths that are one relationship longer.
 
     Args:
@@ -134,7 +134,7 @@ class PathKernels:
         rows: PathRows,
         window: tuple[int, int],
         sums: DeviceArray,
-        longer: Longer,
+        longer: LongerPaths,
     ) -> None:
         """Writes these paths with one more relationship.
 

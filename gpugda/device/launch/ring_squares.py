@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from gpugda.device.launch.ranked_lists import RankedLists, RankedRows
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
-__all__ = ["RingSquareKernels", "Ways"]
+__all__ = ["RingSquareKernels", "TwoLinkPaths"]
 
 _FILE = "ring_squares.cl"
 _WALKING_GROUPS_PER_UNIT = 32
 _MARKS, _ADDS, _PAIRS = 0, 1, 3
 
 
-class Ways(NamedTuple):
+class TwoLinkPaths(NamedTuple):
     """Paths over two links of one direction from the first nodes.
 
     Args:
@@ -62,7 +62,9 @@ class RingSquareKernels(GroupTasks):
         """The number of work groups that walk together; the length of ``totals``."""
         return self._context.info.compute_units * _WALKING_GROUPS_PER_UNIT
 
-    def ways(self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int) -> Ways:
+    def ways(
+        self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int
+    ) -> TwoLinkPaths:
         """The paths from the first ``nodes`` nodes, which have ``entries`` entries.
 
         Raises:
@@ -75,12 +77,12 @@ class RingSquareKernels(GroupTasks):
         self._take_ways(nodes, rows.starts, sums, nodes, of_nodes)
         found = workspace.download(of_nodes, 0, nodes)
         workspace.release(lengths, of_nodes)
-        return Ways(rows, sums, found)
+        return TwoLinkPaths(rows, sums, found)
 
     def batch(
         self,
         lists: RankedLists,
-        ways: Sequence[Ways],
+        ways: Sequence[TwoLinkPaths],
         nodes: range,
         marks: DeviceArray,
         totals: DeviceArray,

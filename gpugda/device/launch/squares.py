@@ -64,7 +64,7 @@ def cycle_words(
         has_loops: True if the data graph has loops of these types.
         halves: True to count only half of the squares if they are symmetric, and double the result.
     """
-    same = _Alike(rows, slots, types)
+    same = _Symmetry(rows, slots, types)
     over_both = same.places(1, 3) and same.links((0, 3), (1, 2))
     turned = same.places(0, 2) and (
         (same.places(1, 3) and same.links((0, 2), (1, 3))) or same.links((0, 1), (2, 3))
@@ -85,7 +85,7 @@ def cycle_words(
 
 
 @dataclass(frozen=True, slots=True)
-class _Alike:
+class _Symmetry:
     """Tells which positions, and which links, have equal conditions; masked ones never have."""
 
     rows: Sequence[int | None]

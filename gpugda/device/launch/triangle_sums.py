@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["Higher", "Members", "TriangleSumKernels"]
+__all__ = ["HigherNeighbours", "Members", "TriangleSumKernels"]
 
 _FILE = "triangle_sums.cl"
 _MEMBERS = f"{GRAPH}bbb"
@@ -44,7 +44,7 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Higher:
+class HigherNeighbours:
     """For each member, its neighbours of higher degree.
 
     Args:
@@ -101,7 +101,7 @@ class TriangleSumKernels:
         self._measure(words, *members.arguments, words, nodes, lengths)
 
     def list_higher(
-        self, members: Members, nodes: DeviceArray, lengths: DeviceArray, higher: Higher
+        self, members: Members, nodes: DeviceArray, lengths: DeviceArray, higher: HigherNeighbours
     ) -> None:
         """Writes the lists and their lengths.
 
@@ -116,7 +116,7 @@ class TriangleSumKernels:
 
     def sum(
         self,
-        higher: Higher,
+        higher: HigherNeighbours,
         items: int,
         most_work: int,
         scratch: DeviceArray,
@@ -146,7 +146,7 @@ class TriangleSumKernels:
     def write(
         self,
         members: Members,
-        higher: Higher,
+        higher: HigherNeighbours,
         listed: tuple[DeviceArray, int, int],
         scratch: tuple[DeviceArray, int],
         place: tuple[DeviceArray, int],

@@ -16,8 +16,8 @@ from gpugda.device.launch.leaf_products import (
     Factor,
     Leaves,
     ProductArrays,
+    common_columns,
     product_words,
-    shared_of,
 )
 from gpugda.match.extend.primes import falling_prime
 from gpugda.match.extend.segments.degrees import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.join import Table
-    from gpugda.device.launch.leaf_products import ProductKernels, Shared
+    from gpugda.device.launch.leaf_products import CommonColumn, ProductKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
@@ -133,7 +133,7 @@ class Messages:
         self._ranks = ranks
         self._columns = {variable: number for number, variable in enumerate(variables)}
         # Before the join, which takes the remaining memory.
-        self.shared: Sequence[Shared] = ()
+        self.shared: Sequence[CommonColumn] = ()
         self._made = self._on_device()
         self._most = self._most_of_core()
 
@@ -192,7 +192,7 @@ class Messages:
             for first, each in zip(self._first_words(), self.plan.tables, strict=False)
         ]
         made = product_words(factors, weights, tables)
-        self.shared = shared_of(made, factors)
+        self.shared = common_columns(made, factors)
         words = workspace.upload(made, "what is multiplied")
         ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
         arrays = ProductArrays(

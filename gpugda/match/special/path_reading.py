@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.path_levels import EVERY, Longer, PathRows, StepArrays
+from gpugda.device.launch.path_levels import EVERY, LongerPaths, PathRows, StepArrays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +155,7 @@ class PathReader:
 
     def steps_back(
         self, rows: PathRows, before: DeviceArray, words: int, most: int
-    ) -> Iterator[Longer]:
+    ) -> Iterator[LongerPaths]:
         """Yields paths extended to the previous level, at most ``most`` per row, in windows."""
         workspace = self._run.workspace
         with self._run.locked():
@@ -178,12 +178,12 @@ class PathReader:
             first = last
         workspace.release(counts, sums)
 
-    def _place(self, parents: Indexes) -> Longer:
+    def _place(self, parents: Indexes) -> LongerPaths:
         names = ("ends of paths", "searches of paths", "relationships of paths")
         nodes, searches, taken = (
             self._run.workspace.allocate(len(parents), np.uint32, name) for name in names
         )
-        return Longer(PathRows(nodes, searches), parents, taken)
+        return LongerPaths(PathRows(nodes, searches), parents, taken)
 
 
 def _by_length(paths: _Paths, distances: Indexes) -> Iterator[tuple[Indexes, Words]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.ring_squares import RingSquareKernels, Ways
+from gpugda.device.launch.ring_squares import RingSquareKernels, TwoLinkPaths
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.ranked_triangles import triangles_in
 from gpugda.match.special.tasks import groups_with_scratch, launches
@@ -171,7 +171,7 @@ def _from_first_nodes(
     return done
 
 
-def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[Ways]:
+def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[TwoLinkPaths]:
     """The number of two-step paths from the first nodes, outgoing and incoming, if they differ."""
     nodes = min(lists.nodes, _FIRST_NODES)
     found = []

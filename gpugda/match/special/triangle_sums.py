@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.squares import MOST_TYPES
-from gpugda.device.launch.triangle_sums import Higher, Members, TriangleSumKernels
+from gpugda.device.launch.triangle_sums import HigherNeighbours, Members, TriangleSumKernels
 from gpugda.device.launch.triangles import triangle_words
 from gpugda.match.special.cycles import links_along, nodes_along
 from gpugda.match.special.square_sums import largest_sum
@@ -153,7 +153,7 @@ class TriangleSums:
         ranks = run.kernels.prefix_sum.run(workspace, bits, 0, arrays.words, of_bits=True)
         return Members(arrays, uploaded, bits, ranks)
 
-    def _higher(self, kernels: TriangleSumKernels, members: Members) -> Higher:
+    def _higher(self, kernels: TriangleSumKernels, members: Members) -> HigherNeighbours:
         run, workspace = self.run, self.run.workspace
         (count,) = workspace.download_at(members.ranks, [members.filter.words])
         nodes, lengths, counts = (
@@ -163,7 +163,7 @@ class TriangleSums:
         starts = run.kernels.prefix_sum.run(workspace, lengths, 0, count)
         (total,) = workspace.download_at(starts, [count])
         entries = workspace.allocate(max(total, 1), np.uint32, "neighbours")
-        higher = Higher(count, starts, counts, entries)
+        higher = HigherNeighbours(count, starts, counts, entries)
         kernels.list_higher(members, nodes, lengths, higher)
         workspace.release(nodes, lengths)
         return higher

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpugda.device.launch.kept_entries import Found, KeptRuns, Runs
+from gpugda.device.launch.kept_entries import KeptBits, KeptRuns, Runs
 from gpugda.device.launch.kept_runs import RunKernels
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class RunDirectory(Protocol):
     def seen(self, number: int) -> Runs:
         """The runs that have entries in a chunk."""
 
-    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+    def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """Writes the directory of the entries that are kept of a chunk."""
 
 
@@ -118,7 +118,7 @@ class FullDirectory:
         del number
         return self._runs
 
-    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+    def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """See `RunDirectory.write`."""
         window = self._window(chunk.first, chunk.count)
         self._kernels.start(self._runs, window, chunk, found, target)
@@ -191,7 +191,7 @@ class StreamedDirectory:
         """See `RunDirectory.seen`."""
         return self._runs(number, int(self._lows[number]))
 
-    def write(self, chunk: Chunk, found: Found, target: KeptEntries) -> None:
+    def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """See `RunDirectory.write`."""
         first, last = (int(each) for each in self._begins[chunk.number : chunk.number + 2])
         runs = self._runs(chunk.number, first)
@@ -204,7 +204,7 @@ class StreamedDirectory:
         if chunk.number == len(self._lows) - 1:
             nodes[1] = len(offsets)
         window = (nodes[0], nodes[1])
-        self._kernels.write(runs, chunk, found, Found(self._bits, sums), target, window)
+        self._kernels.write(runs, chunk, found, KeptBits(self._bits, sums), target, window)
         self._run.workspace.release(sums)
 
     def _runs(self, number: int, first: int) -> Runs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpugda.device.graph.directory import run_starts
-from gpugda.device.launch.kept_entries import Chunk, Found, KeptEntries, KeptKernels, entry_words
+from gpugda.device.launch.kept_entries import Chunk, KeptBits, KeptEntries, KeptKernels, entry_words
 from gpugda.match.extend.segments.kept_runs import directory_of
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Reducer:
             sums = self._run.kernels.prefix_sum.run(
                 self._run.workspace, bits, 0, -(-count // 32), of_bits=True
             )
-            found = Found(bits, sums)
+            found = KeptBits(bits, sums)
             self._kernels.write(chunk, found, target)
             self._runs.write(chunk, found, target)
             self._run.workspace.release(sums)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.device.graph.segment_views import SegmentViews
-    from gpugda.device.launch.leaf_products import ProductArrays, ProductKernels, Shared
+    from gpugda.device.launch.leaf_products import CommonColumn, ProductArrays, ProductKernels
     from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.run import Run
     from gpugda.thresholds import JoinLimits
@@ -47,7 +47,7 @@ class SharedEntryColumns:
         self,
         run: Run,
         kernels: ProductKernels,
-        shared: Sequence[Shared],
+        shared: Sequence[CommonColumn],
         arrays: ProductArrays,
         views: SegmentViews,
         waiting: WaitingRows,
@@ -70,7 +70,7 @@ class SharedEntryColumns:
         return tables
 
     def _with_column(
-        self, shared: Shared, tables: Iterator[Table | None]
+        self, shared: CommonColumn, tables: Iterator[Table | None]
     ) -> Iterator[Table | None]:
         segments = self._views.segments
         sorter = Sorter(self._run, segments, [shared.anchor], self._bounds)
@@ -87,7 +87,7 @@ class SharedEntryColumns:
                 batch = Batch(shared.column, sorter.key_count)
         yield from self._extended(shared, batch)
 
-    def _extended(self, shared: Shared, batch: Batch) -> Iterator[Table]:
+    def _extended(self, shared: CommonColumn, batch: Batch) -> Iterator[Table]:
         for key in sorted(batch.keys()):
             parts = self._views.segments.parts(key)
             for table in batch.tables(self._run, key, self._most(shared)):
@@ -106,7 +106,7 @@ class SharedEntryColumns:
                 self._run.workspace.release(wider.values)
         batch.drop(self._waiting)
 
-    def _most(self, shared: Shared) -> int:
+    def _most(self, shared: CommonColumn) -> int:
         share = self._run.workspace.available // (4 * len(self._shared))
         return min(self._most_rows, rows_within(share, shared.column + 1, is_last=False))
 
