@@ -23,7 +23,7 @@ __all__ = [
 MOST_LINKS = 8
 """Maximum number of links that a kernel evaluates in one step."""
 
-_FASTER_GPU = 64
+_GPU_SPEEDUP = 64
 """Speed of a GPU over a CPU that the thresholds assume; the measured ratio can reach 1,000."""
 
 
@@ -32,13 +32,13 @@ class CountThresholds:
     """When a count plan is searched for, and which plan is taken.
 
     Args:
-        tries_at_once: True if the plain join is tried first where this needs no waiting.
+        joins_first: True if the plain join is tried first where this needs no waiting.
         first_seconds: Budget of the plain join before a plan is searched for, in seconds:
             multiplied by the third power of the number of query relationships, which is how the
             time of a search grows.
         most_first_seconds: Upper bound of that budget, in seconds. Estimates are easily 1,000 times
             too high, and a query may never come again.
-        worth_searching_again: Seconds of a join above which a plan is searched for when the query
+        search_again_seconds: Seconds of a join above which a plan is searched for when the query
             comes again.
         search_share: Budget of that search, as a multiple of the join's time.
         replan_rows: A run that makes fewer rows never asks for another plan.
@@ -47,15 +47,15 @@ class CountThresholds:
         cyclic_growth: Factor by which degree messages must reduce the rows of a core with a cycle,
             since such a core may be counted by intersection.
         row_pairs: Joins of fewer pairs have no row messages.
-        row_doubt: Row messages may have this many times the estimated cost of the join, since row
-            counts are underestimated more often than overestimated.
+        row_uncertainty: Row messages may have this many times the estimated cost of the join, since
+            row counts are underestimated more often than overestimated.
         table_pairs: Joins of fewer pairs have no table messages.
         table_gain: A table message must reduce the cost to at most this share.
         table_cost: Cost of the launches of a table message, in pairs.
         cell_cost: Cost of a cell of a table with two separators, in pairs: it is zeroed and read
             once.
         most_cells: Maximum number of cells of such a table, 12 bytes each.
-        most_paired: In a part with at most this many nodes, every pair of nodes is tried as
+        most_pair_nodes: In a part with at most this many nodes, every pair of nodes is tried as
             separators.
         pair_pairs: Joins of fewer pairs have no tables with two separators.
         pair_gain: Such tables must reduce the cost to at most this share.
@@ -64,8 +64,8 @@ class CountThresholds:
         part_cost: Fixed cost of a part that runs as a query of its own, in pairs.
         part_gain: Parts must reduce the cost to at most this share.
         most_nested: Maximum nesting depth to which parts of parts are planned to find their cost.
-        most_loosened: Maximum number of relationship pairs whose distinctness test a sum leaves
-            out.
+        most_dropped_tests: Maximum number of relationship pairs whose distinctness test a sum
+            leaves out.
         list_search: Entries scanned in the time of one search in a list. An intersection scans the
             list of the node bound last, unless it takes less time to search that list for the
             entries of a shorter one; a GPU always searches.
@@ -76,23 +76,23 @@ class CountThresholds:
             the number of sets on long paths has no useful bound.
     """
 
-    tries_at_once: bool = True
+    joins_first: bool = True
     first_seconds: float = 12e-6
     most_first_seconds: float = 0.012
-    worth_searching_again: float = 0.001
+    search_again_seconds: float = 0.001
     search_share: float = 4
     replan_rows: float = 1 << 13
     search_rows: float = 1 << 14
     search_pairs: float = 1 << 14
     cyclic_growth: float = 32
     row_pairs: float = 1 << 14
-    row_doubt: float = 2.0
+    row_uncertainty: float = 2.0
     table_pairs: float = 1 << 21
     table_gain: float = 0.5
     table_cost: float = 1 << 18
     cell_cost: float = 1.0
     most_cells: int = 1 << 26
-    most_paired: int = 64
+    most_pair_nodes: int = 64
     pair_pairs: float = 1 << 25
     pair_gain: float = 0.25
     separators: tuple[int, ...] = (1, 2)
@@ -100,7 +100,7 @@ class CountThresholds:
     part_cost: float = 1 << 17
     part_gain: float = 0.5
     most_nested: int = 2
-    most_loosened: int = 32
+    most_dropped_tests: int = 32
     list_search: float = 64.0
     order_pairs: float = 1 << 13
     counts_cycles: bool = True
@@ -113,9 +113,10 @@ class FilterLimits:
 
     Args:
         explores: True if neighbours are explored; None to explore where it pays off.
-        cheap_looks: Neighbour entries read in the time of a few launches.
-        small_looks: Neighbour entries that one work item reads in that time.
-        given_up_looks: Entries after which the work item gives up, as there are more than expected.
+        cheap_entries: Neighbour entries read in the time of a few launches.
+        small_entries: Neighbour entries that one work item reads in that time.
+        abandon_entries: Entries after which the work item gives up, as there are more than
+            expected.
         small_words: Maximum words of the matrix for one work item, which passes over them a few
             times.
         small_explored_words: The same if neighbours are explored: many work items would make more
@@ -124,9 +125,9 @@ class FilterLimits:
     """
 
     explores: bool | None = None
-    cheap_looks: float = 1 << 16
-    small_looks: int = 1 << 16
-    given_up_looks: int = 1 << 17
+    cheap_entries: float = 1 << 16
+    small_entries: int = 1 << 16
+    abandon_entries: int = 1 << 17
     small_words: int = 1 << 17
     small_explored_words: int = 1 << 20
     listed: int = 1 << 16
@@ -143,23 +144,24 @@ class JoinLimits:
         largest_window: Maximum rows of a window that further steps extend.
         largest_last_window: Maximum rows of a window of the last step.
         few_rows: Maximum number of new rows that a step makes without counting pairs first.
-        first_weighed: Rows of the first launch that counts the matches of each row.
-        first_looks: Maximum number of entries that this launch reads, but see ``fewest_first``.
-        fewest_first: Minimum rows of this launch.
+        first_counted_rows: Rows of the first launch that counts the matches of each row.
+        first_entries: Maximum number of entries that this launch reads, but see
+            ``fewest_first_rows``.
+        fewest_first_rows: Minimum rows of this launch.
         listed_rows: From this many rows on, a GPU counts matches along plain lists pair by pair,
             after counting the pairs.
         most_at_once: Maximum rows of a step that runs without waiting. Not a power of two: the
             columns of a row would compete for the same cache lines.
-        looks_at_once: Maximum number of entries that such a step reads: beyond it, one work item
+        entries_at_once: Maximum number of entries that such a step reads: beyond it, one work item
             takes longer than the launches of all steps (CPU) or than waiting (GPU).
         item_work: Neighbours per work item and launch where each item takes rows: about 10 ms.
         measures_pairs: True if pairs are counted even where their upper bound is low.
         share_for_pairs: The same share for segments where steps follow two links.
         share_for_messages: Share of the free memory for degree and table messages.
         share_for_sums: Share of the free memory for sums of groups.
-        most_tuples: Maximum number of groups of several nodes that are added up on the device: no
-            row belongs to most of them, but all are fetched.
-        first_summed: Rows of the first launch that adds rows to groups.
+        most_tuple_groups: Maximum number of groups of several nodes that are added up on the
+            device: no row belongs to most of them, but all are fetched.
+        first_group_rows: Rows of the first launch that adds rows to groups.
         fetched_rows: Rows that are fetched together with their weights.
         most_queries: Maximum number of queries in the cache.
     """
@@ -170,18 +172,18 @@ class JoinLimits:
     largest_window: int = 1 << 25
     largest_last_window: int = 1 << 22
     few_rows: int = 1 << 16
-    first_weighed: int = 1 << 14
-    first_looks: int = 1 << 26
-    fewest_first: int = 1 << 12
+    first_counted_rows: int = 1 << 14
+    first_entries: int = 1 << 26
+    fewest_first_rows: int = 1 << 12
     listed_rows: int = 1 << 12
     most_at_once: int = 10_000
-    looks_at_once: int = 1 << 16
+    entries_at_once: int = 1 << 16
     item_work: int = 1 << 23
     measures_pairs: bool = False
     share_for_messages: float = 0.25
     share_for_sums: float = 0.25
-    most_tuples: int = 1 << 18
-    first_summed: int = 1 << 17
+    most_tuple_groups: int = 1 << 18
+    first_group_rows: int = 1 << 17
     fetched_rows: int = 1 << 18
     most_queries: int = 128
 
@@ -255,21 +257,21 @@ CPU = Thresholds()
 
 GPU = Thresholds(
     CountThresholds(
-        replan_rows=_FASTER_GPU << 13,
-        search_pairs=_FASTER_GPU << 14,
-        part_pairs=_FASTER_GPU << 20,
-        part_cost=_FASTER_GPU << 17,
+        replan_rows=_GPU_SPEEDUP << 13,
+        search_pairs=_GPU_SPEEDUP << 14,
+        part_pairs=_GPU_SPEEDUP << 20,
+        part_cost=_GPU_SPEEDUP << 17,
         list_search=1.0,
         order_pairs=math.inf,
         counts_cycles=False,
     ),
     JoinLimits(
         first_count_window=1 << 24,
-        first_weighed=1 << 20,
+        first_counted_rows=1 << 20,
         most_at_once=20_000,
-        looks_at_once=1 << 20,
+        entries_at_once=1 << 20,
     ),
-    FilterLimits(cheap_looks=1 << 24),
+    FilterLimits(cheap_entries=1 << 24),
     PathCosts(begin_seconds=2e-3, word_seconds=5e-11),
     SegmentLimits(reduces_leaves=True),
 )

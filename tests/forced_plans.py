@@ -12,11 +12,11 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.thresholds import Thresholds
 
-NOT_AT_ONCE: dict[str, Any] = {"tries_at_once": False}
+NOT_AT_ONCE: dict[str, Any] = {"joins_first": False}
 NOTHING_TRIED: dict[str, Any] = NOT_AT_ONCE | {"most_first_seconds": 0.0}
 SEARCHED: dict[str, Any] = NOTHING_TRIED | {"search_rows": 0, "search_pairs": 0, "row_pairs": 0}
 DEGREES: dict[str, Any] = NOTHING_TRIED | {"cyclic_growth": 0}
-ROWS: dict[str, Any] = SEARCHED | {"row_doubt": math.inf}
+ROWS: dict[str, Any] = SEARCHED | {"row_uncertainty": math.inf}
 TABLES: dict[str, Any] = SEARCHED | {"table_pairs": 0, "table_gain": math.inf}
 PAIRED_TABLES: dict[str, Any] = TABLES | {"pair_pairs": 0, "pair_gain": math.inf}
 PARTS: dict[str, Any] = SEARCHED | {"part_pairs": 0, "part_gain": math.inf}
@@ -24,7 +24,7 @@ PARTS: dict[str, Any] = SEARCHED | {"part_pairs": 0, "part_gain": math.inf}
 TINY_WINDOWS = (
     "first_window",
     "first_count_window",
-    "first_weighed",
+    "first_counted_rows",
     "largest_window",
     "largest_last_window",
 )

@@ -98,7 +98,7 @@ def followed(
     decides = context.profile.thresholds
     counts = replace(
         decides.count,
-        tries_at_once=False,
+        joins_first=False,
         most_first_seconds=0.0,
         search_rows=0.0,
         search_pairs=0.0,

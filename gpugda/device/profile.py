@@ -54,9 +54,9 @@ class DeviceProfile:
             other programs cannot use that memory.
         pooled_bytes: Maximum bytes of arrays that one run leaves for the next, also bounded by a
             share of the device's memory.
-        made_bytes: Uploads up to this size create a new array, which is not passed on to the next
-            run: on a CPU, the driver does that faster than a copy into an existing array. 0 for
-            never.
+        fresh_upload_bytes: Uploads up to this size create a new array, which is not passed on to
+            the next run: on a CPU, the driver does that faster than a copy into an existing array.
+            0 for never.
         page_locked_bytes: Maximum bytes of page-locked memory for a data graph that is sent in
             segments; copies from it use the full bandwidth of the bus. 0 if device memory is host
             memory.
@@ -84,7 +84,7 @@ class DeviceProfile:
     sorted_from: int | None = None
     staging_bytes: int = 1 << 22
     pooled_bytes: int = 1 << 28
-    made_bytes: int = 0
+    fresh_upload_bytes: int = 0
     page_locked_bytes: int = 0
 
 
@@ -103,7 +103,7 @@ CPU = DeviceProfile(
     launch_seconds=0.2,
     aside_bytes=None,
     thresholds=thresholds.CPU,
-    made_bytes=1 << 16,
+    fresh_upload_bytes=1 << 16,
 )
 
 GPU = DeviceProfile(

@@ -114,7 +114,7 @@ class Workspace(Transfers):
         """Copies a NumPy array to the device."""
         values = np.ascontiguousarray(values)
         is_small = 0 < values.nbytes <= _SMALL_UPLOAD_BYTES
-        is_made = is_small and values.nbytes <= self.context.profile.made_bytes
+        is_made = is_small and values.nbytes <= self.context.profile.fresh_upload_bytes
         if not is_small or (not is_made and self._fits_idle(values.nbytes)):
             array = self.allocate(values.size, values.dtype, what)
             self.write(array, values)

@@ -111,7 +111,7 @@ class Attempts:
         return (
             before is None
             and join_seconds is not None
-            and join_seconds > self._thresholds.worth_searching_again
+            and join_seconds > self._thresholds.search_again_seconds
         )
 
     def _run(

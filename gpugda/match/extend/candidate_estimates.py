@@ -79,7 +79,7 @@ def exploration_pays(
     )
     if not is_selective:
         return False
-    if exploration.looks <= limits.cheap_looks:
+    if exploration.looks <= limits.cheap_entries:
         return True
     return join_cost(bound, leaves()) > _JOIN_COST_PER_LOOK * exploration.looks
 

@@ -163,7 +163,7 @@ def _filtered(
             len(bound.nodes),
             explores=explores,
             rounds=rounds,
-            most_looks=limits.given_up_looks,
+            most_looks=limits.abandon_entries,
             most_nodes=min(limits.listed, len(bound.nodes) * arrays.node_count),
         )
         if outcome is not None:
@@ -190,7 +190,7 @@ def _is_small(
     most = limits.small_explored_words if explores else limits.small_words
     if words > most or needed * _MEMORY_FACTOR > run.workspace.available:
         return False
-    return encoding.looks <= limits.small_looks
+    return encoding.looks <= limits.small_entries
 
 
 def _has_few_bits(

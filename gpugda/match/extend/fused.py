@@ -48,7 +48,7 @@ def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> Smal
         arrays,
         joined,
         only_counts=only_counts,
-        most_looks=limits.looks_at_once,
+        most_looks=limits.entries_at_once,
         capacity=capacity,
     )
     if len(found.rows) <= _MIN_STEPS and len(found.rows) < len(setup.steps):

@@ -48,7 +48,7 @@ def sums_fit(
     ``least``: bytes that the join needs.
     """
     groups = math.prod(candidates.count(each) for each in wanted.nodes)
-    if len(wanted.nodes) > 1 and groups > limits.most_tuples:
+    if len(wanted.nodes) > 1 and groups > limits.most_tuple_groups:
         return False
     needed = 4 * SUM_WORDS * groups
     free = run.workspace.available
@@ -112,7 +112,9 @@ class GroupSums(_Rows):
         super().__init__(run, kernels, wanted, candidates, variables, product)
         self._arrays = replace(self._arrays, ranks=ranks.array)
         profile = run.graph.context.profile
-        self._launches = LaunchSize(limits.first_summed, profile.most_pairs, profile.launch_seconds)
+        self._launches = LaunchSize(
+            limits.first_group_rows, profile.most_pairs, profile.launch_seconds
+        )
         self._counts = [candidates.count(each) for each in wanted.nodes]
         keys = group_words(ranks.keys(wanted.nodes, self._places))
         self._keys = run.workspace.upload(keys, "what is grouped by")

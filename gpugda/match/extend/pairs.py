@@ -237,7 +237,9 @@ class PairSteps:
     def _first_counted(self, number: int) -> LaunchSize:
         limits, seconds = self._limits, self._run.graph.context.profile.launch_seconds
         looks = max(1, shortest_list(self._steps[number].device_links, self._run.graph.graph))
-        first = min(limits.first_weighed, max(limits.fewest_first, limits.first_looks // looks))
+        first = min(
+            limits.first_counted_rows, max(limits.fewest_first_rows, limits.first_entries // looks)
+        )
         return LaunchSize(first, limits.largest_window, seconds)
 
     def _list_kernels(self, number: int) -> ListKernels | None:

@@ -205,7 +205,7 @@ class Elimination:
             yield from self._cycles(nodes, kept)
         if 2 not in thresholds.separators or self._cost(nodes) < thresholds.pair_pairs:
             return
-        if nodes.bit_count() > thresholds.most_paired:
+        if nodes.bit_count() > thresholds.most_pair_nodes:
             return
         graph, count = self._problem.graph, self._problem.candidates.count
         for a, b in combinations(each_bit(nodes), 2):
@@ -268,5 +268,5 @@ class Elimination:
             return plan
         independence = Independence(self._problem.bound, order, self._found.clash)
         of = partial(costs.of_counting, plan.joined) if len(order) <= _MAX_REORDERED else cost.of
-        chosen = independence.choose(groups, of, lowest, thresholds.row_doubt)
+        chosen = independence.choose(groups, of, lowest, thresholds.row_uncertainty)
         return with_rows(plan, chosen) if chosen else plan

@@ -71,12 +71,12 @@ def first_plan(
     seconds = min(thresholds.first_seconds * links**3, thresholds.most_first_seconds)
     if seconds > 0 and not streamed:
         found = Attempt(seconds, Join(), found, least_pairs=thresholds.search_pairs)
-    return Attempt(None, Join(), found) if thresholds.tries_at_once and not grouped else found
+    return Attempt(None, Join(), found) if thresholds.joins_first and not grouped else found
 
 
 def plan_of_part(part: Part, thresholds: CountThresholds) -> FirstPlan:
     """The first thing to do for a part, whose plan was found from estimated candidates."""
-    return Attempt(None, Join(), part.plan) if thresholds.tries_at_once else part.plan
+    return Attempt(None, Join(), part.plan) if thresholds.joins_first else part.plan
 
 
 class _TooLongError(Exception):
@@ -182,7 +182,7 @@ class CountSearch:
         plan, least = self._best_of(problem, loosened_term(problem, pairs), nested)
         if least > most or not isinstance(plan, (Eliminate, Product)):
             return None
-        loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.most_loosened)
+        loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.most_dropped_tests)
         for loose in loosened:
             terms = find_terms(problem, clashes, loose)
             planned_terms, total = self._planned(problem, terms, most, nested)

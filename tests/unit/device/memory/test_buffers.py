@@ -146,7 +146,7 @@ def test_fill_beyond_what_the_driver_fills(context, count, monkeypatch):
 
 def test_small_uploads_of_a_gpu_go_into_arrays_that_are_there(context):
     gpu = copy(context)
-    gpu.profile = replace(context.profile, made_bytes=0)
+    gpu.profile = replace(context.profile, fresh_upload_bytes=0)
     pool = ArrayPool(5000)
     with Workspace(gpu, MemoryBudget(1 << 20), pool) as first:
         buffer = first.allocate(1000, np.uint32).buffer
@@ -160,7 +160,7 @@ def test_small_uploads_of_a_gpu_go_into_arrays_that_are_there(context):
 
 def test_small_uploads_of_a_cpu_are_made_and_not_passed_on(context):
     cpu = copy(context)
-    cpu.profile = replace(context.profile, made_bytes=4000)
+    cpu.profile = replace(context.profile, fresh_upload_bytes=4000)
     pool = ArrayPool(50_000)
     with Workspace(cpu, MemoryBudget(1 << 20), pool) as first:
         there = first.allocate(1000, np.uint32)

@@ -45,7 +45,7 @@ PATIENT = {
     "search_pairs": 0,
     "first_seconds": 60.0,
     "most_first_seconds": 60.0,
-    "worth_searching_again": 0.0,
+    "search_again_seconds": 0.0,
     "search_share": math.inf,
 }
 NO_PATIENCE = PATIENT | {"first_seconds": 1e-9, "most_first_seconds": 1e-9}
@@ -92,14 +92,14 @@ GIVEN_UP = "joining everything was given up after"
 
 
 def test_what_is_counted_at_once_is_never_searched_for(context, monkeypatch):
-    asked = Asked(context, monkeypatch, {"worth_searching_again": 60.0})
+    asked = Asked(context, monkeypatch, {"search_again_seconds": 60.0})
     for _ in range(3):
         asked.count()
     assert asked.searches == 0
 
 
 def test_what_takes_longer_is_searched_for_when_it_comes_again(context, monkeypatch):
-    asked = Asked(context, monkeypatch, NOT_AT_ONCE, join={"looks_at_once": 1})
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE, join={"entries_at_once": 1})
     first = asked.count()
     assert asked.searches == 0
     assert "joining everything was done within 6e+04 ms" in first.steps
@@ -144,7 +144,7 @@ def test_what_is_done_first_is_a_value():
     three = path(0, 1, 2, 3, kind=0)
     later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=CPU.count.search_pairs)
     assert first_of(three) == Attempt(None, Join(), later)
-    assert first_of(three, replace(CPU.count, tries_at_once=False)) == later
+    assert first_of(three, replace(CPU.count, joins_first=False)) == later
     assert first_of(three, need=Groups((0,), counted=True, streamed=False)) == later
     assert first_of(three, need=Groups((0,), counted=False, streamed=True)) == Search()
     assert first_of(three, join_seconds=0.5) == Search(2.0)

@@ -145,7 +145,7 @@ def test_masks_of_other_parts_compile_other_steps(context):
 OTHER_JOINS = {
     # limits, and constants to patch
     "a launch per step": ({"most_at_once": 0}, {}),
-    "the first steps at once": ({"looks_at_once": 20}, {}),
+    "the first steps at once": ({"entries_at_once": 20}, {}),
     "few rows at once": ({"most_at_once": 6}, {}),
     "measured": ({"few_rows": 0}, {}),
     "tiny windows": (windows_of(3) | {"largest_last_window": 2}, {}),
@@ -188,7 +188,7 @@ def test_any_query_by_other_joins(context, case):
 
 FILTERS = {
     "by many items": ({"small_words": 0, "small_explored_words": 0}, {}),
-    "given up": ({"given_up_looks": 3}, {}),
+    "given up": ({"abandon_entries": 3}, {}),
     "listed when asked for": ({"listed": 1}, {}),
     "with bitmaps of degrees": ({}, {"_FEWEST_LOOKS": 0, "_SHARE_OF_NODES": 0.0}),
 }

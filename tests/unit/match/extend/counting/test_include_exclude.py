@@ -43,7 +43,7 @@ from gpugda.plan.variables import Variable
 needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 
 
-SUMMED = DEGREES | ROWS | TABLES | PARTS | {"most_loosened": 12}
+SUMMED = DEGREES | ROWS | TABLES | PARTS | {"most_dropped_tests": 12}
 """Sums terms whether or not it pays off, and terms of terms, too."""
 
 
@@ -377,7 +377,7 @@ def test_what_is_compared_is_joined(context):
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize(
-    "changes", [{"part_pairs": math.inf}, {"part_gain": 0}, {"most_loosened": 2}]
+    "changes", [{"part_pairs": math.inf}, {"part_gain": 0}, {"most_dropped_tests": 2}]
 )
 def test_only_what_pays_is_added_up(context, changes):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(1, relationships=14, types="R")

@@ -306,7 +306,7 @@ def passes(outcomes, left, right):
 
 @pytest.mark.parametrize("window", [1, 3])
 def test_rows_in_many_windows(context, window):
-    tiny = windows_of(window) | {"first_summed": 2}
+    tiny = windows_of(window) | {"first_group_rows": 2}
     for relationships in (BOW, CHAIN, THETA):
         plan, graph = plan_of(relationships), a_graph(1)
         assert count(context, graph, plan, join=tiny)[0] == all_embeddings(graph, plan).total()
