@@ -1,6 +1,6 @@
 """Kernels from the text files of ``gpugda_opencl``, built once per device and kept.
 
-More than 300 lines, as a kernel's text, program and handle are kept and discarded together.
+More than 300 lines: a kernel's text, program and handle are kept and discarded together.
 """
 
 from __future__ import annotations

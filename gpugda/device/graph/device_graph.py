@@ -1,6 +1,6 @@
 """A data graph's arrays on the device: uploaded when first needed, shared by all queries.
 
-More than 300 lines, as uploading, sharing and freeing work on the same arrays and users.
+More than 300 lines: uploading, sharing and freeing work on the same arrays and users.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Extends partial embeddings node by node; launcher of ``extend.cl``.
 
-More than 300 lines, as the encoding of a step belongs beside the launcher that sends it.
+More than 300 lines: the encoding of a step belongs beside the launcher that sends it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Counts rows by the products of their leaves; launcher of ``leaf_products.cl``.
 
-More than 300 lines, as the encoding of a product belongs beside the launcher that sends it.
+More than 300 lines: the encoding of a product belongs beside the launcher that sends it.
 """
 
 from __future__ import annotations
