@@ -9,8 +9,6 @@ from typing import Any
 
 from gpugda.errors import ConfigurationError
 
-from .table_files import is_text_file
-
 __all__ = ["GivenTable", "given_tables"]
 
 _ENDS = 3
@@ -40,7 +38,11 @@ class GivenTable:
     @property
     def is_text_file(self) -> bool:
         """True if it is the path of delimited text."""
-        return self.is_file and is_text_file(self.table)
+        if not self.is_file:
+            return False
+        from .table_files import is_text_file  # tables in memory do not need it
+
+        return is_text_file(self.table)
 
 
 def given_tables(given: Any, what: str) -> list[GivenTable]:

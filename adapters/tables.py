@@ -12,7 +12,6 @@ from .labels import split_labels
 from .table_arguments import GivenTable, given_tables
 from .table_batches import ColumnNames, Ends, end_nodes, node_batch, relationship_batch
 from .table_columns import TableColumns, open_table
-from .table_files import are_integers, read_table, with_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +106,8 @@ class TablesSource:
         """Infers the types of text files' columns; ids get one type per id space."""
         if not any(each.is_text_file for each in opened):
             return
+        from .table_files import are_integers, with_types  # tables in memory do not need it
+
         spaces = {each: self._spaces(each) for each in opened}
         names = {space for by_name in spaces.values() for space in by_name.values()}
         integers = {
@@ -154,6 +155,8 @@ class TablesSource:
 
 def _open(each: GivenTable) -> TableColumns:
     if each.is_file:
+        from .table_files import read_table  # tables in memory do not need it
+
         return read_table(each.table)
     return open_table(each.table, each.origin)
 

@@ -14,8 +14,6 @@ from gpugda.answer.driver_query import parameters_of_call, transformed, unwrappe
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.exports import GraphExports
 from gpugda.answer.faults import foreseen
-from gpugda.answer.graph_status import graph_status
-from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, parse_bytes, parse_freshness, requested_device
 from gpugda.deadline import deadline_after
@@ -30,7 +28,6 @@ from gpugda.ports import (
     SilentProgress,
 )
 from gpugda.process import process_id
-from gpugda.query.reads import Reads, reads_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +39,7 @@ if TYPE_CHECKING:
     from gpugda.plan.explain import Explanation
     from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.query_graph import QueryGraph
+    from gpugda.query.reads import Reads
     from gpugda.result.result import Result
 __all__ = ["Accelerator"]
 
@@ -333,6 +331,8 @@ class Accelerator(GraphExports):
         self._check_usable()
         if not every > 0:
             raise ConfigurationError(f"every is a number of seconds above 0, not {every!r}.")
+        from gpugda.query.reads import reads_of
+
         reads = reads_of(self._request(query, parameters, {}, None, None).text)
         self._answers.state_since(reads, None)  # raises errors here rather than in the thread
         watch = Watch(
@@ -365,6 +365,8 @@ class Accelerator(GraphExports):
             "device_bytes": self._session.bytes_used,
             "compiling": self._session.why_cold,
         }
+        from gpugda.answer.graph_status import graph_status
+
         return {**graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
@@ -464,6 +466,8 @@ class Accelerator(GraphExports):
             metadata=metadata,
         )
         if kwparameters:
+            from gpugda.answer.keywords import check_keywords
+
             check_keywords(request.text, kwparameters)
         return request
 

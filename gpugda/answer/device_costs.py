@@ -10,7 +10,6 @@ from gpugda.execute.needs import need_of
 from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.special.expected_triangles import expected_triangles
-from gpugda.plan.route.cost import device_seconds
 from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
 from gpugda.plan.route.streaming import StoredGraph, streaming
@@ -99,6 +98,8 @@ class DeviceCosts:
 
     def seconds(self, request: Request, plan: Plan, graph: DataGraph) -> float:
         """A query on a graph that no server has to be asked about."""
+        from gpugda.plan.route.cost import device_seconds
+
         return device_seconds(
             RouteInput(
                 plan,

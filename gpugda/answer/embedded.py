@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.faults import foreseen
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
@@ -13,15 +13,15 @@ from gpugda.answer.projection import refuse_outside
 from gpugda.deadline import working_until
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
-from gpugda.plan.estimate import estimate
-from gpugda.plan.explain import Explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from gpugda.answer.device_costs import DeviceCosts
     from gpugda.answer.request import Request
     from gpugda.match.session import DeviceSession
+    from gpugda.plan.explain import Explanation
     from gpugda.ports import DatabaseVersion, GraphSource, Progress
     from gpugda.query.reads import Reads
     from gpugda.result.result import Result
@@ -48,7 +48,12 @@ class EmbeddedAnswers:
         self._session = session
         self._progress = progress
         self._loaded = load(source, progress, sorter=session.sort_rows)
-        self._device = DeviceCosts(session)
+
+    @cached_property
+    def _device(self) -> DeviceCosts:
+        from gpugda.answer.device_costs import DeviceCosts  # only needed for estimates
+
+        return DeviceCosts(self._session)
 
     @property
     def loaded(self) -> LoadedGraph:
@@ -91,6 +96,9 @@ class EmbeddedAnswers:
 
     def explain(self, request: Request) -> Explanation:
         """The plan of a query: there is only one engine."""
+        from gpugda.plan.estimate import estimate  # queries that run need neither
+        from gpugda.plan.explain import Explanation
+
         refuse_other_databases(request.prepared())
         refuse_outside(request.prepared(), self._loaded.projection)
         plan = self._loaded.plan(request.prepared(), request.strategy)

@@ -10,10 +10,8 @@ from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.deadline import working_until
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
-from gpugda.plan.explain import explain_text
 from gpugda.query.parser import tree_of
 from gpugda.query.statement import Statement
-from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
 
 if TYPE_CHECKING:
@@ -114,7 +112,8 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryError: See `Accelerator.run`.
         QueryTimeoutError: The deadline passed.
     """
-    from gpugda.reference.run import run_reference  # who asks the device does without
+    from gpugda.reference.run import run_reference  # who asks the device does without both
+    from gpugda.result.from_rows import table_from_rows
 
     query = request.prepared()
     with request.stage("join"):
@@ -127,6 +126,9 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:
     """No rows: the plan, as the steps of the summary."""
+    from gpugda.plan.explain import explain_text  # queries that run need neither
+    from gpugda.result.from_rows import table_from_rows
+
     query = request.prepared()
     with request.stage("plan"):
         text = explain_text(loaded.plan(query, request.strategy))

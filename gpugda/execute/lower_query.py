@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.needs import names_read
 from gpugda.execute.operators.aggregate import Aggregate
-from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
 from gpugda.execute.operators.slice import Slice
@@ -41,6 +40,8 @@ def lower_query(query: Query) -> Operator:
     hidden = all_names(key.expression for key in query.order_by)
     made = Project(made, query.columns, hidden=hidden)
     if query.distinct:
+        from gpugda.execute.operators.distinct import Distinct
+
         made = Distinct(made, None if query.order_by else bounds)
     if query.order_by:
         made = Sort(made, query.order_by, bounds)

@@ -12,7 +12,6 @@ from gpugda.execute.constant_predicates import Verdict, evaluate_constants, with
 from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.candidates.selections import mask_query
 from gpugda.match.candidates.take_comparisons import take_comparisons
-from gpugda.plan.explain import cannot_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +82,8 @@ def check_possible(plan: Plan) -> None:
         UnsupportedQueryError: The strategy cannot run it; a named strategy has no fallback.
     """
     if plan.declined:
+        from gpugda.plan.explain import cannot_run
+
         raise UnsupportedQueryError(cannot_run(plan), construct=f"strategy {plan.strategy}")
 
 

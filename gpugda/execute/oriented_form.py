@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from gpugda.data.oriented import oriented
 from gpugda.deadline import seconds_left
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import oriented_query, plan_pattern
-from gpugda.match.special.upward_squares import UpwardSquare, find_square
 from gpugda.plan.bind import bind
+from gpugda.plan.counting.problem import may_be_cycle
 from gpugda.plan.rules.orient import OrientedQuery, may_orient
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
     from gpugda.match.need import Groups, Need
+    from gpugda.match.special.upward_squares import UpwardSquare
     from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "add_unoriented_seconds",
     "disable_orienting",
     "is_oriented",
+    "may_be_oriented",
     "oriented_query_of",
     "plan_upwards",
     "times_of",
@@ -157,6 +158,12 @@ def timing_batches(
         add_unoriented_seconds(plan, graph, seconds, need)
 
 
+def may_be_oriented(bound: BoundQuery) -> bool:
+    """Could the oriented graph or lists by rank help? Of directed patterns, only small cycles."""
+    relationships = bound.relationships
+    return may_be_cycle(relationships) or not any([each.directed for each in relationships])
+
+
 def add_unoriented_seconds(
     plan: Plan, graph: DataGraph, seconds: float, need: Need = _COUNT
 ) -> None:
@@ -192,6 +199,8 @@ def _found_kind(
 ) -> OrientedQuery | UpwardSquare | None:
     if not may_orient(bound):
         return None
+    from gpugda.match.special.upward_squares import find_square
+
     square = find_square(bound, graph) if isinstance(need, Count) else None
     return square or oriented_query(bound, _folding_loops(graph), need)
 
@@ -237,6 +246,8 @@ def _built(form: _Form, graph: DataGraph, report: StrategyReport) -> DataGraph:
     with form.lock:
         if form.graph is None:
             started = time.perf_counter()
+            from gpugda.data.oriented import oriented  # at most once per graph
+
             form.graph = oriented(graph)
             report.timings["orient"] = time.perf_counter() - started
     return form.graph

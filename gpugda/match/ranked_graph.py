@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ class RankedGraph:
     def _made(self, run: Run, type_id: int | None, *, undirected: bool) -> RankedLists | None:
         workspace, graph = run.workspace, run.graph.graph
         try:
+            from gpugda.device.launch.ranked_lists import RankedKernels
+
             with workspace.reclaiming(MemoryLimitError), run.stage("rank"):
                 made = RankedKernels(run.graph.context).made(
                     workspace,

@@ -15,9 +15,6 @@ import numpy as np
 from gpugda.config import host_limit, machine_bytes
 from gpugda.data.node_ranges import bits_for
 from gpugda.device.graph.directory import run_starts
-from gpugda.device.launch.radix_sort import RadixSort
-from gpugda.device.launch.ranked_lists import RankedKernels
-from gpugda.device.launch.upward_lists import EntryChunk, UpwardKernels, UpwardSource
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.upward_lists import EntryChunk
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 
@@ -121,7 +119,12 @@ class _Maker:
     def __init__(self, run: Run, type_id: int) -> None:
         self._run, self._workspace = run, run.workspace
         graph, context = run.graph.graph, run.graph.context
+        from gpugda.device.launch.radix_sort import RadixSort
+        from gpugda.device.launch.upward_lists import UpwardKernels, UpwardSource
+
         self._kernels, self._sort = UpwardKernels(context), RadixSort(context)
+        from gpugda.device.launch.ranked_lists import RankedKernels
+
         self._ranked = RankedKernels(context)
         self._total, self._nodes = graph.relationship_count, graph.node_count
         directory = run.graph.directory_arguments(run.workspace.budget)
@@ -221,6 +224,8 @@ class _Maker:
             coming = self._sent(number + 1)
             uploads.wait_on_device(events)
             count = min(self._chunk, self._total - first)
+            from gpugda.device.launch.upward_lists import EntryChunk
+
             yield EntryChunk(self._chunks, number % 2 * self._chunk, first, count)
             events = coming
 

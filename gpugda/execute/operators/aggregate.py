@@ -8,7 +8,6 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregate_calls import arguments_of, counts, counts_unread
-from gpugda.execute.aggregates import aggregate
 from gpugda.execute.batch import Batch, flag_only_batch, joined_weights
 from gpugda.execute.display import text_of
 from gpugda.execute.grouped_counts import LARGEST_INTEGER, GroupedCounts, summed_counts, too_large
@@ -207,12 +206,11 @@ class Aggregate(Operator):
     ) -> Operand:
         call, rows = self.aggregates[place], groups.group_of
         if isinstance(call, ast.FunctionCall) and not (counts(call) and not call.distinct):
-            first, *further = arguments
-            name, once = call.name.lower(), call.distinct
-            made = aggregate(
-                name, first, further, groups, len(rows), distinct=once, weights=weights
-            )
-            return owned_by_row(made, known=name in _MAKERS)
+            from gpugda.execute.aggregates import aggregate  # counts do not need it
+
+            given = call.name.lower(), arguments[0], arguments[1:], groups, len(rows)
+            made = aggregate(*given, distinct=call.distinct, weights=weights)
+            return owned_by_row(made, known=given[0] in _MAKERS)
         if arguments:
             valid = validity(arguments[0])
             there = np.flatnonzero(np.broadcast_to(valid, len(rows)))
@@ -236,6 +234,8 @@ class Aggregate(Operator):
 
     def _empty_aggregates(self) -> list[Operand]:
         """The value of each aggregate for no rows."""
+        from gpugda.execute.aggregates import aggregate  # counts do not need it
+
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)
         none = Column(ColumnKind.BOOLEAN, np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.matching import select
-from gpugda.execute.operators.degree_lookup import DegreeLookup, pays_for_all_nodes
 from gpugda.execute.operators.match import Match
 from gpugda.match.need import Groups
 
 if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.operator import Operator
+    from gpugda.execute.operators.degree_lookup import DegreeLookup
     from gpugda.match.embeddings import StrategyReport
 
 __all__ = ["count_by_degrees"]
@@ -29,6 +29,10 @@ def count_by_degrees(
         context: Context of the run.
         report: Filled during the run.
     """
+    if isinstance(child, Match):
+        return None
+    from gpugda.execute.operators.degree_lookup import DegreeLookup  # few queries have any
+
     looked_up: list[DegreeLookup] = []
     while isinstance(child, DegreeLookup):
         looked_up.append(child)
@@ -48,6 +52,8 @@ def _weighed_count(
     context: ExecutionContext,
     report: StrategyReport,
 ) -> int | None:
+    from gpugda.execute.operators.degree_lookup import pays_for_all_nodes
+
     graph, strategy = context.graph, context.strategy
     plan = match.plan_on(graph, strategy.name)
     expected, need = match.expected_rows(), match.need(plan.bound)

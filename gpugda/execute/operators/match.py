@@ -18,9 +18,7 @@ from gpugda.execute.matching import Selected, narrowed, select
 from gpugda.execute.needs import identifies_embeddings, need_of
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
-from gpugda.execute.oriented_count import count_oriented, groups_oriented
-from gpugda.execute.oriented_form import timing_batches, timing_unoriented
-from gpugda.execute.oriented_rows import computed_first, rows_oriented
+from gpugda.execute.oriented_form import may_be_oriented, timing_batches, timing_unoriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
 from gpugda.match.embeddings import Embeddings
@@ -93,7 +91,7 @@ class Match(PatternOperator):
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan_on(context.graph, context.strategy.name)
-        if not self.children:
+        if not self.children and may_be_oriented(plan.bound):
             found = self._oriented(plan, context)
             if found is not None:
                 yield from self._all(plan, found)
@@ -167,6 +165,9 @@ class Match(PatternOperator):
 
     def _oriented(self, plan: Plan, context: ExecutionContext) -> Iterable[Embeddings] | None:
         """Embeddings found in the oriented graph; None if that does not apply."""
+        from gpugda.execute.oriented_count import count_oriented, groups_oriented  # few patterns
+        from gpugda.execute.oriented_rows import computed_first, rows_oriented
+
         need, of = self.need(plan.bound), (plan, context.graph, context.strategy)
         given = context.values, context.report_of(self), context.deadline
         if isinstance(need, Rows):

@@ -10,7 +10,6 @@ from gpugda.errors import ConfigurationError
 from gpugda.execute.operator import Operator
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.estimate import estimate
 from gpugda.query.ast import Variable
 from gpugda.query.query_parts import is_anonymous
 from gpugda.query.shapes import rewrite
@@ -56,6 +55,8 @@ class PatternOperator(Operator):
 
     def expected_rows(self) -> float | None:
         """Estimated embeddings of the latest plan, without the join to input rows."""
+        from gpugda.plan.estimate import estimate
+
         return None if self._plan is None else estimate(self._plan[2]).rows
 
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:

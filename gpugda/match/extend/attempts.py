@@ -11,9 +11,7 @@ from gpugda.match.extend.memory import check_room
 from gpugda.match.extend.prepared_core import NOTHING, PreparedCore, groups_of_rows
 from gpugda.match.extend.report import describe_attempt
 from gpugda.match.need import Rows
-from gpugda.match.special.cycles import find_cycle
-from gpugda.match.special.square_sums import find_square_at
-from gpugda.match.special.triangle_sums import find_triangle_at, sums_triangles
+from gpugda.match.special.unrestricted import sums_triangles
 from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
@@ -192,14 +190,21 @@ class Attempts:
 
 def _is_cycle(problem: CountProblem) -> bool:
     rows = {node: node for node in range(len(problem.bound.nodes))}
+    from gpugda.match.special.cycles import find_cycle  # few queries are cycles
+
     return find_cycle(problem.bound, problem.graph, problem.masks, rows, first=0) is not None
 
 
 def _sums_squares(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+    from gpugda.match.special.square_sums import find_square_at
+
     return find_square_at(pattern, nodes, first, problem.graph, problem.masks) is not None
 
 
 def _sums_any(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+    from gpugda.match.special.square_sums import find_square_at
+    from gpugda.match.special.triangle_sums import find_triangle_at
+
     find = find_triangle_at if len(nodes) < _SQUARE else find_square_at
     return find(pattern, nodes, first, problem.graph, problem.masks) is not None
 

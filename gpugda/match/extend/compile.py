@@ -10,7 +10,6 @@ from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
 from gpugda.match.extend.links import Links
 from gpugda.match.extend.step import ExtendStep
 from gpugda.match.extend.step_forms import WITH_NODE, StepForms
-from gpugda.match.special.cycles import find_cycle
 from gpugda.plan.comparisons import Comparison, key_places
 from gpugda.plan.row_tests import variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
@@ -122,6 +121,8 @@ class StepCompiler:
             steps.append(self._compile(draft, forms[number], ends[number], columns, kept, new))
             columns = steps[-1].variables
         if fewest is not None:
+            from gpugda.match.special.cycles import find_cycle  # few queries are cycles
+
             cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, fewest)
             steps[-1] = steps[-1]._replace(cycle=cycle)
         return tuple(steps)

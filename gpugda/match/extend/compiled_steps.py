@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.garbage import collection_paused
 from gpugda.match.extend.compile import StepCompiler
-from gpugda.match.special.cycles import may_be_cycle
+from gpugda.plan.counting.problem import may_be_cycle
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph

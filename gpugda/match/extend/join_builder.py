@@ -24,8 +24,6 @@ from gpugda.match.extend.prepared_join import PreparedJoin, TableSums
 from gpugda.match.extend.segments.degrees import groups_read, works_segmented
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
-from gpugda.match.special.square_sums import square_sums
-from gpugda.match.special.triangle_sums import triangle_sums
 from gpugda.plan.counting.count_plan import Eliminate, Join
 from gpugda.thresholds import MOST_LINKS
 
@@ -328,6 +326,9 @@ class JoinBuilder:
     ) -> TableSums | SquareSums | TriangleSums:
         run, separator = self.run, message.separator
         item_work, masks = self.limits.item_work, self.query.masks
+        from gpugda.match.special.square_sums import square_sums
+        from gpugda.match.special.triangle_sums import triangle_sums
+
         for without_rows in (square_sums, triangle_sums):
             found = without_rows(run, message, self.candidates, masks, item_work, place)
             if found is not None:

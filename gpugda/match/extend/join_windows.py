@@ -10,7 +10,6 @@ from gpugda.device.launch.join import Table
 from gpugda.match.extend.fused import join_at_once, last_table
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.extend.window_sizes import WindowSizes
-from gpugda.match.special.cycles import CycleCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.small_join import SmallJoined
     from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.special.cycles import CycleCount
+    from gpugda.match.special.single_walks import SingleWalkCount
 
 __all__ = ["ExtendWindows"]
 
@@ -103,7 +104,7 @@ class ExtendWindows:
         if self.counted is not None:
             yield self.counted
             return
-        cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._setup.candidates)
+        cycle = self._cycle_count()
         self.counted_without_rows = cycle is not None
         if cycle is not None:
             self.rows[-1] = cycle.count(self._tables.totals, self._limits.item_work)
@@ -115,6 +116,14 @@ class ExtendWindows:
             yield from self._count(0, Table(None, 1, 0))
         else:
             yield from self._count_rest(joined)
+
+    def _cycle_count(self) -> CycleCount | SingleWalkCount | None:
+        cycle = self._steps[-1].cycle
+        if cycle is None:
+            return None
+        from gpugda.match.special.cycles import CycleCount  # few joins are of cycles
+
+        return CycleCount.of(self._run, cycle, self._setup.candidates)
 
     def _count_rest(self, joined: SmallJoined) -> Iterator[int]:
         """The count of a join at once, or counts continued from its last complete step."""

@@ -10,8 +10,8 @@ import numpy as np
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
 from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
-from gpugda.match.special.single_walks import SingleWalkCount, find_single_walk
 from gpugda.match.special.tasks import launches
+from gpugda.plan.counting.problem import may_be_cycle
 from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import max_parallel, type_ids, variable_tests
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.run import Run
-    from gpugda.match.special.single_walks import SingleWalk
+    from gpugda.match.special.single_walks import SingleWalk, SingleWalkCount
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "CycleCount",
     "find_cycle",
     "links_along",
-    "may_be_cycle",
     "nodes_along",
     "square_words",
 ]
@@ -93,6 +92,8 @@ def find_cycle(
     singles: SingleWalk = ()
     if len(links) == 4:
         if not has_loops and not masks.relationships and not variable_tests(bound, graph):
+            from gpugda.match.special.single_walks import find_single_walk
+
             walk = find_single_walk(bound, graph, links, first)
             links, first, singles = walk or (links, first, ())
         nodes = nodes_along(links, first)
@@ -161,11 +162,6 @@ def _is_of_any(
         and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
         and len({type_ids(each, graph) for each in links}) == 1
     )
-
-
-def may_be_cycle(relationships: Sequence[BoundRelationship]) -> bool:
-    """True if their number is that of a cycle that is counted without rows."""
-    return len(relationships) in (3, 4)
 
 
 def links_along(
@@ -250,6 +246,8 @@ class CycleCount:
         if cycle is None:
             return None
         if cycle.singles:
+            from gpugda.match.special.single_walks import SingleWalkCount
+
             by_singles = SingleWalkCount.of(run, cycle.words, cycle.singles, candidates)
             if by_singles is not None:
                 return by_singles

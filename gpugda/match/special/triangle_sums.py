@@ -13,6 +13,7 @@ from gpugda.device.launch.triangles import triangle_words
 from gpugda.match.special.cycles import links_along, nodes_along
 from gpugda.match.special.square_sums import largest_sum
 from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.match.special.unrestricted import sums_triangles
 from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import type_ids
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
@@ -28,16 +28,11 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["TriangleSums", "find_triangle_at", "sums_triangles", "triangle_sums"]
+__all__ = ["TriangleSums", "find_triangle_at", "triangle_sums"]
 
 _MOST_SUM = 1 << 62
 _MEMBER_BYTES = 4 * (1 + 1 + 1 + 2)
 """Bytes per member: its node, its length, its count, and the start of its list."""
-
-
-def sums_triangles(graph: DeviceGraph) -> bool:
-    """True if the device has the kernels, which mark nodes."""
-    return graph.context.profile.intersection == "marks"
 
 
 def find_triangle_at(

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.ranked_lists import RankedLists
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
@@ -21,6 +22,7 @@ __all__ = [
     "is_large",
     "is_unrestricted",
     "ranked_lists_apply",
+    "sums_triangles",
 ]
 
 _MIN_RELATIONSHIPS = 1 << 17
@@ -128,3 +130,8 @@ def counted_by_rank(
     if found is not None:
         report.steps.append(f"{said}: {found:,} rows")
     return found
+
+
+def sums_triangles(graph: DeviceGraph) -> bool:
+    """True if the device has the kernels, which mark nodes."""
+    return graph.context.profile.intersection == "marks"

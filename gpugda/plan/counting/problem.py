@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 from gpugda.plan.candidate_counts import ExpectedCandidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Set
+    from collections.abc import Callable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import Part
     from gpugda.plan.join_rates import Corrections
     from gpugda.plan.masks import Masks
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["CountProblem"]
+__all__ = ["CountProblem", "may_be_cycle"]
+
+
+def may_be_cycle(relationships: Sequence[BoundRelationship]) -> bool:
+    """True if their number is that of a cycle that is counted without rows."""
+    return len(relationships) in (3, 4)
 
 
 def _never(problem: CountProblem) -> bool:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend import compile
 from gpugda.match.extend.cache import KeptQuery
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.special import cycles, single_walks
@@ -123,14 +122,14 @@ def test_more_types_than_lists(context, counts):
 @pytest.mark.parametrize("rare", range(4))
 def test_a_cycle_is_counted_from_the_node_with_the_fewest_candidates(context, monkeypatch, rare):
     """Whatever node a join would start from."""
-    starts = []
+    starts, find_cycle = [], cycles.find_cycle
     elsewhere = [(rare + each) % 4 for each in (2, 3, 1, 0)]
 
-    def found(*arguments):
-        starts.append(arguments[4])
-        return cycles.find_cycle(*arguments)
+    def found(*arguments, **first):
+        starts.extend(arguments[4:5])
+        return find_cycle(*arguments, **first)
 
-    monkeypatch.setattr(compile, "find_cycle", found)
+    monkeypatch.setattr(cycles, "find_cycle", found)
     monkeypatch.setattr(KeptQuery, "order", lambda *_: elsewhere)
     ends = [(a, b) for a in range(12) for b in range(12) if a < 3 or b < 2 or (a + b) % 5 == 0]
     labels = ["A" if node == 11 else "B" for node in range(12)]
