@@ -30,7 +30,7 @@ from gpugda.plan.logical import (
     Unwind,
 )
 from gpugda.plan.patterns import PatternPlanner, VariableKind
-from gpugda.plan.selected_patterns import selected_pattern, split_selected
+from gpugda.plan.selected_patterns import names_bound_list, selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
@@ -215,13 +215,17 @@ class _Builder:
         for clause in split_selected(clauses):
             known = self.scope | planner.kinds
             selected = selected_pattern(clause, known, self.text, self.numbers)
-            if selected is None:
+            if selected is None and not names_bound_list(clause, planner.kinds):
                 planner.read(clause)
                 continue
-            rows = planner.plan(self.rows) if planner.kinds else self.rows
-            self.rows, added = selected.plan(rows, known, self.text, self.numbers)
-            self.scope = known | added
+            self.rows = planner.plan(self.rows) if planner.kinds else self.rows
+            added: Mapping[str, str] = {}
+            if selected is not None:
+                self.rows, added = selected.plan(self.rows, known, self.text, self.numbers)
+            self.scope = {**known, **added}
             planner = PatternPlanner(self.text, self.scope, self.numbers)
+            if selected is None:
+                planner.read(clause)
         self.rows = planner.plan(self.rows)
         self.scope |= planner.kinds
         for clause in clauses:

@@ -176,8 +176,8 @@ class PatternReader:
 
     @property
     def is_one_step(self) -> bool:
-        """True if the pattern is one relationship, or one group that repeats one relationship."""
-        if self._names_types or len(self._fixed) + len(self._varying) != 1:
+        """True if the pattern repeats one relationship, and has nothing else."""
+        if self._names_types or self._fixed or len(self._varying) != 1:
             return False
         return all(each.step is None or each.step.is_one_step for each in self._varying)
 
@@ -358,6 +358,10 @@ class PatternReader:
             # Neo4j ignores such a type.
             message = "a dynamic type of a relationship of varying length"
             raise self._unsupported(message, pattern.span)
+        given = ""
+        if varies or not mode.gives_all:
+            self._refuse_shared_list(name, pattern)
+            given, name = name, self._unbound(name, pattern)
         types = pattern.types and _by_name(pattern.types)
         tests = [*_type_tests(name, types), *self._inline(name, pattern)]
         if types is not None and is_dynamic(types):
@@ -374,16 +378,8 @@ class PatternReader:
         if self._repeats and pattern.length is not None and pattern.length.maximum is None:
             message = "a relationship of any length with REPEATABLE ELEMENTS"
             raise self._unsupported(message, pattern.span)
-        given, name = name, self._unbound(name, pattern)
         self.kinds[name] = VariableKind.RELATIONSHIPS
-        own = [
-            each for each in tests if variable_names(each) <= {name} and not needs_each_row(each)
-        ]
-        for each in tests:
-            if each not in own and needs_each_row(each):
-                message = "a subquery in a relationship of varying length"
-                raise self._unsupported(message, each.span)
-        others = [_for_all(name, each) for each in tests if each not in own]
+        own, others = self._divided(name, tests)
         if mode is ExpandMode.SELECTED:
             selected = replace(selected, conditions=(*selected.conditions, *others))
         else:
@@ -392,6 +388,26 @@ class PatternReader:
         found.given = "" if given == name else given
         self._varying.append(found)
         return name
+
+    def _divided(
+        self, name: str, tests: Sequence[ast.Expression]
+    ) -> tuple[list[ast.Expression], list[ast.Expression]]:
+        """The tests of each relationship by itself, and conditions on the list for the others."""
+        own = [
+            each for each in tests if variable_names(each) <= {name} and not needs_each_row(each)
+        ]
+        for each in tests:
+            if each not in own and needs_each_row(each):
+                message = "a subquery in a relationship of varying length"
+                raise self._unsupported(message, each.span)
+        return own, [_for_all(name, each) for each in tests if each not in own]
+
+    def _refuse_shared_list(self, name: str, pattern: ast.RelationshipPattern) -> None:
+        """Two lists of one name in a clause can be equal only if both are empty."""
+        shared = [each.pattern for each in self._varying if each.name == name]
+        if any(each.length and not each.length.bounds[0] for each in (*shared, pattern) if shared):
+            message = "a list of relationships twice in a clause that may be empty"
+            raise self._unsupported(message, pattern.span)
 
     def _unbound(self, name: str, pattern: ast.RelationshipPattern) -> str:
         """The name of a list of relationships; a fresh name with an equality if it is bound."""

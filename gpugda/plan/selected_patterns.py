@@ -14,13 +14,14 @@ from gpugda.plan.pattern_reader import needs_each_row
 from gpugda.plan.patterns import PatternPlanner
 from gpugda.query import ast
 from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gpugda.plan.logical import Logical
 
-__all__ = ["SelectedPattern", "selected_pattern", "split_selected"]
+__all__ = ["SelectedPattern", "names_bound_list", "selected_pattern", "split_selected"]
 
 _SEARCHES = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 _BY_GROUP = (ast.SelectorKind.SHORTEST_GROUPS, ast.SelectorKind.ALL_SHORTEST)
@@ -80,6 +81,21 @@ def split_selected(clauses: Sequence[ast.Match]) -> Iterator[ast.Match]:
         for pattern in others:
             yield replace(clause, patterns=(pattern,), where=None)
         yield replace(clause, patterns=(last,))
+
+
+def names_bound_list(clause: ast.Match, kinds: Mapping[str, str]) -> bool:
+    """True if the clause repeats a variable-length relationship of an earlier clause.
+
+    Its list then has to be bound before the clause, as ``WITH`` would bind it.
+    """
+    return any(
+        isinstance(element, ast.RelationshipPattern)
+        and element.length is not None
+        and element.variable is not None
+        and element.variable.name in kinds
+        for pattern in clause.patterns
+        for element in walk(pattern)
+    )
 
 
 def selected_pattern(

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
     from gpugda.query.scope import Scope
 
-__all__ = ["check_forms", "check_shortest", "is_selective", "named_variables"]
+__all__ = [
+    "check_aliases",
+    "check_forms",
+    "check_named",
+    "check_shortest",
+    "is_selective",
+    "is_shortest",
+    "named_variables",
+]
 
 _SHORTEST: Final = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 
@@ -42,7 +50,7 @@ def named_variables(pattern: ast.Pattern) -> Iterator[ast.Variable]:
 # ------------------------------------------------------------------ variables
 def _check_form(pattern: ast.Pattern, scope: Scope) -> None:
     selector = pattern.selector
-    if selector is not None and selector.kind in _SHORTEST:
+    if is_shortest(pattern):
         check_shortest(pattern, scope)
     if selector is not None and selector.count == 0:
         scope.fail("The path count needs to be greater than 0.", selector.span, "42N31")
@@ -150,6 +158,11 @@ def is_selective(pattern: ast.Pattern) -> bool:
     return selector is not None and selector.kind not in (*_SHORTEST, ast.SelectorKind.ALL)
 
 
+def is_shortest(pattern: ast.Pattern) -> bool:
+    """True for ``shortestPath(…)`` and ``allShortestPaths(…)``."""
+    return pattern.selector is not None and pattern.selector.kind in _SHORTEST
+
+
 def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
     """Checks the path in ``shortestPath(…)`` and ``allShortestPaths(…)``.
 
@@ -163,6 +176,8 @@ def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
         message = f"{name}(...) requires a pattern containing a single relationship"
         scope.fail(message, pattern.span, "42N40")
     arrow = relationships[0]
+    if arrow.variable is not None and arrow.variable.name in scope.variables:
+        scope.fail(f"Bound relationships not allowed in {name}(...)", pattern.span)
     if arrow.properties is not None:
         message = f"{name}(...) contains properties. This is currently not supported."
         scope.fail(message, arrow.properties.span)
@@ -178,3 +193,28 @@ def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
     if length is not None and length.bounds[0] not in (0, 1):
         message = f"{name}(...) does not support a minimal length different from 0 or 1"
         scope.fail(message, length.span)
+
+
+# ------------------------------------------------------------------ columns
+def check_named(body: ast.QueryBody, scope: Scope, place: str) -> None:
+    """Requires that the query names its columns.
+
+    Raises:
+        CypherSyntaxError: A column is an expression without AS.
+    """
+    for part in body.parts:
+        for clause in part.clauses:
+            check_aliases(clause, scope, place)
+
+
+def check_aliases(clause: ast.Clause, scope: Scope, place: str) -> None:
+    """Requires that the clause, if it is RETURN, names its columns.
+
+    Raises:
+        CypherSyntaxError: A column is an expression without AS.
+    """
+    for item in clause.projection.items if isinstance(clause, ast.Return) else ():
+        has_name = isinstance(item.expression, ast.Variable | ast.MapProjection)
+        if item.alias is None and not has_name:
+            message = f"Expression in {place} must be aliased (use AS)"
+            scope.fail(message, item.span, "42N21")

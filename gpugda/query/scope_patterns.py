@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.query import ast
 from gpugda.query.scope_expressions import InnerChecks, check_condition, check_expression
-from gpugda.query.scope_forms import check_forms, is_selective, named_variables
+from gpugda.query.scope_forms import check_forms, is_selective, is_shortest, named_variables
 from gpugda.query.type_sets import STRING, list_of, of
 from gpugda.query.walk import walk
 
@@ -71,8 +71,9 @@ def _declare(pattern: ast.Pattern, scope: Scope, groups: dict[str, ast.Variable]
             _declare_group(element, scope, groups)
         elif element.variable is not None:
             singles[element.variable.name] = element.variable
+            _refuse_bound_repetition(element, scope)
             _refuse_group_variable(element.variable, scope, groups)
-            scope.bind(element.variable, _kind(element))
+            scope.bind(element.variable, _kind(element, lists=is_shortest(pattern)))
     for name, variable in groups.items():
         if name in singles:
             _refuse_group_variable(variable, scope, groups)
@@ -88,10 +89,11 @@ def _refuse_type_expression(types: ast.LabelExpression, scope: Scope) -> None:
         scope.fail(message, types.span)
 
 
-def _kind(element: ast.NodePattern | ast.RelationshipPattern) -> TypeSet:
+def _kind(element: ast.NodePattern | ast.RelationshipPattern, *, lists: bool = False) -> TypeSet:
+    """The kind of an element's variable; ``lists``: True if each relationship is a list of one."""
     if isinstance(element, ast.NodePattern):
         return _NODE
-    many = element.length is not None or element.quantifier is not None
+    many = lists or element.length is not None or element.quantifier is not None
     return list_of(_RELATIONSHIP) if many else _RELATIONSHIP
 
 
@@ -119,6 +121,21 @@ def _refuse_group_variable(
             " pattern, or in two of them, and needs to be renamed."
         )
         scope.fail(message, variable.span)
+
+
+def _refuse_bound_repetition(
+    element: ast.NodePattern | ast.RelationshipPattern, scope: Scope
+) -> None:
+    """Rejects ``-[r]->+`` where r is bound; ``-[r*]->`` may repeat a bound list."""
+    if isinstance(element, ast.NodePattern) or element.quantifier is None:
+        return
+    if element.variable is not None and element.variable.name in scope.variables:
+        message = (
+            f"The variable `{element.variable.name}` is already defined in a previous clause, it"
+            " cannot be referenced as a node or as a relationship variable inside of a quantified"
+            " path pattern."
+        )
+        scope.fail(message, element.variable.span)
 
 
 # ------------------------------------------------------------------ bracket contents

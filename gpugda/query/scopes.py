@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpugda.query import ast
 from gpugda.query.scope import Scope
 from gpugda.query.scope_expressions import InnerChecks, check_condition, check_expression
-from gpugda.query.scope_forms import check_shortest, named_variables
+from gpugda.query.scope_forms import check_aliases, check_named, check_shortest, named_variables
 from gpugda.query.scope_patterns import check_patterns
 from gpugda.query.scope_projections import check_paging, check_projection, refuse_aggregates
 from gpugda.query.scope_versions import check_version
@@ -78,6 +78,7 @@ def _single(query: ast.SingleQuery, start: Scope, importing: Scope | None) -> _C
     columns: _Columns | None = None
     for place, clause in enumerate(query.clauses):
         if isinstance(clause, ast.Next):
+            check_aliases(query.clauses[place - 1], scope, "RETURN followed by NEXT")
             scope = scope.after(columns or {})
             columns = None
         elif isinstance(clause, ast.Return):
@@ -107,12 +108,15 @@ def _check_place(query: ast.SingleQuery, place: int, scope: Scope) -> None:
 
 def _query_clause(clause: ast.When | ast.Braces, scope: Scope) -> _Columns | None:
     if isinstance(clause, ast.Braces):
+        check_named(clause.query, scope, "{ RETURN ... }")
         return _body(clause.query, scope, None)
     for branch in clause.branches:
         check_condition(branch.condition, scope, _INNER)
     bodies = [branch.query for branch in clause.branches]
     if clause.otherwise is not None:
         bodies.append(clause.otherwise)
+    for body in bodies:
+        check_named(body, scope, "WHEN ... THEN ...")
     found = [_body(body, scope, None) for body in bodies]
     if len({frozenset(columns or ()) for columns in found}) > 1:
         scope.fail("All branches of WHEN must have the same return column names", clause.span)
@@ -210,10 +214,7 @@ def _call_procedure(clause: ast.CallProcedure, scope: Scope) -> None:
 
 
 def _call_subquery(clause: ast.CallSubquery, scope: Scope) -> None:
-    for part in clause.query.parts:
-        for last in part.clauses:
-            if isinstance(last, ast.Return):
-                _check_named(last, scope)
+    check_named(clause.query, scope, "CALL { RETURN ... }")
     if clause.imports is None:
         columns = _body(clause.query, Scope(scope.text), scope)
     else:
@@ -225,14 +226,6 @@ def _call_subquery(clause: ast.CallSubquery, scope: Scope) -> None:
             message = f"Variable `{name}` already declared in outer scope"
             scope.fail(message, clause.span, "42N07")
         scope.variables[name] = kind
-
-
-def _check_named(clause: ast.Return, scope: Scope) -> None:
-    for item in clause.projection.items:
-        has_name = isinstance(item.expression, ast.Variable | ast.MapProjection)
-        if item.alias is None and not has_name:
-            message = "Expression in CALL { RETURN ... } must be aliased (use AS)"
-            scope.fail(message, item.span, "42N21")
 
 
 def _nothing(clause: ast.Clause, scope: Scope) -> None:

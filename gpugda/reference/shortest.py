@@ -83,8 +83,7 @@ def _hits(
             if pattern.variable is not None:
                 row[pattern.variable.name] = path
             if relationship.variable is not None:
-                steps = list(path.relationships)
-                row[relationship.variable.name] = steps if relationship.length else steps[0]
+                row[relationship.variable.name] = list(path.relationships)
             if passes is None or passes(row):
                 yield path, row
 
