@@ -393,13 +393,10 @@ class PatternReader:
         self, name: str, tests: Sequence[ast.Expression]
     ) -> tuple[list[ast.Expression], list[ast.Expression]]:
         """The tests of each relationship by itself, and conditions on the list for the others."""
-        own = [
-            each for each in tests if variable_names(each) <= {name} and not needs_each_row(each)
-        ]
-        for each in tests:
-            if each not in own and needs_each_row(each):
-                message = "a subquery in a relationship of varying length"
-                raise self._unsupported(message, each.span)
+        for each in filter(needs_each_row, tests):
+            message = "a subquery in a relationship of varying length"
+            raise self._unsupported(message, each.span)
+        own = [each for each in tests if variable_names(each) <= {name}]
         return own, [_for_all(name, each) for each in tests if each not in own]
 
     def _refuse_shared_list(self, name: str, pattern: ast.RelationshipPattern) -> None:
