@@ -38,7 +38,7 @@ def bound_paths(clause: ast.Match, known: Container[str], text: str) -> dict[str
         (node, *more) = pattern.elements
         if more or not isinstance(node, ast.NodePattern) or node.variable is None:
             construct = "a path of OPTIONAL MATCH all of whose parts are bound before"
-            message = f"{construct} is not answered here: name a new node or relationship in it"
+            message = f"{construct} is not supported by this engine: name a new part in it"
             raise UnsupportedQueryError(message, text, pattern.span, construct=construct)
         found[named.name] = node.variable.name
     return found

@@ -116,5 +116,5 @@ class Evaluator:
 
     def unsupported(self, construct: str, node: ast.Node) -> UnsupportedQueryError:
         """The error for a construct that earlier checks should have rejected."""
-        message = f"{construct} is not answered here"
+        message = f"{construct} is not supported by this engine"
         return UnsupportedQueryError(message, self.text, node.span, construct=construct)
