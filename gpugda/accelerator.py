@@ -20,13 +20,7 @@ from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.registry import find_matcher
 from gpugda.match.session import DeviceSession
-from gpugda.ports import (
-    DatabaseServer,
-    DatabaseVersion,
-    GraphSource,
-    Progress,
-    SilentProgress,
-)
+from gpugda.ports import DatabaseServer, DatabaseVersion, GraphSource, Progress, SilentProgress
 from gpugda.process import process_id
 
 if TYPE_CHECKING:
