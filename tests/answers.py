@@ -1,4 +1,4 @@
-"""Comparing answers of two engines."""
+"""Compares answers of two engines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strategies import rows_key
 
 
 def comparable(value: Any) -> Any:
-    """Nodes and relationships by what they are; each result makes its own objects for them."""
+    """Nodes and relationships in comparable form: each result has its own objects."""
     if hasattr(value, "element_id"):
         kind = getattr(value, "type", None) or tuple(sorted(value.labels))
         return (kind, value.element_id, tuple(sorted(dict(value).items(), key=str)))

@@ -1,4 +1,4 @@
-"""A graph in dicts, to which changes are applied as the port says: what increments must come to."""
+"""A graph in dicts that change batches are applied to: the expected result of increments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StateOfGraph:
                 table[number] = value
 
     def apply(self, batch, keys=()):
-        """The next state; each step fails where it contradicts what is there."""
+        """The next state. Each step fails if it contradicts the current state."""
         self._delete(batch)
         self._create_nodes(batch.created_nodes)
         rows = zip(
@@ -86,7 +86,7 @@ class StateOfGraph:
 
 
 def rows_of(batch):
-    """Relationships of a batch: ``{id: (source, target, type)}``."""
+    """Relationships of a batch, as ``{id: (source, target, type)}``."""
     rows = zip(
         batch.source_ids.to_pylist(),
         batch.target_ids.to_pylist(),

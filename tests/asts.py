@@ -1,4 +1,4 @@
-"""Syntax trees and bound queries written by hand, for tests that need no parser."""
+"""Builds syntax trees and bound queries without a parser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = "text of the query"
 
 
 def lit(value: Any) -> ast.Expression:
-    """A literal; a list of expressions is a list literal."""
+    """A literal. A list of expressions makes a list literal."""
     if isinstance(value, ast.Expression):
         return value
     if isinstance(value, list):
@@ -77,7 +77,7 @@ def query(
     order_by: Iterable[tuple[ast.Expression, bool]] = (),
     **settings: Any,
 ) -> Query:
-    """A query over query nodes of these names, all relationships from the first to the last one."""
+    """A query over nodes with these names; all relationships run from the first to the last one."""
     graph = QueryGraph(
         tuple(QueryNode(place, each) for place, each in enumerate(nodes)),
         tuple(
@@ -102,7 +102,7 @@ def bound(
     residuals: Sequence[ast.Expression] = (),
     constants: Sequence[ast.Expression] = (),
 ) -> BoundQuery:
-    """The query as bound to some data graph."""
+    """The query, bound to a data graph."""
     predicates, labels = predicates or {}, labels or {}
     nodes = tuple(
         BoundNode(

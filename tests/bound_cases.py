@@ -1,4 +1,4 @@
-"""Any small multigraph, bound query over it, and masks: what every strategy is tested on."""
+"""Hypothesis cases for all strategies: a small multigraph, a bound query and masks."""
 
 import numpy as np
 from bound_queries import Node, Relationship, make_plan
@@ -12,7 +12,7 @@ from gpugda.plan.plan import LabelOp, RowTest
 
 @st.composite
 def cases(draw):
-    """A multigraph, a query over it, masks, and what is wanted of the rows."""
+    """A multigraph, a query over it, masks, and the wanted columns."""
     node_count = draw(st.integers(1, 6))
     names = st.lists(st.sampled_from("ABC"), unique=True, max_size=3).map(":".join)
     nodes = [(draw(names), {}) for _ in range(node_count)]

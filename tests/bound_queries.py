@@ -1,4 +1,4 @@
-"""Bound queries without a text, and all their embeddings by trying every assignment."""
+"""Bound queries built without a text, and all their embeddings by exhaustive search."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def with_no_rows(plan: Plan) -> Plan:
 
 
 def with_cardinality(plan: Plan, cardinality: float) -> Plan:
-    """The plan where so many relationships are expected for each query relationship."""
+    """The plan with this cardinality estimate for each query relationship."""
     expected = tuple(replace(each, cardinality=cardinality) for each in plan.bound.relationships)
     return replace(plan, bound=replace(plan.bound, relationships=expected))
 
@@ -110,10 +110,10 @@ def degree_needs(position: int, relationships: Sequence[Relationship]) -> tuple[
     )
 
 
-# ------------------------------------------------------------------ what predicates may leave
+# ------------------------------------------------------------------ masks and tests
 @st.composite
 def some_masks(draw: st.DrawFn, graph: DataGraph, nodes: int, relationships: int) -> Masks:
-    """Often none, at most of one of so many query nodes and of one of so many relationships."""
+    """Masks for at most one query node and one query relationship; often none."""
     masks = Masks({}, {})
     for chosen, bits, positions in (
         (masks.nodes, graph.node_count, nodes),
@@ -127,7 +127,7 @@ def some_masks(draw: st.DrawFn, graph: DataGraph, nodes: int, relationships: int
 
 @st.composite
 def some_tests(draw: st.DrawFn, nodes: int, relationships: int) -> list[RowTest]:
-    """Now and then one of two of so many query nodes, and one of two of so many relationships."""
+    """Sometimes a test of two query nodes, and sometimes one of two query relationships."""
     tests = []
     for on_nodes, count in ((True, nodes), (False, relationships)):
         if count and draw(st.integers(0, 3)) == 0:
@@ -136,9 +136,9 @@ def some_tests(draw: st.DrawFn, nodes: int, relationships: int) -> list[RowTest]
     return tests
 
 
-# ------------------------------------------------------------------ the obviously right way
+# ------------------------------------------------------------------ exhaustive search
 def all_embeddings(graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS) -> Counter[Any]:
-    """(node indexes, relationship indexes) by position, and how often each occurs."""
+    """Number of embeddings by (node indexes, relationship indexes), each in order of position."""
     found: Counter[Any] = Counter()
     if plan.bound.no_rows is None:
         for nodes, relationships in _assignments(graph, plan.bound, masks):
@@ -155,7 +155,7 @@ def _assignments(graph: DataGraph, bound: BoundQuery, masks: Masks) -> Iterator[
         ]
         for each in bound.nodes
     ]
-    # What does not hang on the other relationships is asked once, not in each of their ways.
+    # Conditions that concern one relationship are evaluated once, not per combination.
     ways = [list(_ways(graph, each, masks, choices)) for each in bound.relationships]
     for nodes, chosen in _assign_relationships(bound, ways, {}, ()):
         for more in _assign_nodes(choices, nodes):
@@ -183,7 +183,7 @@ def _assign_relationships(
 def _ways(
     graph: DataGraph, each: BoundRelationship, masks: Masks, choices: list[list[int]]
 ) -> Iterator[tuple[int, int, int]]:
-    """Relationships that one may be by itself, and which nodes are then its source and target."""
+    """Data relationships that match a query relationship, as (index, source, target)."""
     starts, ends = graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()
     types = graph.relationship_types().tolist()
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -236,7 +236,7 @@ def _holds(graph: DataGraph, program: tuple[tuple[LabelOp, int], ...], node: int
     return stack[0] if stack else True
 
 
-# ------------------------------------------------------------------ what a strategy gives
+# ------------------------------------------------------------------ results of a strategy
 def everything(plan: Plan) -> Rows:
     bound = plan.bound
     return Rows(frozenset(range(len(bound.nodes))), frozenset(range(len(bound.relationships))))
@@ -245,7 +245,7 @@ def everything(plan: Plan) -> Rows:
 def found_by(
     strategy: Any, plan: Plan, masks: Masks = NO_MASKS, wanted: Rows | None = None
 ) -> Counter[Any]:
-    """Rows of a strategy in the form of `all_embeddings`."""
+    """Rows of a strategy, in the form of `all_embeddings`."""
     wanted = everything(plan) if wanted is None else wanted
     rows: Counter[Any] = Counter()
     for chunk in strategy.embeddings(plan, masks, wanted, StrategyReport()):
@@ -254,12 +254,12 @@ def found_by(
 
 
 def count(strategy: Any, plan: Plan, masks: Masks = NO_MASKS) -> int:
-    """The number of embeddings that a strategy counts."""
+    """The strategy's count of embeddings."""
     return int(strategy.count(plan, masks, StrategyReport()))
 
 
 def checked(strategy: Any, graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS) -> int:
-    """Rows and count are those of trying everything; returns how many."""
+    """Asserts that rows and count equal those of the exhaustive search; returns the count."""
     expected = all_embeddings(graph, plan, masks)
     assert found_by(strategy, plan, masks) == expected
     assert count(strategy, plan, masks) == expected.total()
@@ -267,7 +267,7 @@ def checked(strategy: Any, graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS
 
 
 def check_case(strategy: Any, case: tuple[DataGraph, Plan, Masks, Rows]) -> None:
-    """The same of one of `bound_cases.cases`, with the columns that it wants."""
+    """As `checked`, for one of `bound_cases.cases` with its wanted columns."""
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
     assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
@@ -286,7 +286,7 @@ def rows_of(chunk: Embeddings, wanted: Rows) -> list[Any]:
 
 
 def projected(rows: Counter[Any], wanted: Rows) -> Counter[Any]:
-    """What is left of full rows when only some columns are wanted."""
+    """Full rows, projected to the wanted columns."""
     less: Counter[Any] = Counter()
     for (nodes, relationships), count in rows.items():
         key = (
@@ -299,7 +299,7 @@ def projected(rows: Counter[Any], wanted: Rows) -> Counter[Any]:
 
 # ------------------------------------------------------------------ memory
 def smallest_limit(run, step=64):
-    """A memory limit with which ``run(limit)`` works, where one smaller by ``step`` is refused."""
+    """A limit with which ``run(limit)`` works; one about ``step`` bytes lower fails."""
     low, high = 0, 4096
     while not _works(run, high):
         low, high = high, 2 * high

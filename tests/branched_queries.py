@@ -1,4 +1,4 @@
-"""Query graphs of parts that hang together at a node or two, and data graphs to ask them of."""
+"""Query graphs made of parts that share one or two nodes, and data graphs for them."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ def path(*nodes: int, kind: int, directed: bool = True, clause: int = 0) -> list
 
 
 def plan_of(relationships: Sequence[Relationship], tests: Sequence[RowTest] = ()) -> Plan:
-    """Of nodes without labels."""
+    """A plan over nodes without labels."""
     size = 1 + max(max(each.source, each.target) for each in relationships)
     return make_plan([Node()] * size, relationships, tests)
 
 
-# How many nodes a part adds.
+# Number of nodes that a part adds.
 AT_ONE = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}
 FORMS = AT_ONE | {"bridge": 1, "long bridge": 2, "edge": 0}
 MOST_WAYS = 5_000
-"""They are tried in Python, some for each of a test's many examples."""
+"""Largest number of assignments per example: they are enumerated in Python."""
 BETWEEN = ["bridge", "bridge", "bridge", "long bridge", "edge", "leaf", "pair"]
 
 
 @st.composite
 def branched_queries(draw: st.DrawFn, alike: bool = False) -> Any:
-    """Multigraphs, and query graphs made of small parts that have a node or two in common.
+    """Multigraphs, and query graphs made of small parts that share one or two nodes.
 
-    alike: Can relationships of different parts often be the same?
+    alike: True if relationships of different parts often have the same type.
 
-    Gives a data graph, a plan, masks, and query nodes to group by.
+    Returns a data graph, a plan, masks, and query nodes to group by.
     """
     node_count = draw(st.integers(1, 5))
     place = st.integers(0, node_count - 1)
@@ -119,9 +119,9 @@ def branched_queries(draw: st.DrawFn, alike: bool = False) -> Any:
 
 
 def _ways(graph: DataGraph, relationships: Sequence[Relationship]) -> float:
-    """How many embeddings there are where relationships need not differ, and nodes have no labels.
+    """Number of embeddings if relationships may repeat and labels are ignored.
 
-    As many as all embeddings that are tried.
+    An upper bound of the assignments that the exhaustive search tries.
     """
     ends = graph.start_nodes(), graph.outgoing.neighbours
     matrices = []

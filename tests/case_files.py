@@ -1,7 +1,7 @@
-"""Cases as text: a graph, a query, and what Neo4j answers.
+"""Cases as text: a graph, a query, and Neo4j's answer.
 
 A file `cases/TOPIC.case` is a list of blocks. A block begins with `graph NAME` or `case NAME`;
-blank lines and lines that begin with `#` do not count. Values are JSON with NaN and Infinity, in
+blank lines and lines that begin with `#` are ignored. Values are JSON with NaN and Infinity, in
 which 1 and 1.0 differ.
 
     graph two people
@@ -9,7 +9,7 @@ which 1 and 1.0 differ.
     (bob)
     (ann)-[k:KNOWS {"since": 2000}]->(bob)
 
-Every node and relationship has a name of the case's own, here ann, bob and k. A graph serves all
+Every node and relationship has a name within the case, here ann, bob and k. A graph serves all
 cases after it until the next one.
 
     case who knows whom
@@ -19,12 +19,12 @@ cases after it until the next one.
     columns ["a.name", "b", "$p"]
     row ["Ann", "(bob)", 1]
 
-The query is what is indented. `(bob)` in a row is a node, `[k]` a relationship. Further lines:
+The indented lines are the query. `(bob)` in a row is a node, `[k]` a relationship. Further lines:
 
-    ordered     the rows come in this order (else in any)
-    merges      1 and 1.0 may stand for each other, where DISTINCT or grouping chooses one
-    rows 12     instead of the rows: only their number is sure
-    error CypherSyntaxError: piece of the message, may be empty
+    ordered     the rows come in this order (otherwise in any)
+    merges      1 and 1.0 are interchangeable where DISTINCT or grouping chooses one
+    rows 12     instead of the rows: only their number is determined
+    error CypherSyntaxError: part of the message, may be empty
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def all_cases() -> list[Case]:
 
 # ------------------------------------------------------------------ as parameters of tests
 def in_turn(cases: Iterable[Case], ways: Sequence[str], always: Sequence[str]) -> list[Any]:
-    """Every case in every way; slow but for the ways of ``always`` and one other way per case."""
+    """Every case in every way; slow, except for ``always`` and one other way per case."""
     others = [way for way in ways if way not in always]
     return [
         _parameter(case, way, fast=way in (*always, others[_turn(case, len(others))]))
@@ -141,12 +141,12 @@ def in_turn(cases: Iterable[Case], ways: Sequence[str], always: Sequence[str]) -
 
 
 def one_in(count: int, cases: Iterable[Case]) -> list[Any]:
-    """Every case; slow but for one in so many."""
+    """Every case; one in ``count`` is fast, the others are slow."""
     return [_parameter(case, fast=_turn(case, count) == 0) for case in cases]
 
 
 def _turn(case: Case, count: int) -> int:
-    """It follows from the case's name, so that it stays when cases are added."""
+    """Depends on the case's name alone, so that it stays the same when cases are added."""
     return zlib.crc32(f"{case.topic}: {case.name}".encode()) % count
 
 

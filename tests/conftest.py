@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles, the header, real graphs from beside the checkout."""
+"""Shared by all tests: hypothesis profiles, the header, real graphs from beside the checkout."""
 
 import os
 from pathlib import Path
@@ -43,7 +43,7 @@ def shared_data():
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_kernels():
-    """Else the first queries of a clean machine would go to the database."""
+    """Compiles the kernels; otherwise first queries on a clean machine would go to the database."""
     from gpugda.device.context import list_devices
     from gpugda.match.session import DeviceSession
 

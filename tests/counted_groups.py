@@ -1,4 +1,4 @@
-"""Counts by nodes: what the strategy ``extend`` gives, and what all embeddings say."""
+"""Counts grouped by nodes: from the strategy ``extend`` and from exhaustive search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def groups(
     counted: bool = True,
     thresholds: Thresholds | None = None,
 ) -> Counter[Any]:
-    """How often each tuple comes; each once where that is not counted."""
+    """Count of each tuple of nodes; 1 each if ``counted`` is False."""
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=thresholds)
     report = report or StrategyReport()
     wanted = Groups(nodes, counted=counted, streamed=False)
@@ -48,7 +48,7 @@ def groups(
 def expected_groups(
     graph: DataGraph, plan: Plan, nodes: tuple[int, ...], masks: Masks = NO_MASKS
 ) -> Counter[Any]:
-    """By trying every assignment."""
+    """The same counts by exhaustive search."""
     found: Counter[Any] = Counter()
     for (chosen, _), times in all_embeddings(graph, plan, masks).items():
         found[tuple(chosen[each] for each in nodes)] += times

@@ -1,8 +1,8 @@
-"""A plugin of pytest: how long each test took, in seconds passed and in seconds of a processor.
+"""A pytest plugin that records how long each test took: elapsed and processor seconds.
 
-Written to `build/test-durations.json` after every run. Seconds of a processor hold on a busy
-machine: those of the test's own process with all its threads, and of the child processes that it
-waited for. What a server takes that was started in a test is counted in the test that ends it.
+Written to `build/test-durations.json` after every run. Processor seconds are comparable even on a
+busy machine: they count the test's own process with all its threads, and the child processes that
+it waited for. The time of a server that a test starts counts for the test that stops it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import pytest
 
 WRITTEN = Path(__file__).resolve().parents[1] / "build" / "test-durations.json"
 Seconds = Counter[str]
-"""By `wall` and `processor`."""
+"""Seconds by `wall` and `processor`."""
 
 
 class _Run:
-    """What is known of the tests so far.
+    """Measurements of the tests so far.
 
-    since: The process's time when the last report was made.
+    since: The process's time at the last report.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ def _parts(files: dict[str, Seconds]) -> dict[str, dict[str, Seconds]]:
 
 
 def _sorted(seconds: dict[str, Seconds]) -> dict[str, dict[str, float]]:
-    """The longest first."""
+    """Longest first."""
     by_length = sorted(seconds.items(), key=lambda pair: -pair[1]["wall"])
     return {
         name: {key: round(taken[key], 3) for key in ("wall", "processor")}

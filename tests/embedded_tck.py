@@ -1,6 +1,7 @@
-"""The adapter of the TCK's runner for embedded graphs: ``--adapter embedded_tck:Embedded``.
+"""Adapter of the TCK's runner for embedded graphs: ``--adapter embedded_tck:Embedded``.
 
-Neo4j makes a scenario's graph, gpugda saves it, and queries run on what was saved, without Neo4j.
+Neo4j creates a scenario's graph, gpugda saves it, and queries run on the saved graph, without
+Neo4j.
 """
 
 from __future__ import annotations

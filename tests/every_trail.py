@@ -1,4 +1,4 @@
-"""All paths without repeated relationships, one by one: what searches are compared with."""
+"""Enumerates all trails (paths without repeated relationships) to check searches against."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Trail = tuple[int, ...]
 def trails_from(
     edges: Sequence[Edge], start: int, direction: str, longest: int | None = None
 ) -> Iterator[tuple[int, Trail]]:
-    """The end and the relationships of each trail from a node; direction "->", "<-" or "-"."""
+    """The end and the relationships of each trail from a node. Directions: "->", "<-", "-"."""
     stack: list[tuple[int, Trail]] = [(start, ())]
     while stack:
         node, walked = stack.pop()

@@ -1,4 +1,4 @@
-"""The notebooks of the documentation, run from beginning to end."""
+"""Runs the documentation's notebooks from beginning to end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "docs" / "notebooks"
 
 
 def run_notebook(name, folder):
-    """The cells with what they showed; an error in a cell is raised."""
+    """The cells with their output; an error in a cell is raised."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
@@ -19,7 +19,7 @@ def run_notebook(name, folder):
 
 
 def shown(cell):
-    """All that a cell showed, as text and as HTML."""
+    """All output of a cell, as text and as HTML."""
     found = []
     for output in cell.outputs:
         found.append(output.get("text", ""))

@@ -1,4 +1,4 @@
-"""A Bolt connection in memory that answers the questions an export asks, and fails when told to."""
+"""A Bolt connection in memory that answers the queries of an export, and fails on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpugda.errors import SourceError
 
 
 def out_of_memory():
-    """What a server says when a transaction takes too much."""
+    """The server's error when a transaction exceeds its memory."""
     code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
     return Neo4jError._hydrate_neo4j(code=code, message="too much")
 
@@ -27,7 +27,7 @@ class Guard:
 
 
 class FakeSession:
-    """Cut by `cut_connection`: whoever waits in ``run`` then gets the driver's error."""
+    """A session. After `cut_connection`, a waiting ``run`` raises the driver's error."""
 
     def __init__(self, bolt):
         self._bolt = bolt
@@ -56,7 +56,7 @@ class FakeResult:
 class FakeBolt:
     """Nodes are ``{id: labels}``, relationships ``{id: (source, type, target)}``.
 
-    ``before(text, parameters, session)`` is called before each answer: it may raise, or wait.
+    ``before(text, parameters, session)`` is called before each answer: it may raise or wait.
     """
 
     def __init__(self, nodes=None, relationships=None, sessions=2, before=None, plugin=""):
@@ -66,7 +66,7 @@ class FakeBolt:
         self.sessions = sessions
         self.before = before
         self.asked = []
-        self.versions = []  # that questions end in, in turn; none: they do not tell
+        self.versions = []  # versions at which queries end, in order; empty: not reported
         self.open_sessions = 0
         self._lock = threading.Lock()
 
@@ -113,7 +113,7 @@ class FakeBolt:
         return [neo4j.Record(row) for row in self._rows(text, parameters)]
 
     def pages(self, part):
-        """Parameters of the questions with this text in them, in the order asked."""
+        """Parameters of the queries whose text contains ``part``, in order."""
         return [parameters for text, parameters in self.asked if part in text]
 
     def _rows(self, text, parameters):
@@ -148,7 +148,7 @@ class FakeBolt:
         return [self._packed(text, parameters)]
 
     def _pattern(self, text):
-        """Ids of what a pattern with labels or types binds to x."""
+        """Ids of the entities that a pattern with labels or types binds to x."""
         names = re.findall(r"[:|]`((?:[^`]|``)*)`", text)
         wanted = {name.replace("``", "`") for name in names} or None
         if "[x" in text:
@@ -193,7 +193,7 @@ class FakeBolt:
         }
 
     def _value(self, expression, number, parameters):
-        """The Cypher, read as Python."""
+        """Evaluates the Cypher expression as Python."""
         source, kind, target = self.relationships[number]
         python = re.sub(
             r"coalesce\(\$codes\[type\(r\)\], (\d+)\)", r"codes.get(kind, \1)", expression
@@ -211,9 +211,9 @@ class FakeBolt:
         return eval(python, {"__builtins__": {}}, names)
 
 
-# ------------------------------------------------------------------ as the plugin packs
+# ------------------------------------------------------------------ the plugin's format
 def packed_nodes(nodes, first, last):
-    """The row of gpugda.nodes."""
+    """The row that gpugda.nodes returns."""
     ids = [each for each in sorted(nodes) if first <= each <= last]
     sets = list(dict.fromkeys(tuple(nodes[each]) for each in ids))
     return {
@@ -225,7 +225,7 @@ def packed_nodes(nodes, first, last):
 
 
 def packed_relationships(relationships, first, last):
-    """The row of gpugda.relationships."""
+    """The row that gpugda.relationships returns."""
     ids = [each for each in sorted(relationships) if first <= each <= last]
     rows = [relationships[each] for each in ids]
     types = list(dict.fromkeys(kind for _, kind, _ in rows))

@@ -1,4 +1,4 @@
-"""The port by which a database tells changes, of states that are all kept: their difference."""
+"""A change source over a server that keeps all its states: changes are their differences."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges, 
 class FakeChanges:
     """Implements `gpugda.ports.ChangeSource` for a server that keeps its states by transaction.
 
-    Set ``kept`` to how many transactions are kept before the newest, ``gap`` to a `ChangeGap` that
-    every question is answered by, ``known_up_to`` to the newest transaction that is told,
-    ``during_changes`` to a function that is called before each answer, and ``tells_newest`` to
-    False for one that does not say whether it told of the newest state.
+    Set ``kept`` to the number of transactions kept before the newest, ``gap`` to a `ChangeGap` that
+    answers every request, ``known_up_to`` to the newest transaction reported, ``during_changes`` to
+    a function called before each answer, and ``tells_newest`` to False for a source that does not
+    say whether it reported the newest state.
     """
 
     described = "a fake"
@@ -32,7 +32,7 @@ class FakeChanges:
         self.during_changes = None
         self.tells_newest = True
         self.started = None
-        self.keys = {True: {}, False: {}}  # of nodes?: {key: transaction since which it is kept}
+        self.keys = {True: {}, False: {}}  # nodes?: {key: recorded since transaction}
 
     def follow(self, node_keys=(), relationship_keys=()):
         self.server.calls.append(("follow", tuple(node_keys), tuple(relationship_keys)))
@@ -72,7 +72,7 @@ class FakeChanges:
     def _between(self, since, last):
         old, new = self.server.states[since], self.server.states[last]
         touched = self._touched(since, last)
-        # What went and came again with the same id is another thing.
+        # An entity that was deleted and created again with the same id is a different entity.
         lives, ties = set(touched.nodes.tolist()), set(touched.relationships.tolist())
         nodes = {number: row for number, row in old.nodes.items() if number not in lives}
         relationships = {n: row for n, row in old.relationships.items() if n not in ties}
@@ -96,7 +96,7 @@ class FakeChanges:
         )
 
     def _touched(self, since, last):
-        """All that some transaction created, deleted or labelled."""
+        """All entities that a transaction created, deleted or relabelled."""
         states = [self.server.states[each] for each in range(since, last + 1)]
         nodes, relationships, labelled = set(), set(), {}
         for old, new in pairwise(states):
@@ -114,7 +114,7 @@ def _ids(numbers):
 
 
 def _only_in(state, other):
-    """Relationships of which the other has none with the same id, ends and type."""
+    """Relationships for which ``other`` has none with the same id, ends and type."""
     return {
         number: row
         for number, row in state.relationships.items()
@@ -169,7 +169,7 @@ def _properties(old, new, kept, since):
         before = old[number][-1] if number in old else {}
         now = new[number][-1]
         for key in sorted(before.keys() | now.keys()):
-            if repr(before.get(key)) != repr(now.get(key)):  # 1 is another value than true
+            if repr(before.get(key)) != repr(now.get(key)):  # 1 differs from true
                 touched.setdefault(key, []).append(number)
     return {
         key: PropertyChanges(

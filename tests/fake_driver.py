@@ -1,4 +1,4 @@
-"""A Neo4j driver and an accelerator that only write down what they are asked."""
+"""A Neo4j driver and an accelerator that only record their calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _default = object()
 
 
 class FakeDevice:
-    """Answers ``READ`` unless told otherwise."""
+    """Answers ``READ`` unless configured otherwise."""
 
     def __init__(self):
         self.calls = []
@@ -47,7 +47,7 @@ class FakeDevice:
 
 
 class FakeResult:
-    """Rows of the server; the stream is open until all are read."""
+    """Rows of the server; the stream stays open until all rows are read."""
 
     def __init__(self, rows, on_end=None):
         self.rows = list(rows)

@@ -1,4 +1,4 @@
-"""A database in memory that keeps to the port of a live server: versions, commits, faults."""
+"""A database in memory that implements the port of a live server: versions, commits, faults."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class State:
 class FakeServer:
     """Implements `gpugda.ports.DatabaseServer`.
 
-    Set ``during_read``, ``during_properties`` or ``during_native`` to a function that is called in
-    the middle of these, to commit something or to raise. Set ``changes`` to a `FakeChanges` for one
-    that tells changes.
+    Set ``during_read``, ``during_properties`` or ``during_native`` to a function that is called
+    during these operations, to commit something or to raise. Set ``changes`` to a `FakeChanges` for
+    a server that reports changes.
     """
 
     name = "fake"
@@ -74,13 +74,13 @@ class FakeServer:
         self.tells_version = self.facts.has_bookmarks
         self.closed = False
         self.changes = None
-        self.largest = 100  # ids are smaller, where it is read while it changes
+        self.largest = 100  # exclusive upper limit of ids when read while it changes
         self.states = {self.transaction: self.state}
         self._lock = threading.Lock()
 
-    # -------------------------------------------------------------- what tests do to it
+    # -------------------------------------------------------------- for tests
     def commit(self, nodes=None, relationships=None, without=()):
-        """A transaction: adds or replaces nodes and relationships, or removes ids of both."""
+        """One transaction: adds or replaces nodes and relationships, or removes ids of both."""
         with self._lock:
             state = State(dict(self.state.nodes), dict(self.state.relationships))
             state.nodes.update(nodes or {})
@@ -92,7 +92,7 @@ class FakeServer:
             self.transaction += 1
 
     def tell_changes(self):
-        """From now on it is a server that tells what changed; gives its `FakeChanges`."""
+        """Makes the server report changes from now on; returns its `FakeChanges`."""
         self.changes = FakeChanges(self)
         return self.changes
 
@@ -127,7 +127,7 @@ class FakeServer:
         yield _batches(state, version, complete=False, between=lambda: self._call("during_read"))
 
     def _read_moving(self, version):
-        """Each node and each relationship in the state in which its turn comes."""
+        """Reads each node and each relationship from the state that is current at that moment."""
 
         def nodes():
             for number in range(self.largest):
@@ -248,7 +248,7 @@ def _columns(rows):
 
 
 def facts(**changes):
-    """The usual facts with some changed."""
+    """The usual facts, with some changed."""
     return replace(FACTS, **changes)
 
 

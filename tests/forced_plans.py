@@ -1,4 +1,4 @@
-"""Thresholds under which a small graph, too, is counted in a given form: else it is only joined."""
+"""Thresholds that make small graphs use a given count plan; by default they are only joined."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TINY_WINDOWS = (
 
 
 def windows_of(rows: int) -> dict[str, int]:
-    """Limits under which nothing is made for more rows at once."""
+    """Limits that keep every window at most this many rows."""
     return dict.fromkeys(TINY_WINDOWS, rows) | {"few_rows": 0}
 
 
@@ -41,7 +41,7 @@ def thresholds(
     join: Mapping[str, Any] | None = None,
     candidates: Mapping[str, Any] | None = None,
 ) -> Thresholds:
-    """The device's, with those of some forms, and other limits of joins and of filters."""
+    """The device's thresholds, changed for these forms and by other limits of joins and filters."""
     found = context.profile.thresholds
     changes = {name: value for form in forms for name, value in form.items()}
     return Thresholds(
@@ -52,7 +52,7 @@ def thresholds(
 
 
 def variant(*forms: Mapping[str, Any], **limits: Mapping[str, Any]) -> type[ExtendStrategy]:
-    """The strategy with other `thresholds`, to be registered in its place."""
+    """A subclass of the strategy with other `thresholds`, to be registered in its place."""
 
     class Variant(ExtendStrategy):
         def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Case files of functions: reading them, and writing values as text."""
+"""Case files of functions: reads them, and writes values as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cases(path: Path) -> Iterator[tuple[str, str]]:
 
 # ------------------------------------------------------------------ values as text
 def rendered(value: Any) -> str:
-    """A value as text that tells apart all that Cypher tells apart: types, zones, -0.0."""
+    """A value as text that distinguishes everything that Cypher does: types, zones, -0.0."""
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)

@@ -1,7 +1,7 @@
-"""A thin evaluator of expressions without variables of a graph, for tests of functions.
+"""Evaluates expressions without graph variables, for tests of functions.
 
-It walks the syntax tree and calls the functions and operators of `gpugda.expressions`; all meaning
-is there.
+It walks the syntax tree and calls the functions and operators of `gpugda.expressions`; all
+semantics are there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpugda.query.parser import parse
 
 
 class Evaluator:
-    """Values of expressions of one text."""
+    """Evaluates the expressions of one text."""
 
     def __init__(self, query: str, context: Context, version: int = 5) -> None:
         self.query = query
@@ -107,7 +107,7 @@ class Evaluator:
         return function(self.context, [self.value(argument) for argument in node.arguments])
 
     def _known(self, node: Any) -> Kinds | None:
-        """What a compiler knows: kinds of literals and of results of functions."""
+        """Facts that a compiler knows: kinds of literals and of function results."""
         if isinstance(node, ast.Literal):
             return known_kinds(node.value)
         if isinstance(node, ast.ListLiteral):
@@ -176,7 +176,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool | None]] = {
 
 
 def evaluate(expression: str, context: Context, version: int = 5) -> Any:
-    """The value of an expression's text, or of ``UNWIND list AS x RETURN aggregate``."""
+    """The value of an expression, or of ``UNWIND list AS x RETURN aggregate``."""
     if expression.startswith("UNWIND "):
         items, _, aggregate = expression[7:].partition(" AS x RETURN ")
         return _aggregated(evaluate(items, context, version), aggregate, context, version)

@@ -21,7 +21,7 @@ RelationshipSpec = tuple[int, str, int, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class ListedBatches:
-    """Batches in lists."""
+    """Batches from lists."""
 
     nodes: Iterable[NodeBatch]
     relationships: Iterable[RelationshipBatch]
@@ -38,14 +38,14 @@ def make_graph(
 
     nodes: (labels, properties), labels as a sequence of names or as text such as "A:B" (or "").
     relationships: (index of the start node, type, index of the end node, properties). Their indexes
-    in the graph follow (start, type, end, position), types in order of first appearance.
+    in the graph follow (start, type, end, position), with types in order of first appearance.
     """
     batches = ListedBatches([node_batch(nodes)], [relationship_batch(relationships)])
     return build_data_graph(batches, element_id_prefix=element_id_prefix)
 
 
 def dense_graph(nodes: int) -> DataGraph:
-    """Each node has a relationship to each, itself among them."""
+    """Each node has a relationship to every node, including itself."""
     return make_graph(
         [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
     )
@@ -66,7 +66,7 @@ def design_graph() -> DataGraph:
 
 
 def node_batch(nodes: Sequence[NodeSpec], first_id: int = 0, **settings: Any) -> NodeBatch:
-    """A batch of such nodes with the ids first_id, first_id + 1, …."""
+    """A batch of these nodes, with the ids first_id, first_id + 1, …."""
     sets = [_labels(labels) for labels, _ in nodes]
     distinct = tuple(dict.fromkeys(sets))
     ids = pa.array(range(first_id, first_id + len(nodes)), type=pa.int64())
@@ -83,7 +83,7 @@ def node_batch(nodes: Sequence[NodeSpec], first_id: int = 0, **settings: Any) ->
 def relationship_batch(
     relationships: Sequence[RelationshipSpec], **settings: Any
 ) -> RelationshipBatch:
-    """A batch of such relationships between ids."""
+    """A batch of these relationships between ids."""
     names = tuple(dict.fromkeys(kind for _, kind, _, _ in relationships))
     codes = [names.index(kind) for _, kind, _, _ in relationships]
     return RelationshipBatch(

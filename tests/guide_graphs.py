@@ -1,7 +1,7 @@
-"""The public graphs that Neo4j's guides are about, read from beside the checkout.
+"""The public graphs of Neo4j's guides, read from beside the checkout.
 
-Each is a function of the folder of real graphs that gives nodes, as (labels, properties), and
-relationships, as (place of the source, type, place of the target, properties).
+Each function takes the folder of real graphs and returns nodes, as (labels, properties), and
+relationships, as (source position, type, target position, properties).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from xml.etree import ElementTree
 
 Row = dict[str, Any]
 _CHUNK = 10_000
-"""Rows that are written in one transaction."""
+"""Rows per write transaction."""
 
 
 class Graph:
-    """Nodes and relationships; nodes are found again by a key of their own."""
+    """Nodes and relationships; nodes are looked up by key."""
 
     def __init__(self) -> None:
         self.nodes: list[tuple[tuple[str, ...], Row]] = []
@@ -31,7 +31,7 @@ class Graph:
         self._places: dict[Any, int] = {}
 
     def node(self, key: Any, labels: Sequence[str], **properties: Any) -> int:
-        """The node of a key, made where there is none yet."""
+        """The node of a key; created if there is none yet."""
         if key not in self._places:
             self._places[key] = len(self.nodes)
             self.nodes.append((tuple(labels), _given(properties)))
@@ -45,13 +45,13 @@ class Graph:
             self.nodes[place] = ((*labels, label), properties)
 
     def join(self, source: Any, kind: str, target: Any, **properties: Any) -> None:
-        """A relationship between the nodes of two keys, if there are both."""
+        """Adds a relationship between the nodes of two keys, if both exist."""
         if source in self._places and target in self._places:
             ends = self._places[source], self._places[target]
             self.relationships.append((ends[0], kind, ends[1], _given(properties)))
 
     def write(self, run: Callable[..., Any]) -> None:
-        """Writes it into an empty database; a property `_place` is taken away at the end."""
+        """Writes the graph into an empty database; finally removes the property `_place`."""
         run("CREATE INDEX guide_place IF NOT EXISTS FOR (n:Guide) ON (n._place)")
         run("CALL db.awaitIndexes(60)")
         numbered = [(labels, place, made) for place, (labels, made) in enumerate(self.nodes)]
@@ -90,7 +90,7 @@ def _in_chunks(run: Callable[..., Any], text: str, rows: list[Row]) -> None:
 
 # ------------------------------------------------------------------ files
 def _table(path: Path, member: str | None = None) -> Iterator[dict[str, str]]:
-    """The rows of a CSV file with a header, perhaps compressed or a member of a zip file."""
+    """The rows of a CSV file with a header; it may be compressed or a member of a zip file."""
     if member is not None:
         with zipfile.ZipFile(path) as archive, archive.open(member) as file:
             yield from csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", newline=""))
@@ -114,7 +114,7 @@ _OF_TYPE: dict[str, Callable[[str], Any]] = {
 
 
 def _typed(row: dict[str, str]) -> Row:
-    """The properties of a row whose header names their types."""
+    """The properties of a row whose header states their types."""
     made = {}
     for header, text in row.items():
         name, _, kind = header.partition(":")
@@ -124,7 +124,7 @@ def _typed(row: dict[str, str]) -> Row:
 
 
 def importer(path: Path) -> Graph:
-    """A zip file whose headers are those of `neo4j-admin database import`."""
+    """Reads a zip file whose headers are those of `neo4j-admin database import`."""
     graph = Graph()
     with zipfile.ZipFile(path) as archive:
         names = sorted(name for name in archive.namelist() if name.endswith(".csv"))
@@ -149,7 +149,7 @@ def pole(folder: Path) -> Graph:
 
 
 def healthcare(folder: Path) -> Graph:
-    """Reports of drugs' side effects."""
+    """Reports of side effects of drugs."""
     return importer(folder / "healthcare" / "healthcare-analytics-data-importer.zip")
 
 
@@ -321,7 +321,7 @@ def fin_cen(folder: Path) -> Graph:
 
 
 def cyber_security(folder: Path) -> Graph:
-    """Users, groups, computers of a company, and who controls whom."""
+    """Users, groups and computers of a company, and who controls whom."""
     graph = Graph()
     with lzma.open(folder / "cybersecurity" / "cybersecurity-json-data.json.xz", "rt") as file:
         lines = [json.loads(line) for line in file if line.strip()]
@@ -334,7 +334,7 @@ def cyber_security(folder: Path) -> Graph:
 
 
 def airport_routes(folder: Path) -> Graph:
-    """Airports, where they lie, and routes between them."""
+    """Airports, their locations, and the routes between them."""
     path, graph = folder / "airport-routes", Graph()
     for row in _table(path / "airport-node-list.csv.xz"):
         numbers = {"runways", "longest", "altitude"}
@@ -358,7 +358,7 @@ _PLACES = {"city", "region", "country", "continent", "lat", "lon"}
 
 
 def game_of_thrones(folder: Path) -> Graph:
-    """Characters, and how often they are named together."""
+    """Characters, and how often they are mentioned together."""
     path, graph = folder / "got", Graph()
     for row in _table(path / "asoiaf-all-nodes.csv"):
         graph.node(row["Id"], ["Character"], name=row["Label"])
@@ -368,7 +368,7 @@ def game_of_thrones(folder: Path) -> Graph:
 
 
 def legislators(folder: Path) -> Graph:
-    """Bills, their sponsors, subjects, committees and votes, of a fifth of the bills."""
+    """A fifth of the bills, with their sponsors, subjects, committees and votes."""
     path, graph = folder / "legis-graph", Graph()
     for row in _table(path / "committees-current.csv.xz"):
         key = row["thomasID"]
@@ -395,7 +395,7 @@ _LEGIS = {"b": "Bill", "l": "Legislator", "s": "Subject", "c": "Committee"}
 
 
 def movies(folder: Path) -> list[str]:
-    """The statements that make the graph of movies."""
+    """The statements that create the graph of movies."""
     text = (folder / "movies" / "movies.cypher").read_text("utf-8")
     statements = [part.strip() for part in text.split(";\n")]
     return [part.rstrip(";") for part in statements if part.startswith("CREATE (")]
@@ -416,4 +416,4 @@ GRAPHS: dict[str, Callable[[Path], Graph | list[str]]] = {
     "recommendations": recommendations,
     "pole": pole,
 }
-"""By the name of its folder: how it is read."""
+"""Reader of each graph, by the name of its folder."""

@@ -1,4 +1,4 @@
-"""Random transactions on a few ids, which are given again, and the events that they make."""
+"""Random transactions on a few reused ids, and the events that they cause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = [*LABELS, *TYPES, *KEYS]
 
 
 class Database:
-    """Transactions on a few ids, which are given again; it notes events as a listener is told."""
+    """Runs transactions on a few reused ids; records the events that a listener receives."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -28,12 +28,12 @@ class Database:
         return NAMES.index(name)
 
     def begin(self, step):
-        """A transaction."""
+        """Begins a transaction."""
         self.step = step
         self.before = (dict(self.nodes), dict(self.relationships))
 
     def end(self, number):
-        """Events of the whole transaction, without what came and went in it."""
+        """Events of the whole transaction, without entities both created and deleted in it."""
         old, new = self.before, (self.nodes, self.relationships)
         for place, (created, deleted) in enumerate((("cn", "dn"), ("cr", "dr"))):
             for each in sorted(set(old[place]) | set(new[place])):

@@ -1,4 +1,4 @@
-"""A graph with a hub, and plans whose joins meet it."""
+"""A graph with a hub, and plans whose joins reach it."""
 
 from bound_queries import Node, Relationship, make_plan
 from graphs import make_graph
@@ -7,7 +7,7 @@ from gpugda.plan.plan import LabelOp
 
 
 def hub_graph(leaves):
-    """A hub with a quarter of all relationships, parallel ones and loops, and a ring around it."""
+    """A hub with a quarter of all relationships, with parallel ones and loops; a ring around it."""
     nodes = [("H", {})] + [("A" if at % 3 else "B", {}) for at in range(leaves)]
     relationships = [(0, "R" if at % 2 else "S", at, {}) for at in range(1, leaves + 1)]
     relationships += [(at, "R", at % leaves + 1, {}) for at in range(1, leaves + 1)] * 2

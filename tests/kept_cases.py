@@ -1,4 +1,4 @@
-"""Drawn entries in chunks on the device, and which of them lead from candidates to candidates."""
+"""Random entries in chunks on the device, and those that connect candidates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TESTS = [EntryTest(0, 1, (0, 2)), EntryTest(1, None, (1,)), EntryTest(None, 2, N
 
 
 def made_runs(random, types):
-    """Starts, offsets (None of one type), types, and the node and type of each entry."""
+    """Starts, offsets (None for one type), types, and the node and type of each entry."""
     counts = random.integers(0, types + 1, NODES) if types > 1 else np.ones(NODES, dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     kinds = [np.sort(random.choice(types, count, replace=False)) for count in counts]
@@ -38,7 +38,7 @@ def allowed(tests, candidates, nodes, types, neighbours):
 
 
 class Case:
-    """Drawn entries on the device, and which of them are kept."""
+    """Random entries on the device, and which of them are kept."""
 
     def __init__(self, workspace, types, seed):
         self.workspace, self.random = workspace, np.random.default_rng(seed)
@@ -69,7 +69,7 @@ class Case:
         return Chunk(*arrays, 2, first, last - first, number)
 
     def target(self, chunks, run_count, kept_runs=None):
-        """Places for what is kept of so many chunks."""
+        """Target buffers for the kept entries of this many chunks."""
         allocate = self.workspace.allocate
         kept = self.on_device(np.zeros(chunks + 1), np.uint64)
         entries = (allocate(self.total, np.uint32) for _ in range(2))

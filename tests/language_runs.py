@@ -1,4 +1,4 @@
-"""Random queries of the whole reading language on several engines, and how answers differ."""
+"""Random queries of the whole read language on several engines, and comparison of answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Answer = tuple[str, Any]
 
 @dataclass
 class Findings:
-    """What came of many queries.
+    """Results of many queries.
 
     Attributes:
-        answered: Answers that were compared.
-        rows: Rows of the reference.
-        errors: Answers among them that are errors.
-        refused: How often the device refused which construct.
-        stricter: Queries that Neo4j does not compile, and the reference answers.
+        answered: Number of answers that were compared.
+        rows: Number of rows of the reference.
+        errors: Number of compared answers that are errors.
+        refused: Number of refusals by the device, per construct.
+        stricter: Queries that Neo4j does not compile, but the reference answers.
         late: Queries that took the reference too long.
         only_one_fails: Queries that fail with a run-time error on one side only.
         differences: Answers that differ.
@@ -76,7 +76,7 @@ def _number_key(value: Any, merges: bool) -> Any:
 
 
 def answer(run: Callable[[], Any], query: MadeQuery) -> Answer:
-    """The rows as a multiset, or how the query fails."""
+    """The rows as a multiset, or the kind of failure."""
     try:
         result = run()
         columns = tuple(result.keys())
@@ -90,7 +90,7 @@ def answer(run: Callable[[], Any], query: MadeQuery) -> Answer:
         return "error", error.code.rpartition(".")[2] or type(error).__name__
     except Exception as error:
         code = getattr(error, "code", None)
-        if code is None:  # no answer at all, but a fault
+        if code is None:  # a fault, not an answer
             return "fault", f"{type(error).__name__}: {str(error)[:300]}"
         return "error", str(code).rpartition(".")[2]
     return "rows", (columns, Counter(rows))
@@ -98,7 +98,7 @@ def answer(run: Callable[[], Any], query: MadeQuery) -> Answer:
 
 # ------------------------------------------------------------------ running
 def examples(seed: int, count: int) -> Iterator[tuple[int, MadeGraph, list[MadeQuery]]]:
-    """Graphs with their queries; each is made from a seed of its own."""
+    """Graphs with their queries; each is generated from its own seed."""
     for number in range(math.ceil(count / _QUERIES_PER_GRAPH)):
         own = seed * 1_000_003 + number
         rng = random.Random(own)
@@ -110,13 +110,13 @@ def examples(seed: int, count: int) -> Iterator[tuple[int, MadeGraph, list[MadeQ
 def compare(
     seed: int, count: int, session: Any = None, engines: tuple[str, ...] = ("gpu",)
 ) -> Findings:
-    """Runs queries on the reference, and on what is to be held to it.
+    """Compares the engines' answers with the reference.
 
     Args:
-        seed: Of all choices.
-        count: How many queries.
-        session: Of a Neo4j driver, or None.
-        engines: Engines of gpugda that are compared.
+        seed: Seed of all random choices.
+        count: Number of queries.
+        session: A session of the Neo4j driver, or None.
+        engines: Engines of gpugda to compare.
     """
     findings = Findings()
     for own, graph, queries in examples(seed, count):
@@ -161,8 +161,8 @@ def _compare_one(
         if engine == "Neo4j" and found == ("error", "SyntaxError") and expected[0] == "rows":
             findings.stricter.append(query.text)
         elif {found[0], expected[0]} == {"error", "rows"}:
-            # Which of several conditions is asked first, and so whether one that fails is reached,
-            # is not said by the language.
+            # The language does not define which of several conditions is evaluated first, and so
+            # whether a failing one is reached.
             code = found[1] if found[0] == "error" else expected[1]
             findings.only_one_fails.append(
                 f"seed {own}, {engine}, {found[0]}, {code}: {query.text}"
@@ -175,13 +175,13 @@ def _compare_one(
 
 
 def _are_one_error(query: MadeQuery, found: Answer, expected: Answer) -> bool:
-    """Whether a parameter's type is wrong, which Neo4j sees before there is any row."""
+    """True if a parameter has a wrong type, which Neo4j detects before there are rows."""
     codes = {("error", "SyntaxError"), ("error", "TypeError")}
     return "$" in query.text and {found, expected} == codes
 
 
 def _is_left_out(findings: Findings, expected: Answer) -> bool:
-    """Whether the reference has no answer in time, or none at all."""
+    """True if the reference has no answer in time, or none at all."""
     if expected[0] == "fault" and expected[1].startswith("QueryTimeoutError"):
         findings.late += 1
         return True
@@ -192,7 +192,7 @@ def _is_left_out(findings: Findings, expected: Answer) -> bool:
 
 
 def _is_known(session: Any, query: MadeQuery) -> bool:
-    """Whether the server has the query's version of Cypher."""
+    """True if the server supports the query's version of Cypher."""
     return not query.text.startswith("CYPHER 25") or _version(session) >= 2025
 
 

@@ -1,7 +1,7 @@
-"""Random whole queries over random property multigraphs, by a grammar that knows what is in scope.
+"""Random whole queries over random property multigraphs, by a grammar that tracks the scope.
 
-A `Maker` writes a query from a seed. Most of what it writes is well typed; a little is not, so that
-errors are compared, too. Whatever has no sure order is never cut by LIMIT.
+A `Maker` writes a query from a seed. Most of the output is well typed; a little is not, so that
+errors are compared, too. Results without a defined order are never cut by LIMIT.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Properties = dict[str, Any]
 # ------------------------------------------------------------------ graphs
 @dataclass(frozen=True)
 class MadeGraph:
-    """Nodes as labels and properties; relationships as start, type, end and properties.
+    """Nodes as (labels, properties), relationships as (start, type, end, properties).
 
     Each has its number as the property ``k``.
     """
@@ -33,7 +33,7 @@ class MadeGraph:
     relationships: list[tuple[int, str, int, Properties]]
 
     def tables(self) -> tuple[Any, Any]:
-        """What `gpugda.graph` takes."""
+        """The tables that `gpugda.graph` takes."""
         nodes = [
             {"labels": list(labels), **properties, "id": f"n{properties['k']}"}
             for labels, properties in self.nodes
@@ -45,7 +45,7 @@ class MadeGraph:
         return _table(nodes) or {"id": []}, _table(relationships)
 
     def fill(self, run: Any) -> None:
-        """Writes the graph into a database, from which all else is deleted.
+        """Writes the graph into a database after deleting everything in it.
 
         Args:
             run: Takes a query and its parameters.
@@ -67,7 +67,7 @@ def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def made_graph(rng: random.Random) -> MadeGraph:
-    """A multigraph of at most 7 nodes: self-loops, parallel relationships, now and then nothing."""
+    """A multigraph of at most 7 nodes, with self-loops and parallel relationships; may be empty."""
     count = rng.choice([0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7])
     mixed = rng.random() < 0.3
     nodes = [
@@ -111,11 +111,11 @@ def _properties(rng: random.Random, number: int, mixed: bool) -> Properties:
 # ------------------------------------------------------------------ queries
 @dataclass(frozen=True)
 class MadeQuery:
-    """A query, and what its answer may differ in.
+    """A query, and the differences that its answer may show.
 
     Attributes:
-        merges: 1 and 1.0 may stand for each other.
-        bags: Lists have no sure order.
+        merges: True if 1 and 1.0 are interchangeable.
+        bags: True if lists have no defined order.
     """
 
     text: str
@@ -142,8 +142,8 @@ class Maker:
     """Writes queries.
 
     Attributes:
-        rng: Where choices come from.
-        scope: Kinds of the variables that can be read.
+        rng: Source of random choices.
+        scope: Kinds of the variables in scope.
     """
 
     rng: random.Random
@@ -163,7 +163,7 @@ class Maker:
         return MadeQuery(text, PARAMETERS, True, self._bags)
 
     def condition(self) -> str:
-        """A condition on what is in scope."""
+        """A condition on the variables in scope."""
         return self._expression("truth")
 
     # -------------------------------------------------------------- clauses
@@ -235,7 +235,7 @@ class Maker:
         return f"MATCH ({one}), ({other}) WHERE {one} <> {other}", one, other
 
     def _selected(self) -> str:
-        """Paths of a selector; which ones is sure only of whole groups, else how many."""
+        """Selected paths: compared in full only for whole groups, else by number."""
         if len(self.scope) > 2:
             return self._aggregate()
         before, one, other = self._pair()
@@ -252,7 +252,7 @@ class Maker:
         return f"{before} MATCH {selector} ({one}){arrow}({other})"
 
     def _middle(self, *, named: bool) -> str:
-        """A node between the steps of a chosen path; without a name where it is not sure which."""
+        """A node between the steps; unnamed if the selected path is not determined."""
         if not named:
             return self._pick("()", "(:A)", "(:!B)", "({x: 1})")
         name = self._new("middle", bind=False)
@@ -263,7 +263,7 @@ class Maker:
 
     # -------------------------------------------------------------- Cypher 25
     def _repeatable(self) -> str:
-        """A pattern in which relationships may come again."""
+        """A pattern in which relationships may repeat."""
         left, right = self._node(), self._node()
         steps = self._pick("-->{1,2}", "-[:R]-{2}", "-[:R|S]->{,2}()--", "-[:S]-()-->{1,2}")
         selector = self._pick("", "", "ALL SHORTEST ", "SHORTEST 2 GROUPS ")
@@ -279,7 +279,7 @@ class Maker:
         return f"FILTER {self._pick('', 'WHERE ')}{self._expression('truth')}"
 
     def _next(self) -> str:
-        """The rows of all before, to a query of their own."""
+        """Passes all rows so far to a new query."""
         if not self.scope:
             return self._match()
         names = self._some_variables()
@@ -305,7 +305,7 @@ class Maker:
         return f"RETURN {self._expression('number')} AS w"
 
     def _shortest(self) -> str:
-        if len(self.scope) > 2:  # every pair of nodes beside every row before
+        if len(self.scope) > 2:  # all pairs of nodes for every earlier row
             return self._with()
         before, one, other = self._pair()
         arrow = self._pick("-[:R*]->", "-[*..3]-", "-[*]->", "<-[:R|S*..4]-", "-[*0..]->")
@@ -422,7 +422,7 @@ class Maker:
             places = range(len(items))
             keys = ", ".join(f"c{i}{self._pick('', ' DESC')}" for i in places)
             order = f" ORDER BY {keys}"
-            # Entities are sorted by ids, which a database chooses.
+            # Entities are ordered by ids, which the database chooses.
             if all("." in item for item in items[: len(names)]):
                 order += self._pick("", " LIMIT 2", " SKIP 1 LIMIT 2")
         return f"RETURN {'DISTINCT ' if shape == 'distinct' else ''}{', '.join(items)}{order}"
@@ -490,7 +490,7 @@ class Maker:
         before, self.scope = self.scope, self.scope if scope is None else scope
         self._depth += 1
         if self._chance(1):
-            kind = self._pick("number", "text", "truth", "list")  # now and then a wrong type
+            kind = self._pick("number", "text", "truth", "list")  # occasionally a wrong type
         text: str = getattr(self, f"_{kind}")()
         self._depth -= 1
         self.scope = before
@@ -660,7 +660,7 @@ class Maker:
         node = self._pick(*self._variables("node"))
         arrow = self._pick("-[i:R]->", "<-[i]-", "-[i]-")
         where = self._pick("", " WHERE o.x > 1", " WHERE i.x IS NULL")
-        # What is read from the list must not hang on its order.
+        # Expressions over the list must not depend on its order.
         return f"[j IN [size([({node}){arrow}(o){where} | o.k])] | j]"
 
     def _value(self) -> str:

@@ -1,8 +1,8 @@
-"""Syntax trees of the whole reading language, made by hypothesis.
+"""Hypothesis strategies for syntax trees of the whole read language.
 
-The trees keep to what a parser gives: a number has its sign in the literal, a column has a name,
-a WITH names its expressions, relationships stand between nodes. Names are not resolved: they may
-be undefined and of any kind.
+The trees have the form that a parser gives: a number has its sign in the literal, a column has a
+name, a WITH names its expressions, relationships stand between nodes. Names are not resolved: they
+may be undefined and of any kind.
 """
 
 import string
@@ -16,11 +16,11 @@ from gpugda.query.ast import ComparisonOperator as Compare
 from gpugda.query.ast import UnaryOperator as Un
 from gpugda.types import Span
 
-S = Span(0, 0)  # spans do not take part in equality
+S = Span(0, 0)  # spans are not compared
 
 
 def made(kind, *parts, **named):
-    """A strategy of one kind of node from strategies of its parts."""
+    """A strategy for one kind of tree node, from strategies for its parts."""
     return st.builds(kind, st.just(S), *parts, **named)
 
 
@@ -157,7 +157,7 @@ def alternating(value, least, quantifier=None):
 
 
 def paths(value):
-    """Paths as they stand in expressions."""
+    """Paths in expressions."""
     return made(ast.Pattern, st.none(), alternating(value, 1))
 
 
@@ -166,7 +166,7 @@ def shortest_paths(value):
 
 
 def patterns(value):
-    """Paths as they stand in MATCH."""
+    """Paths in MATCH."""
     inner = made(ast.Pattern, maybe(VARIABLES), alternating(value, 1))
     group = made(ast.GroupPattern, inner, maybe(value), QUANTIFIERS)
     grouped = st.builds(lambda *parts: parts, nodes(value), group, nodes(value))
@@ -279,7 +279,7 @@ def _compound(depth):
 
 @st.composite
 def expressions(draw, depth=2):
-    """An expression of at most so many levels, subqueries aside."""
+    """An expression of at most ``depth`` levels, not counting subqueries."""
     plain = depth <= 0 or draw(st.integers(0, 2)) == 0
     return draw(BASE if plain else _compound(depth))
 
@@ -406,11 +406,11 @@ def _bodies(levels, depth):
 
 @st.composite
 def bodies(draw, levels=1, depth=1):
-    """A query as it stands in braces.
+    """A query in braces.
 
     Args:
-        draw: Hypothesis' own.
-        levels: Of expressions.
-        depth: Of queries in clauses.
+        draw: Hypothesis' draw function.
+        levels: Levels of expressions.
+        depth: Levels of queries nested in clauses.
     """
     return draw(_bodies(levels, depth))

@@ -1,4 +1,4 @@
-"""Values of results as case files write them: entities by their names in the case."""
+"""Values of results in the form of case files: entities by their names in the case."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLAIN = (bool, int, float, str, type(None))
 def named(value: Any) -> Any:
     """``(node)``, ``[relationship]``, ``(a)[r](b)`` for a path, also within lists and maps.
 
-    Temporal and spatial values become texts.
+    Temporal and spatial values become text.
     """
     if isinstance(value, _PLAIN):
         return value

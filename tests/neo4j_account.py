@@ -1,7 +1,7 @@
-"""A plugin of pytest: which Neo4j servers the tests used, and what became of the tests.
+"""A pytest plugin that reports the Neo4j servers used, and the results of their tests.
 
-Servers are opened where a test runs, the account is given where the results come together: the
-same process, or the one that has workers.
+A server is opened in the process that runs the test. The report is written where results are
+collected: the same process, or the one that controls the workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from neo4j_servers import LOGS
 
 SERVERS: dict[str, None] = {}
-"""Versions and what they ran in, in order."""
+"""Versions and backends, in order."""
 _OUTCOMES: Counter[str] = Counter()
 
 

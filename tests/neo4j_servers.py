@@ -1,4 +1,4 @@
-"""Neo4j servers for the integration tests: one that runs, a testcontainer, or a local one."""
+"""Neo4j servers for the integration tests: a running one, a testcontainer, or a local one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LOGS = ROOT / "build" / "neo4j-logs"
 IMAGE = os.environ.get("GPUGDA_TEST_NEO4J_IMAGE", "neo4j:5.26-community")
 IMAGE_2026 = os.environ.get("GPUGDA_TEST_NEO4J_2026_IMAGE", "neo4j:2026.08.1-community")
 VERSIONS = {IMAGE: "5.26.0", IMAGE_2026: "2026.08.1"}
-"""What `docker/neo4j-local` is asked for in an image's place."""
+"""Version requested from `docker/neo4j-local` in place of an image."""
 LABEL = "gpugda.tests.pid"
 AUTH = ("neo4j", "a-long-secret")
-"""Of servers with a password."""
+"""Credentials of servers with a password."""
 START_SECONDS = 180
 PREPARE_SECONDS = 400
 """The first start of a local server downloads it."""
@@ -35,14 +35,14 @@ _INFORMATION = re.compile(r"""\bINFO\b|"level":"(INFO|DEBUG)"|WARNING: """)
 
 
 class UnavailableError(Exception):
-    """There is no such server here; the text says why."""
+    """No such server is available here; the text says why."""
 
 
 class Server:
-    """A Neo4j of the tests.
+    """A Neo4j server for tests.
 
     uri, auth: For the driver and for `gpugda.connect`; auth is None or (user, password).
-    backend: What it is, for people.
+    backend: Human-readable kind of server.
     """
 
     backend = ""
@@ -55,7 +55,7 @@ class Server:
     # -------------------------------------------------------------- for tests
     @property
     def driver(self) -> Any:
-        """For setting up and looking, not the one under test."""
+        """For setup and inspection; not the driver under test."""
         if self._driver is None:
             import neo4j
 
@@ -73,18 +73,18 @@ class Server:
         return str(record[0])
 
     def run(self, text: str, **parameters: Any) -> list[Any]:
-        """The records of a query in a transaction of its own."""
+        """The records of a query in its own transaction."""
         with self.driver.session() as session:
             return list(session.run(text, parameters))
 
     def load(self, statements: str | Iterable[str]) -> None:
-        """Runs statements that make a graph, in an empty database."""
+        """Runs statements that create a graph, in an empty database."""
         self.wipe()
         for statement in [statements] if isinstance(statements, str) else statements:
             self.run(statement)
 
     def create(self, nodes: Sequence[Any], relationships: Sequence[Any]) -> list[int]:
-        """A graph as `graphs.make_graph` takes it, in an empty database; gives the nodes' ids."""
+        """Creates a graph for `graphs.make_graph` in an empty database; returns node ids."""
         # One statement per label set and type: 5.26.0 takes $(type) from the wrong row.
         self.wipe()
         ids: dict[int, int] = {}
@@ -103,7 +103,7 @@ class Server:
         return [ids[i] for i in range(len(nodes))]
 
     def wipe(self) -> None:
-        """Nothing stays but the names of labels, types and properties."""
+        """Deletes all data; only the names of labels, types and properties remain."""
         self.check_writable()
         (count,) = self.run("MATCH (n) RETURN count(n)")
         if count[0] > 20_000:
@@ -112,29 +112,29 @@ class Server:
             self.run("MATCH (n) DETACH DELETE n")
 
     def check_writable(self) -> None:
-        """Raises UnavailableError where the data is not ours to change."""
+        """Raises UnavailableError if tests must not change the data."""
 
-    # -------------------------------------------------------------- life
+    # -------------------------------------------------------------- life cycle
     def start(self) -> None:
-        """Starts it again, at the same address, with the same data, if it does not run."""
+        """Restarts the server at the same address with the same data, unless it is running."""
         raise UnavailableError(f"{self.backend} is not the tests' to start and stop")
 
     def stop(self) -> None:
-        """Stops it as an administrator does."""
+        """Shuts the server down normally."""
         raise UnavailableError(f"{self.backend} is not the tests' to start and stop")
 
     def kill(self) -> None:
-        """It dies at once."""
+        """Kills the server at once."""
         raise UnavailableError(f"{self.backend} is not the tests' to start and stop")
 
     def close(self) -> None:
-        """The tests are through."""
+        """Called when the tests are finished."""
         if self._driver is not None:
             self._driver.close()
             self._driver = None
 
     def log(self, lines: int = 8) -> str:
-        """The last lines of what it logged that are not mere information; all of it is kept."""
+        """The last log lines above information level; the whole log is kept."""
         if self.folder is None:
             return ""
         self._save_output()
@@ -147,10 +147,10 @@ class Server:
         return "\n".join(found)
 
     def _save_output(self) -> None:
-        """Brings what it wrote to its standard output into the folder."""
+        """Writes the server's standard output into the log folder."""
 
     def _wait(self, seconds: float) -> None:
-        """Until it answers."""
+        """Waits until the server answers."""
         import neo4j
 
         deadline = time.monotonic() + seconds
@@ -170,11 +170,11 @@ class Server:
             time.sleep(0.2)
 
     def _check_alive(self) -> None:
-        """Raises UnavailableError where waiting is in vain."""
+        """Raises UnavailableError if waiting is futile."""
 
 
 class RunningServer(Server):
-    """The one that `NEO4J_URI` names. It is written to if it is empty, or on demand."""
+    """The server that `NEO4J_URI` names. It is written to only if it is empty, or on demand."""
 
     def __init__(self, uri: str) -> None:
         user, password = os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD")
@@ -198,7 +198,7 @@ class RunningServer(Server):
 
 
 def plugin_jar() -> Path:
-    """gpugda's plugin, built anew if its sources changed; UnavailableError without Maven."""
+    """gpugda's plugin, rebuilt if its sources changed; UnavailableError without Maven."""
     if shutil.which("mvn") is None:
         raise UnavailableError("gpugda's plugin is built by Maven, which is not installed")
     done = subprocess.run(
@@ -302,7 +302,7 @@ class ContainerServer(Server):
         super().__init__(f"bolt://127.0.0.1:{port}", auth)
         self.backend = f"testcontainer {image}"
         self.folder = _log_folder(name)
-        self.folder.chmod(0o777)  # the server is another user in there
+        self.folder.chmod(0o777)  # the server runs as another user there
         self._container = _neo4j_container(
             image, port, {**_environment(auth, settings), "NEO4J_server_directories_logs": "/logs"}
         )
@@ -356,9 +356,9 @@ def open_server(
     settings: Mapping[str, str] | None = None,
     plugins: Sequence[Path] = (),
 ) -> Server:
-    """A server of the tests' own: a testcontainer, else a local one.
+    """A server for these tests alone: a testcontainer, otherwise a local one.
 
-    name: Of the folder of its logs.
+    name: Name of its log folder.
     settings: As in neo4j.conf.
     plugins: Jars.
 
@@ -396,7 +396,7 @@ def running_uri() -> str | None:
 
 
 def expected_backend(image: str) -> str:
-    """What `open_server` will most likely use, found without starting anything."""
+    """The backend that `open_server` will most likely use, determined without starting anything."""
     why_not = no_container(image)
     if why_not is None:
         return f"testcontainer {image}"
@@ -408,7 +408,7 @@ def expected_backend(image: str) -> str:
 
 @functools.cache
 def no_container(image: str) -> str | None:
-    """Why there can be no container of an image, None if there can: it is here, or is pulled."""
+    """The reason why an image has no container; None if the image is here or can be pulled."""
     if os.environ.get("GPUGDA_TEST_BACKEND") == "local":
         return "GPUGDA_TEST_BACKEND is local"
     try:
@@ -422,7 +422,7 @@ def no_container(image: str) -> str | None:
         _sweep(client)
         os.environ.setdefault(
             "TESTCONTAINERS_RYUK_DISABLED", "true"
-        )  # its image cannot be had everywhere
+        )  # its image is not available everywhere
         if not client.images.list(image):
             client.images.pull(image)
     except docker.errors.DockerException as error:
@@ -444,7 +444,7 @@ def _docker_client() -> Any:
 
 
 def free_port() -> int:
-    """A port that nothing listens on now."""
+    """A port on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -462,13 +462,13 @@ def _neo4j_container(image: str, port: int, environment: Mapping[str, str]) -> A
 
     class Container(Neo4jContainer):
         def _configure(self) -> None:
-            """The environment below says all, also whether there is a password."""
+            """The environment below is complete, including whether there is a password."""
 
         def _connect(self) -> None:
-            """`Server._wait` does."""
+            """`Server._wait` connects."""
 
     container = Container(image).with_kwargs(labels={LABEL: str(os.getpid())})
-    # A fixed port, so that a restarted container is found where it was.
+    # A fixed port, so that a restarted container keeps its address.
     container.ports["7687"] = ("127.0.0.1", port)
     for key, value in environment.items():
         container.with_env(key, value)
@@ -484,7 +484,7 @@ def _docker_errors() -> tuple[type[Exception], ...]:
 
 def _environment(auth: tuple[str, str] | None, settings: Mapping[str, str]) -> dict[str, str]:
     settings = {
-        # The wait for a server's start may come before its password is set.
+        # The wait for a server's start may run before its password is set.
         "dbms.security.auth_max_failed_attempts": "0",
         "server.memory.heap.max_size": "1g",
         "server.memory.pagecache.size": "256m",
@@ -497,7 +497,7 @@ def _environment(auth: tuple[str, str] | None, settings: Mapping[str, str]) -> d
     return {
         "NEO4J_AUTH": "none" if auth is None else "/".join(auth),
         "NEO4J_dbms_usage__report_enabled": "false",
-        # Servers do not live long enough for code that is compiled better to pay.
+        # Servers are too short-lived for optimised compilation to pay off.
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
         **names,
     }

@@ -1,4 +1,4 @@
-"""What tests of the oriented graph share: patterns, graphs, and a strategy to run them with."""
+"""Shared by tests of the oriented graph: patterns, graphs, and a strategy to run them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SYMMETRIC = [
     [(0, 1), (1, 2), (2, 0), (0, 3)],
     [(0, 1), (0, 1), (1, 2), (2, 0)],
 ]
-"""Patterns by the ends of their relationships; their query nodes are 0, 1, …."""
+"""Patterns by the ends of their relationships; the query nodes are 0, 1, …."""
 
 
 @contextmanager
 def extending(context: DeviceContext, graph: DataGraph) -> Iterator[ExtendStrategy]:
-    """A strategy on a graph, whose second graph leaves with it."""
+    """A strategy on a graph; the oriented graph is freed with it."""
     device_graph = DeviceGraph(context, graph)
     strategy = ExtendStrategy(device_graph)
     yield strategy
@@ -35,7 +35,7 @@ def extending(context: DeviceContext, graph: DataGraph) -> Iterator[ExtendStrate
 
 
 def loopless_source(nodes: int, relationships: int) -> Any:
-    """Any relationships but loops, of one type; parallel ones stay."""
+    """Random relationships of one type, without loops; parallel ones are kept."""
     ends = np.random.default_rng(5).integers(0, nodes, (relationships, 2))
     ends = ends[ends[:, 0] != ends[:, 1]]
     columns = {"source": ends[:, 0], "target": ends[:, 1], "type": ["R"] * len(ends)}

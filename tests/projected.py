@@ -1,4 +1,4 @@
-"""What a query of one pattern makes of given embeddings: its operators on a join that is none."""
+"""Runs the operators of a one-pattern query on given embeddings, without a join."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugda.query.query_graph import Query
 
 
 class GivenEmbeddings:
-    """In a strategy's place: gives chunks of rows of nodes, and tells how many were taken."""
+    """Replaces a strategy: yields chunks of node rows, and records how many were taken."""
 
     name, compares, orients = "extend", False, False
 
@@ -47,7 +47,7 @@ def projected(
     parameters: Mapping[str, Any],
     rest: BoundQuery | None = None,
 ) -> ResultTable:
-    """The answer; ``rest`` says which conditions are left for the rows."""
+    """The answer. ``rest`` states the conditions that remain to be checked per row."""
     pipeline = make_pipeline(asked)
     if rest is not None:
         operator = pipeline.root

@@ -1,4 +1,4 @@
-"""A database in memory to which random transactions are done."""
+"""A database in memory that random transactions are applied to."""
 
 import random
 
@@ -14,7 +14,7 @@ KINDS = {"mixed": VALUES, "text": TEXTS, "number": [None, 1, 2, 3], "list": [Non
 
 
 class RandomDatabase:
-    """A database of some hundred nodes to which random transactions are done."""
+    """A database of a few hundred nodes that random transactions are applied to."""
 
     def __init__(self, seed, node_count):
         self.draw = random.Random(seed)
@@ -54,7 +54,7 @@ class RandomDatabase:
         added = {free + n: self.relationship(kept) for n in range(draw.randrange(3 * size))}
         some = set(draw.sample(list(state.relationships), size)) - lost
         added |= {n: (*state.relationships[n][:3], self.properties()) for n in some}
-        # What is deleted and given again has another life: here only its id is the same.
+        # An entity deleted and created again with the same id is new: only the id is the same.
         self.server.commit(without=lost)
         self.server.commit(without=gone - nodes.keys())
         self.server.commit(nodes=nodes, relationships=added)

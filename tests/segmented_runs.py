@@ -1,4 +1,4 @@
-"""Queries of a graph in segments, or of what a join can use of it, and what comes of them."""
+"""Runs queries on a graph in segments, or on the part of it that a join uses."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ QUERIES = [
     "MATCH (a)-->(b)-->(c) RETURN a.id, c.id ORDER BY a.id, c.id LIMIT 3",
     "MATCH (a)--(b)--(c) RETURN a.id AS x, count(*) ORDER BY x",
 ]
-# Runs of relationships come with their parts.
+# Runs of relationships are loaded together with their parts.
 IN_PARTS = {"share_for_directory": 0.0}
-# Count plans that look at a row's own relationships again, or count nodes per row.
+# Count plans that read a row's own relationships again, or count nodes per row.
 PLANS = [
     "MATCH (a)-->(b)-->(c) WHERE a.id < 20 RETURN count(*)",
     "MATCH (a)--(b)-->(c:A) RETURN count(*)",
@@ -65,7 +65,7 @@ def graph_with_a_hub(seed):
 def rows(
     context, graph, text, entries=None, rows_bytes=None, limit=None, *, reduces=False, **segments
 ):
-    """What comes of a query, and its report; ``entries``: of a part, None for the whole graph."""
+    """The rows and the report. ``entries``: entries per part; None for the whole graph."""
     segments = SegmentLimits(
         reduces=reduces,
         reduces_leaves=reduces,
@@ -78,7 +78,7 @@ def rows(
 
 
 def run(context, graph, text, decides, limit, *, whole):
-    """The rows, as texts, and the report; ``whole``: whether all of the graph is on the device."""
+    """The rows, as text, and the report. ``whole``: True if the whole graph is on the device."""
     plan = plan_of(prepare(text), graph, "extend")
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
     report = StrategyReport()
@@ -94,7 +94,7 @@ def run(context, graph, text, decides, limit, *, whole):
 def followed(
     context, graph, text, entries, rows_bytes=None, limit=None, *, reduces=False, **segments
 ):
-    """As `rows`, by the count plan that is found where nothing is joined first."""
+    """As `rows`, with the count plan that is chosen if nothing is joined first."""
     decides = context.profile.thresholds
     counts = replace(
         decides.count,

@@ -1,4 +1,4 @@
-"""Small graphs as if they had come from a server: with ids of their own, properties or none."""
+"""Small graphs as if loaded from a server: with the server's ids, with or without properties."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class ListedSource:
     Args:
         nodes: Node i has the index i.
         relationships: By positions of nodes.
-        node_ids: Rising; None for a graph without ids of a server.
+        node_ids: Ascending; None for a graph without server ids.
         relationship_ids: In the order of the list.
-        complete: Give the properties too.
+        complete: True to include the properties.
     """
 
     name = "lists"
@@ -83,7 +83,7 @@ def server_graph(
 
 
 def random_node_ids(count: int, seed: int) -> list[int]:
-    """Rising, side by side or far apart."""
+    """Ascending ids, consecutive or far apart."""
     steps = random.Random(seed).choices([1, 1, 2, 3, 1000, 2**34], k=count)
     return [number - 1 for number in accumulate(steps)]
 
@@ -91,7 +91,7 @@ def random_node_ids(count: int, seed: int) -> list[int]:
 def random_relationship_ids(
     relationships: Sequence[RelationshipSpec], seed: int, *, in_index_order: bool
 ) -> list[int]:
-    """Distinct; in the order of relationship indexes, or in none."""
+    """Distinct ids, in the order of relationship indexes or in random order."""
     chooser = random.Random(seed)
     ids = sorted(chooser.sample(range(chooser.choice([30, 2**40])), len(relationships)))
     if not in_index_order:

@@ -1,4 +1,4 @@
-"""What ends, and how soon: without judging how busy the machine is."""
+"""Time limits for tests that hold on a busy machine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 GENEROUS_SECONDS = 60.0
-"""Far above what anything here takes on a busy machine, far below for ever."""
+"""Far above the duration of any test on a busy machine, far below an endless wait."""
 
 
 @contextmanager
 def ends_in(seconds: float = GENEROUS_SECONDS) -> Iterator[None]:
-    """Fails where what is done within takes longer."""
+    """Fails if the block takes longer."""
     started = time.monotonic()
     yield
     taken = time.monotonic() - started
@@ -22,7 +22,7 @@ def ends_in(seconds: float = GENEROUS_SECONDS) -> Iterator[None]:
 
 
 def soon(is_so: Callable[[], bool], seconds: float = GENEROUS_SECONDS) -> bool:
-    """Whether something comes true: what another thread is at may keep it from being so at once."""
+    """True if a condition becomes true in time: another thread may delay it."""
     until = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > until:
@@ -32,13 +32,13 @@ def soon(is_so: Callable[[], bool], seconds: float = GENEROUS_SECONDS) -> bool:
 
 
 class Stopwatch:
-    """Seconds since it was made, as if this process had the machine for itself.
+    """Seconds since creation, as if this process had the machine to itself.
 
-    Seconds that passed, or those that each core worked for this process where these are fewer: what
-    other programs did meanwhile is in the former alone. Where a device is no CPU, only the former
-    count, as it works without a core.
+    The smaller of elapsed seconds and the processor seconds per core: only elapsed seconds include
+    the work of other programs. On a device that is no CPU, only elapsed seconds count, as it works
+    without a core.
 
-    after: It starts so many seconds after it was made.
+    after: Seconds after creation at which it starts.
     """
 
     def __init__(self, *, on_cpu: bool, after: float = 0.0) -> None:

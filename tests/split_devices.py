@@ -1,4 +1,4 @@
-"""The device as a CPU and as a GPU would split the work, and the memory of runs."""
+"""The device with the work split of a CPU and of a GPU, and the memory budgets of runs."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from gpugda.match.matcher import Matcher
 
 @pytest.fixture(scope="session")
 def contexts():
-    """Both, opened when first needed: not per module, as each has to load the kernels."""
+    """Both contexts, opened on first use: not per module, as each has to load the kernels."""
     made = {}
     yield made
     for opened in made.values():

@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
 def examples(count: int) -> int:
-    """So many, for a test that says itself how many; a quarter of them in `make test`."""
+    """The number of examples of a test that sets it itself; a quarter of it in `make test`."""
     return count // 4 if settings().max_examples < _MANY else count
 
 
@@ -43,9 +43,9 @@ LISTS = ([], [1], [1, 2], [2, 1], [1.0], ["a"], ["a", "b"], [True])
 # ------------------------------------------------------------------ graphs
 @st.composite
 def multigraphs(draw: Any) -> tuple[list[NodeSpec], list[RelationshipSpec]]:
-    """Nodes and relationships as `make_graph` takes them, now and then none."""
+    """Nodes and relationships as `make_graph` takes them; sometimes none."""
     values = draw(_value_choices())
-    # Left alone, lists are mostly short, and then most queries match nothing.
+    # By default, lists are mostly short, and then most queries match nothing.
     node_count = draw(st.sampled_from([0, 1, 2, 3, 3, 4, 5, 6, 8]))
     one_node = st.tuples(_label_sets, _node_properties(values))
     nodes = draw(st.lists(one_node, min_size=node_count, max_size=node_count))
@@ -64,7 +64,7 @@ _label_sets = st.lists(st.sampled_from(LABELS), max_size=4, unique=True).map(tup
 
 
 def _value_choices() -> st.SearchStrategy[st.SearchStrategy[Any]]:
-    # A property's values are mostly of one type over the whole graph, sometimes of several.
+    # A property's values mostly have one type over the whole graph, sometimes several.
     numbers = st.sampled_from(INTEGERS[:5])
     return st.sampled_from(
         [
@@ -99,10 +99,10 @@ def _relationship_properties(values: st.SearchStrategy[Any]) -> st.SearchStrateg
 # ------------------------------------------------------------------ queries
 @dataclass(frozen=True)
 class QueryCase:
-    """A query, and what its answer may differ in.
+    """A query, and the differences that its answer may show.
 
     all_rows: the text without SKIP and LIMIT.
-    merges: 1 and 1.0 may stand for each other (DISTINCT, grouping, ties of an order).
+    merges: 1 and 1.0 are interchangeable (DISTINCT, grouping, ties of an order).
     total_order: ORDER BY has all columns, so that SKIP and LIMIT leave no choice.
     sorted_columns: columns by which the rows are sorted, most important first.
     uses_ids: the answer depends on which node or relationship has the smaller id.
@@ -142,7 +142,7 @@ def query_texts(draw: Any) -> QueryCase:
 
 
 _FAN = 4
-"""Relationships of a fan."""
+"""Number of relationships of a fan."""
 
 
 @dataclass
@@ -152,16 +152,16 @@ class _Writer:
     relationships: list[str] = field(default_factory=list)
     budget: int = 4
     groups: bool = False
-    """Inside a DISTINCT or grouping: whether NaN is NaN there depends on Neo4j's plan."""
+    """Inside a DISTINCT or grouping: whether NaN equals NaN there depends on Neo4j's plan."""
     colons: bool = False
-    """Several labels as `:A:B`; Cypher lets no clause mix that with `&`, `|`, `!`, `%`."""
+    """Several labels as `:A:B`; no clause may mix that with `&`, `|`, `!`, `%`."""
     ids: list[str] = field(default_factory=list)
-    """Variables whose order, which is that of the ids, was asked for."""
+    """Variables that an ORDER BY compares: their order is that of the ids."""
     used: list[str] = field(default_factory=list)
     """Relationship variables of this clause: a second use in it matches nothing, so it is rare."""
 
     def chance(self, percent: int) -> bool:
-        # 0, to which examples shrink, is no: the simplest query has nothing that may be left out.
+        # 0, to which examples shrink, means no: the simplest query has no optional parts.
         return bool(self.draw(st.integers(0, 99)) >= 100 - percent)
 
     def choose(self, options: Sequence[Any]) -> Any:
@@ -182,7 +182,7 @@ class _Writer:
         return self.nodes + self.relationships
 
     def fan(self) -> list[str]:
-        """Query nodes with relationships to the same two, or one: what counting multiplies."""
+        """Query nodes with relationships to the same one or two: their counts multiply."""
         self.budget -= _FAN
         ends = self.choose([("a", "b"), ("a", "b"), ("a", "a")])
         fans = [(spoke, end) for spoke in ("c", "d") for end in ends]
@@ -281,7 +281,7 @@ class _Writer:
         return f"{low} {first} {self.property()} {second} {high}"
 
     def in_order(self) -> str:
-        """Values of two or three variables, as the join compares them."""
+        """Comparisons of two or three variables, evaluated by the join."""
         nodes = self.draw(st.permutations(self.nodes or self.relationships))[:3]
         sign = self.choose(["<", "<=", "<>", ">", "="])
         if self.nodes and self.chance(40):
@@ -336,7 +336,7 @@ class _Writer:
             if names
         ]
         names, all_names = self.choose(kinds)
-        if self.colons and all_names is TYPES:  # as a predicate, R|S is one of the other signs
+        if self.colons and all_names is TYPES:  # as a predicate, R|S needs the other operators
             return f"{self.choose(names)}:{self.choose(all_names)}"
         return f"{self.choose(names)}{self.labels(all_names)}"
 
@@ -388,7 +388,7 @@ class _Writer:
         )
         items += [self.count() for _ in range(self.choose([1, 1, 2]))] if grouped else []
         items = self.draw(st.permutations(list(dict.fromkeys(items))))
-        # Now and then a name that hides a variable; never two columns of one name.
+        # Sometimes a name that shadows a variable; never two columns with one name.
         names = [self.choose([None, f"c{i}", f"c{i}"]) for i in range(len(items))]
         columns = (
             ["*"]
@@ -420,7 +420,7 @@ class _Writer:
             return "", (), False
         places = self.draw(st.permutations(range(len(columns))))
         places = places[: self.choose([1, len(places), len(places)])]
-        # Sometimes by the expression as written instead of its name.
+        # Sometimes the expression as written instead of its name.
         texts = [items[p] if items and self.chance(30) else columns[p] for p in places]
         directed = [f"{text}{self.choose(['', ' DESC', ' ASC'])}" for text in texts]
         return f" ORDER BY {', '.join(directed)}", tuple(places), len(places) == len(columns)
@@ -437,7 +437,7 @@ def _quoted(name: str) -> str:
 
 # ------------------------------------------------------------------ comparing rows
 def value_key(value: Any, merges: bool = False) -> Any:
-    """Hashable; NaN is itself; 1, 1.0 and true are different things, and so are 0.0 and -0.0."""
+    """A hashable form. NaN equals itself; 1, 1.0 and true differ, and so do 0.0 and -0.0."""
     if isinstance(value, float) and math.isnan(value):
         return ("float", "NaN")
     if merges and isinstance(value, int | float) and not isinstance(value, bool):
@@ -452,7 +452,7 @@ def value_key(value: Any, merges: bool = False) -> Any:
 
 
 def rows_key(rows: Iterable[Sequence[Any]], *, merges: bool = False) -> Counter[Any]:
-    """The multiset of rows. merges: 1 and 1.0 count as the same, as do 0.0 and -0.0."""
+    """The multiset of rows. merges: 1 and 1.0 are equal, as are 0.0 and -0.0."""
     return Counter(tuple(value_key(value, merges) for value in row) for row in rows)
 
 
@@ -462,7 +462,7 @@ def assert_same_answer(
     expected: Sequence[Sequence[Any]],
     all_rows: Callable[[], Sequence[Sequence[Any]]],
 ) -> None:
-    """all_rows: expected rows of `case.all_rows`; asked for where SKIP or LIMIT leaves a choice."""
+    """all_rows: returns the rows of `case.all_rows`; used if SKIP or LIMIT leaves a choice."""
     if case.is_window and not case.total_order:
         assert len(found) == len(expected)
         assert rows_key(found, merges=case.merges) <= rows_key(all_rows(), merges=case.merges)

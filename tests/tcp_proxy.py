@@ -1,4 +1,4 @@
-"""A TCP proxy on this machine that tests cut, hold up, or act upon after so many bytes."""
+"""A TCP proxy on this machine that tests can cut, hold, or make act after a number of bytes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Self
 
 
 class TcpProxy:
-    """Forwards to a port of 127.0.0.1 from a port of its own, `port`.
+    """Forwards connections to a port of 127.0.0.1 from its own port, `port`.
 
-    Used as a context manager; nothing of it is left afterwards.
+    A context manager that cleans up completely.
     """
 
     def __init__(self, target_port: int) -> None:
@@ -26,7 +26,7 @@ class TcpProxy:
         self._flowing = threading.Event()
         self._flowing.set()
         self.received = 0
-        """Bytes that came from the server."""
+        """Number of bytes received from the server."""
         self._spawn(self._accept)
 
     @property
@@ -34,9 +34,9 @@ class TcpProxy:
         return f"bolt://127.0.0.1:{self.port}"
 
     def after(self, byte_count: int, action: Callable[[], Any]) -> threading.Event:
-        """Does something once when so many more bytes have come from the server, in a thread.
+        """Runs an action once in a thread, after this many more bytes from the server.
 
-        The event is set when it is done.
+        The event is set when the action is finished.
         """
         done = threading.Event()
 
@@ -54,17 +54,17 @@ class TcpProxy:
             pairs, self._pairs = self._pairs, []
         for end in (end for pair in pairs for end in pair):
             with suppress(OSError):
-                # RST in place of FIN, as from a machine that has crashed and come back
+                # RST in place of FIN, as from a machine that has crashed and restarted
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
 
     def hold(self) -> None:
-        """Nothing comes from the server any more, and nothing says so."""
+        """Silently stops forwarding from the server."""
         self._flowing.clear()
 
     def release(self) -> None:
-        """What was held comes."""
+        """Forwards everything that was held."""
         self._flowing.set()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Child processes that no permission is waived for: those of root lose that right."""
+"""Child processes without root's exemption from permission checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAC_OVERRIDE, _DAC_READ_SEARCH = 1, 2
 
 
 def run_unprivileged(code: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs Python code with this environment alone; modes of files hold for root as well."""
+    """Runs Python code with this environment alone; file modes bind root as well."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env=dict(environment),
@@ -33,7 +33,7 @@ def _give_up_overriding() -> None:
 
 
 def make_read_only(folder: Path) -> Path:
-    """Takes the right to write from a folder and all that is in it."""
+    """Removes write permission from a folder and everything in it."""
     for path in (*folder.rglob("*"), folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
     return folder

@@ -1,11 +1,11 @@
-"""A plugin of pytest: how the tests are shared among worker processes, where there are several.
+"""A pytest plugin that distributes tests among worker processes.
 
 A file stays on one worker, as its fixtures cost more than most of its tests. Tests of one server,
 which are marked with its group (`tests/integration/conftest.py`), stay together too: a worker that
-has one of them starts that server. They begin first, as they are the longest pieces of work.
+has one of them starts that server. They begin first, as they take longest.
 
-Workers alone know marks, and tell the process that shares the tests out no more than their names;
-so they write down which tests have a group.
+Only workers know marks, and they report only test names to the process that distributes the
+tests; so they write down which tests have a group.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        """Groups where there are any, else files; in the order of the tests."""
+        """Groups if there are any, else files; in the order of the tests."""
 
         @functools.cached_property
         def _groups(self) -> dict[str, str]:
@@ -42,7 +42,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest pieces of work first."""
+    """Longest units of work first."""
     if not hasattr(config, "workerinput"):
         return
     found = {item.nodeid: item.get_closest_marker("group") for item in items}
@@ -51,4 +51,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     WRITTEN.parent.mkdir(exist_ok=True)
     own = WRITTEN.with_suffix(f".{config.workerinput['workerid']}")
     own.write_text(json.dumps(groups))
-    os.replace(own, WRITTEN)  # each worker writes the same
+    os.replace(own, WRITTEN)  # each worker writes the same content
