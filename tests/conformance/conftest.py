@@ -1,4 +1,4 @@
-"""One device for all accelerators, so that an example does not load every kernel again."""
+"""One device for all accelerators, so that examples do not reload the kernels."""
 
 import pytest
 
@@ -15,7 +15,7 @@ class KeptContext(DeviceContext):
 
 @pytest.fixture(scope="session")
 def contexts():
-    """At most one, opened when first needed."""
+    """At most one context, opened on first use."""
     made = []
     yield made
     for context in made:
@@ -24,7 +24,7 @@ def contexts():
 
 @pytest.fixture(scope="module", autouse=True)
 def one_device(contexts):
-    """For these modules alone: elsewhere an accelerator that is closed closes its device."""
+    """Only for these modules: elsewhere, closing an accelerator closes its device."""
 
     def opened(info, **made):
         if not contexts:

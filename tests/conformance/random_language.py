@@ -1,10 +1,10 @@
-"""Random queries of the whole reading language: the device against the reference, and Neo4j.
+"""Random queries of the whole read language: the device against the reference, and Neo4j.
 
     python tests/conformance/random_language.py --queries 50000 --seed 7
     python tests/conformance/random_language.py --queries 5000 --neo4j bolt://localhost:7687
 
-The database behind ``--neo4j`` is WIPED. What the device refuses is counted by construct. Exit
-status 1 where answers differ.
+The database behind ``--neo4j`` is WIPED. Refusals by the device are counted by construct. The exit
+status is 1 if answers differ.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ ENGINES = ["reference", *STRATEGIES]
 def run_case(
     case: Case, engine: str, accelerators: dict[int, Any]
 ) -> tuple[tuple[str, ...], list[list[Any]]]:
-    """Columns and rows, nodes and relationships by their names in the case."""
+    """Columns and rows; nodes and relationships by their names in the case."""
     if id(case.graph) not in accelerators:
         accelerators[id(case.graph)] = gpugda.connect(source_of(case.graph))
     how = {"engine": "gpu", "strategy": engine} if engine in STRATEGIES else {"engine": engine}
@@ -34,7 +34,7 @@ def run_case(
 
 @pytest.fixture(scope="module")
 def accelerators() -> Iterator[dict[int, Any]]:
-    """One per graph, made when its first case runs."""
+    """One accelerator per graph, created when its first case runs."""
     made: dict[int, Any] = {}
     yield made
     for accelerator in made.values():
@@ -43,7 +43,7 @@ def accelerators() -> Iterator[dict[int, Any]]:
 
 @pytest.fixture(scope="module")
 def partitioned() -> Iterator[dict[int, Any]]:
-    """The same, where ``pbe`` divides each graph."""
+    """The same, with each graph partitioned by ``pbe``."""
     made: dict[int, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gpugda.match.pbe.strategy._DEFAULT_OPTIONS", PbeOptions(partitions=3))

@@ -1,4 +1,4 @@
-"""What `explain` says of every case, held to what runs: operators, strategy, rows, order."""
+"""Compares `explain` with the execution of every case: operators, strategy, rows, order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CASES = [case for case in all_cases() if not case.error]
 
 @pytest.fixture(scope="module")
 def accelerators() -> Iterator[dict[int, Any]]:
-    """One per graph, made when its first case runs."""
+    """One accelerator per graph, created when its first case runs."""
     made: dict[int, Any] = {}
     yield made
     for accelerator in made.values():
@@ -73,14 +73,14 @@ def _tree(node: Any) -> list[tuple[str, float | None]]:
 
 # ------------------------------------------------------------------ the order of a join
 _KINDS = {
-    "extend": ("nodes", "extend by"),  # of what else a step binds, explain says "along"
+    "extend": ("nodes", "extend by"),  # explain shows a step's other bindings as "along"
     "gpsm": ("nodes", "relationships", "combine", "close"),
 }
 _STEP = re.compile(r"(nodes|extend by|relationships|combine|close) (.*?)(?: with \d+ tests?.*)?: ")
 
 
 def test_joins_go_in_the_order_that_explain_prints(accelerators: dict[int, Any]) -> None:
-    """Where counting candidates says nothing new, for that is what may change the order."""
+    """Only where measured candidates equal the estimates: otherwise the order may change."""
     compared = dict.fromkeys(_KINDS, 0)
     for case in CASES:
         query = prepare(case.query)
@@ -118,7 +118,7 @@ def _as_estimated(plan: Any, report: StrategyReport) -> bool:
 
 
 def _ran(report: StrategyReport, kinds: tuple[str, ...]) -> list[str]:
-    """Kinds of the steps that bind a node or a relationship, and which."""
+    """Nodes or relationships bound by the steps of these kinds, in order."""
     found = [_STEP.match(line) for line in report.steps]
     return [
         f"{step[1]} {step[2].split(' along ')[0]}" for step in found if step and step[1] in kinds
@@ -144,7 +144,7 @@ _EXPECTED = re.compile(r"(?:nodes|extend by) .*, expected (\S+)$")
 def test_rows_that_explain_prints_are_those_that_orders_are_chosen_by(
     accelerators: dict[int, Any],
 ) -> None:
-    """Of each case: the order is that of the cost model, and so are the rows of its steps."""
+    """For each case, order and row counts of the steps are those of the cost model."""
     compared = 0
     for case in CASES:
         query = prepare(case.query)

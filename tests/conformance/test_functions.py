@@ -1,4 +1,4 @@
-"""Functions and operators give what a real Neo4j 5.26 gave for the same expression."""
+"""Functions and operators return what Neo4j 5.26 returned for the same expression."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpugda.expressions.context import Context
 
 FILES = sorted(FOLDER.glob("*.txt"))
 REFUSED = {"regular_expressions": 0.3, "apoc": 0.25, "text": 0.1}
-"""How much of a file may be refused: many of these are there to show what is."""
+"""Largest share of refusals per file: many cases in these files document refusals."""
 
 SYNTAX_ERROR = "Neo.ClientError.Statement.SyntaxError"
 
 
 def answer_of(expression: str, version: int = 5) -> str:
-    """As the case files write it: a value, ``!`` and a code, or ``?`` for what is refused."""
+    """The answer as in the case files: a value, ``!`` and a code, or ``?`` for a refusal."""
     try:
         return rendered(as_driver_gives(evaluate(expression, Context(), version)))
     except UnsupportedQueryError as error:
@@ -28,9 +28,9 @@ def answer_of(expression: str, version: int = 5) -> str:
 
 
 def agrees(answer: str, wanted: str) -> bool:
-    """The same value or error; refusing is right where no driver could show a value.
+    """True for the same value or error; a refusal is right if no driver could show the value.
 
-    What Neo4j refuses when it compiles may be refused when it runs.
+    Errors that Neo4j raises at compile time may be raised at run time.
     """
     if answer.startswith("?"):
         return True

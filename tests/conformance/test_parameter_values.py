@@ -1,4 +1,4 @@
-"""Parameters that no case's JSON can write, on every engine."""
+"""Parameters that a case's JSON cannot express, on every engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random queries on random graphs: the device answers what the reference answers."""
+"""Random queries on random graphs: the device's answers equal the reference's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpugda.match.sgsi.options import SgsiOptions
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 
-# What a small graph is never worth: forms of count plans, limits of joins, …
+# Thresholds that small graphs never reach: of count plans, limits of joins, …
 FORMS: dict[str, dict[str, Any]] = {
     "degrees and rows": DEGREES | ROWS,
     "tables": TABLES,
@@ -81,7 +81,7 @@ def test_device_equals_reference(example: tuple[Any, list[QueryCase]], names: se
 
 
 def _with_other_parameters(case: QueryCase) -> Iterator[QueryCase]:
-    """The case, and what is asked of the plan, and of what is kept with it, by other values."""
+    """The case with other parameter values, to test the plan and its caches."""
     yield case
     if "$" in case.text and not case.is_window:
         yield replace(case, parameters=case.parameters | {"one": 2, "text": "ab", "numbers": [3]})

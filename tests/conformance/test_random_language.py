@@ -1,4 +1,4 @@
-"""Whole random queries: the device gives the rows of the reference, and rules that always hold."""
+"""Random whole queries: the device's rows equal the reference's, and general laws hold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _connected(rng: random.Random) -> Any:
 
 
 def _rows(accelerator: Any, text: str, engine: str) -> Counter[Any] | None:
-    """The rows as a multiset; None where the query fails or is refused."""
+    """The rows as a multiset; None if the query fails or is refused."""
     query = Maker(random.Random(0)).query()
     kind, found = answer(lambda: accelerator.run(text, query.parameters, engine=engine), query)
     return found[1] if kind == "rows" else None

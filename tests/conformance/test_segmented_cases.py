@@ -1,6 +1,7 @@
-"""Every case of `cases/` on the device, of whose graph a join sees three relationships at a time.
+"""Every case of `cases/` on the device, with few relationships in memory.
 
-Or it sees those alone that lead from candidates to others."""
+Either three relationships at a time, or only those that connect candidates.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.device, pytest.mark.slow]
 
 
 class Segmented(ExtendStrategy):
-    """Sends every graph in parts."""
+    """Streams every graph in parts."""
 
     segments = SegmentLimits(reduces=False, most_entries=3, rows_bytes=1 << 10)
 
@@ -33,14 +34,14 @@ class Segmented(ExtendStrategy):
 
 
 class Reduced(Segmented):
-    """Keeps what joins can use of every graph."""
+    """Keeps the part of every graph that joins can use."""
 
     segments = SegmentLimits(reduces_leaves=True, most_entries=3, rows_bytes=1 << 10)
 
 
 @pytest.fixture(scope="module", params=[Segmented, Reduced])
 def accelerators(request: pytest.FixtureRequest) -> Iterator[dict[int, Any]]:
-    """One per graph, made when its first case runs."""
+    """One accelerator per graph, created when its first case runs."""
     made: dict[int, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(STRATEGIES, DEFAULT_STRATEGY, request.param)

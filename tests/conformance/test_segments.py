@@ -1,4 +1,4 @@
-"""Every case with strategy `sgsi` in hardly any memory and in segments of a few entries."""
+"""Every case with strategy `sgsi` with minimal memory and segments of a few entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TINY = {
 
 @pytest.fixture(scope="module")
 def accelerators() -> Iterator[dict[Any, Any]]:
-    """By graph and limit, made when its first case runs."""
+    """By graph and limit, created when the first case runs."""
     made: dict[Any, Any] = {}
     yield made
     for accelerator in made.values():

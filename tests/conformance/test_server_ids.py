@@ -1,4 +1,4 @@
-"""Graphs with ids of a server answer what they answer without, but for the ids themselves."""
+"""Graphs with server ids give the same answers as without, except for the ids themselves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = st.tuples(
 # ------------------------------------------------------------------ the cases
 @pytest.fixture(scope="module")
 def accelerators() -> Iterator[dict[int, Any]]:
-    """One per graph, made when its first case runs."""
+    """One accelerator per graph, created when its first case runs."""
     made: dict[int, Any] = {}
     yield made
     for accelerator in made.values():
@@ -95,7 +95,7 @@ def test_random_queries(example: Any, in_index_order: bool) -> None:
 
 
 def _indexes(node_ids: list[int], ids: list[int], relationships: list[Any]) -> dict[str, str]:
-    """Element ids of an embedded graph by those of the server."""
+    """Maps the server's element ids to those of an embedded graph."""
     types = list(dict.fromkeys(kind for _, kind, _, _ in relationships))
     keys = [(source, types.index(kind), target) for source, kind, target, _ in relationships]
     order = sorted(range(len(ids)), key=keys.__getitem__)
@@ -137,7 +137,7 @@ def _plain(value: Any, known: dict[str, str]) -> Any:
     return value
 
 
-# ------------------------------------------------------------------ properties that were not read
+# ------------------------------------------------------------------ properties not loaded
 @given(EXAMPLES)
 def test_what_was_not_read_raises_and_is_never_null(example: Any) -> None:
     (nodes, relationships), cases, seed = example

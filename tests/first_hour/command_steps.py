@@ -1,4 +1,4 @@
-"""The first minutes at a shell: the demo, the doctor, a query in all formats, what is misspelt."""
+"""The first minutes at a shell: the demo, the doctor, a query in all formats, and misspellings."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def snapshot() -> object:
     return tells(info, "264,965", "584,570")
 
 
-# ------------------------------------------------------------------ what is misspelt
+# ------------------------------------------------------------------ misspellings
 @group.step("a misspelt label is a warning with the right name")
 def label() -> object:
     said = command(*RUN, "MATCH (w:Wrod) RETURN count(w) AS n")

@@ -1,4 +1,4 @@
-"""An analyst's first hour: the sample, tables, files, snapshots, plans, and what is refused."""
+"""An analyst's first hour: the sample, tables, files, snapshots, plans, and refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def people() -> gpugda.Accelerator:
 
 
 def _both(accelerator: gpugda.Accelerator, query: str, **parameters: Any) -> list[list[Any]]:
-    """The device's rows, which have to be those of the reference."""
+    """The device's rows; raises if they differ from the reference's."""
     found = records(accelerator.run(query, engine="gpu", **parameters))
     same(found, records(accelerator.run(query, engine="reference", **parameters)))
     return found
@@ -159,7 +159,7 @@ def damaged() -> object:
     return refuses(gpugda.SourceError, (str(path.name),), lambda: gpugda.connect("people"))
 
 
-# ------------------------------------------------------------------ asking first
+# ------------------------------------------------------------------ plans before execution
 @group.step("explain, estimate, profile")
 def asking() -> object:
     query = "MATCH (w:Word {name: 'dog'})-[:HAS_SENSE]->(s) RETURN s.name"
@@ -224,7 +224,7 @@ def write() -> object:
     return refuses(gpugda.UnsupportedQueryError, words, lambda: people().run(query))
 
 
-# ------------------------------------------------------------------ what is misspelt
+# ------------------------------------------------------------------ misspellings
 @group.step("a label, a type, a property key: warnings with the right names")
 def names() -> object:
     query = "MATCH (w:Wrod)-[:HAS_SENES]->(s) RETURN w.nmae"

@@ -1,11 +1,11 @@
-"""The first hour of an analyst and of a Neo4j user, on a wheel that is installed as they would.
+"""The first hour of an analyst and of a Neo4j user, on a wheel installed as they would install it.
 
     python -m tests.first_hour                 or python tests/first_hour/run.py
-    python -m tests.first_hour --wheel FILE    with a wheel that is there
+    python -m tests.first_hour --wheel FILE    with an existing wheel
 
 Builds the wheel, installs it as a user with an empty home, starts a Neo4j (a testcontainer, or a
-local server; `NEO4J_URI` names one that runs), and does what README, documentation and tutorials
-tell. One line a step; the exit code is 1 where a step went wrong.
+local server; `NEO4J_URI` names a running one), and follows README, documentation and tutorials.
+Prints one line per step; the exit code is 1 if a step failed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_wheel(folder: Path) -> Path:
-    """A wheel of the tree, made by `pip wheel`."""
+    """A wheel of the tree, built by `pip wheel`."""
     words = ("-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -64,7 +64,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def summary(counted: Counter[str], seconds: float) -> str:
-    """One plain line on how many steps went how."""
+    """One line with the number of steps by outcome."""
     told = [f"{counted['ok']} steps as they should be", f"{counted['WRONG']} wrong"]
     told += [f"{counted['left out']} left out"] * bool(counted["left out"])
     return f"The first hour: {', '.join(told)} ({seconds:.0f} s)"
@@ -107,7 +107,7 @@ def _server() -> Server:
 
 
 def follow(lines: Iterable[str]) -> Counter[str]:
-    """Prints the lines of a group and counts them; a group that breaks off counts as wrong."""
+    """Prints the lines of a group and counts them; an aborted group counts as wrong."""
     counted: Counter[str] = Counter()
     code = ""
     for line in lines:

@@ -1,4 +1,4 @@
-"""A Neo4j user's first hour: connecting, which engine answers, the driver in disguise, and scripts.
+"""A Neo4j user's first hour: connecting, choice of engine, the accelerated driver, and scripts.
 
 The server is named by NEO4J_URI, NEO4J_USERNAME and NEO4J_PASSWORD; its database is written to.
 """
@@ -40,7 +40,7 @@ MADE = (
     "(a.i * 7 + 3) % 300, (a.i * 11 + 5) % 300] AND a <> b CREATE (a)-[:KNOWS {w: b.i}]->(b)",
     "MATCH (a:Person), (f:Film {title: 'f' + a.i % 10}) WHERE a.i % 3 = 0 CREATE (a)-[:SAW]->(f)",
 )
-# The driver writes the server's remarks on queries to standard error.
+# The driver writes the server's notifications to standard error.
 logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
 _kept: dict[str, Any] = {}
 
@@ -200,7 +200,7 @@ def unknown_label() -> object:
     return tells(command("python", "-c", code).err, "Persn", "Person")
 
 
-# ------------------------------------------------------------------ the driver in disguise
+# ------------------------------------------------------------------ the accelerated driver
 @group.step("accelerate(driver): the same rows, and the tally")
 def accelerate() -> object:
     own = neo4j.GraphDatabase.driver(URI, auth=AUTH)

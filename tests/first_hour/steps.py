@@ -1,4 +1,4 @@
-"""A newcomer's steps, each a function that gives what it saw and raises where that is wrong.
+"""A newcomer's steps: functions that return what they observed, and raise if it is wrong.
 
 Runs with an installed gpugda alone: nothing of the repository is imported here.
 """
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 BIN = Path(sys.executable).parent
 SECONDS = 240
-"""Of one command; generous, as it only ends what hangs."""
+"""Time limit of one command; generous, as it only ends hanging ones."""
 WIDTH = 150
 
 
@@ -42,7 +42,7 @@ class Group:
         return keep
 
     def run(self) -> int:
-        """Prints one line a step; gives how many were wrong."""
+        """Prints one line per step; returns the number of wrong ones."""
         return sum(not self._passes(step) for step in self.steps)
 
     def _passes(self, step: Step) -> bool:
@@ -50,7 +50,7 @@ class Group:
             word, saw = "ok", str(step.do())
         except LeftOutError as error:
             word, saw = "left out", str(error)
-        except BaseException as error:  # the next step is tried all the same
+        except BaseException as error:  # the next step runs anyway
             word, saw = "WRONG", f"{type(error).__name__}: {error}"
         print(f"{word:8} {self.name}: {step.title}: {_one_line(saw, word == 'WRONG')}", flush=True)
         return word != "WRONG"
@@ -63,14 +63,14 @@ def _one_line(text: str, whole: bool) -> str:
 
 # ------------------------------------------------------------------ checks
 def same(found: object, wanted: object) -> object:
-    """Gives what was found; raises where that is not what was wanted."""
+    """Returns ``found``; raises if it differs from ``wanted``."""
     if found != wanted:
         raise AssertionError(f"{found!r} instead of {wanted!r}")
     return found
 
 
 def tells(text: object, *words: str) -> str:
-    """Gives a text; raises where one of the words is missing."""
+    """Returns the text; raises if one of the words is missing."""
     missing = [word for word in words if word not in str(text)]
     if missing:
         raise AssertionError(f"{missing} is not said: {text}")
@@ -78,7 +78,7 @@ def tells(text: object, *words: str) -> str:
 
 
 def refuses(kind: type[BaseException], words: Iterable[str], call: Callable[[], object]) -> str:
-    """Gives the message with which a call fails as it should."""
+    """Returns the message of the expected error; raises if there is none."""
     try:
         found = call()
     except kind as error:
@@ -92,7 +92,7 @@ class Said(NamedTuple):
 
 
 def command(*words: object, stdin: str = "", code: int = 0, **environment: str) -> Said:
-    """Runs a command of the installation (``gpugda``, ``python``); raises at another exit code."""
+    """Runs a command of the installation (``gpugda``, ``python``); raises on another exit code."""
     done = subprocess.run(
         [BIN / str(words[0]), *map(str, words[1:])],
         input=stdin,
@@ -113,5 +113,5 @@ def command(*words: object, stdin: str = "", code: int = 0, **environment: str) 
 
 
 def records(found: Any) -> list[list[Any]]:
-    """The values of a result, of gpugda or of the driver, in an order of their own."""
+    """The values of a result of gpugda or of the driver, in a canonical order."""
     return sorted(([*record.values()] for record in found), key=repr)

@@ -1,4 +1,4 @@
-"""Somebody who has nothing: not root where that can be had, an empty home, no caches, a Python."""
+"""A user without anything: not root if possible, an empty home, no caches, a Python."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 
 NOBODY = 65534
 PASSED_ON = ("PIP_", "SSL_", "REQUESTS_", "UV_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-"""What a machine needs to reach its package registry."""
+"""Environment variables that a machine needs to reach its package registry."""
 PYTHONS = (Path("/usr/local/bin/python3"), Path("/usr/bin/python3"))
 AS_NOBODY = ("setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "env")
-"""`setpriv` itself keeps rights until it starts something: `env` has none left."""
+"""`setpriv` itself keeps its privileges until it starts a program: `env` has none left."""
 
 
 class User:
-    """A user with an empty home, which goes with `remove`.
+    """A user with an empty home, which `remove` deletes.
 
-    who: For people: the user's id, and why it is root where it is.
+    who: Human-readable user id, and the reason if it is root.
     """
 
     def __init__(self) -> None:
@@ -57,13 +57,13 @@ class User:
         yield str(process.returncode)
 
     def run(self, *command: object) -> None:
-        """Raises RuntimeError with what was printed where a command fails."""
+        """Raises RuntimeError with the output if a command fails."""
         *said, code = self.lines(*command)
         if code != "0":
             raise RuntimeError(f"{command} ended with {code}: {''.join(said)[-3000:]}")
 
     def python(self) -> str:
-        """A Python of 3.11 or later that the user may run, with venv; RuntimeError without."""
+        """A Python with venv, 3.11 or later, for the user; RuntimeError if there is none."""
         wanted = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
         tried = [Path(sys.executable).resolve(), *PYTHONS]
         for path in tried:

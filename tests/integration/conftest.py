@@ -15,13 +15,13 @@ _OPEN: list[Server] = []
 _GROUPS = {
     "shared_server": "Neo4j-5.26",
     "shared_2026": "Neo4j-2026",
-    "own_server": "Neo4j-2026",  # so that a worker which is busy with 5.26 does not have both
-    "new_server": None,  # a module's own: its file is the group
+    "own_server": "Neo4j-2026",  # so that a worker busy with 5.26 does not have both
+    "new_server": None,  # per module: its file is the group
 }
-"""Which tests one worker runs, by the server that they use; see `tests/workers.py`."""
+"""The group of tests that one worker runs, by server; see `tests/workers.py`."""
 _OF_VERSION = {"5.26": "shared_server", "2026": "shared_2026"}
 _IN_MAKE_TEST = {"Neo4j-5.26"}
-"""The others are marked slow: each takes a further start of Neo4j."""
+"""The others are marked slow: each needs another start of Neo4j."""
 
 
 # ------------------------------------------------------------------ fixtures
@@ -42,12 +42,12 @@ def _open(name: str, image: str, **options: Any) -> Server:
 
 
 def _of_worker(name: str) -> str:
-    """Two workers may have a server of one name: each keeps its own logs."""
+    """The server's name on this worker: each worker keeps its own logs."""
     return "-".join(filter(None, (name, os.environ.get("PYTEST_XDIST_WORKER"))))
 
 
 def _give_up(reason: str) -> Any:
-    """A skip with the reason; in CI, where there has to be a server, a failure."""
+    """Skips with the reason; fails in CI, where a server is required."""
     if os.environ.get("CI", "").lower() in ("1", "true"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
@@ -76,7 +76,7 @@ def shared_2026() -> Iterator[Server]:
 
 @pytest.fixture
 def server(shared_server: Server) -> Server:
-    """Neo4j 5.26 whose data is the test's: it begins with `load`, `create` or `wipe`."""
+    """Neo4j 5.26 whose data the test owns: it begins with `load`, `create` or `wipe`."""
     return _writable(shared_server)
 
 
@@ -88,7 +88,7 @@ def writable_server(shared_server: Server) -> Server:
 
 @pytest.fixture
 def neo4j_2026(shared_2026: Server) -> Server:
-    """A current Neo4j, likewise."""
+    """A current Neo4j, with the same rules."""
     return _writable(shared_2026)
 
 
@@ -106,15 +106,15 @@ def neo4j_uri(shared_server: Server) -> str:
 
 @pytest.fixture(scope="session")
 def neo4j_auth(shared_server: Server) -> tuple[str, str] | None:
-    """Its user and password, None without."""
+    """The server's user and password; None without authentication."""
     return shared_server.auth
 
 
 @pytest.fixture(scope="session")
 def own_server() -> Iterator[Server]:
-    """5.26 with a password, to be stopped and killed: who uses it begins with `start` and `wipe`.
+    """5.26 with a password, may be stopped and killed; users begin with `start` and `wipe`.
 
-    One for all tests, as to start one takes a processor a quarter of a minute.
+    Shared by all tests, as a start takes a quarter of a minute of processor time.
     """
     opened = _open("own", neo4j_servers.IMAGE, auth=neo4j_servers.AUTH)
     yield opened
@@ -123,7 +123,7 @@ def own_server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def new_server() -> Iterator[Callable[..., Server]]:
-    """Opens servers of the module's own, with its own settings: `new_server(name, auth=, settings=)`."""
+    """Opens servers for one module, with its settings: `new_server(name, auth=, settings=)`."""
     made: list[Server] = []
 
     def make(name: str, image: str = neo4j_servers.IMAGE, **options: Any) -> Server:

@@ -1,4 +1,4 @@
-"""The same programs with the plain and with the accelerated driver give the same."""
+"""A program gives the same results with the plain and with the accelerated driver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWN = "MATCH (a:Own)-[:KNOWS]->(b) RETURN count(*) AS n"
 
 
 def fresh():
-    """Makes texts that the server has not planned yet, so that the device is worth it."""
+    """Makes query texts that the server has not planned yet, so that the device pays off."""
     numbers = itertools.count()
     return lambda text: f"{text} // {next(numbers)}"
 
@@ -42,7 +42,7 @@ def comparable(records):
 
 
 def described(value):
-    # Not by data(): there the ends of a relationship have the properties that other rows brought.
+    # Not by data(): its relationship ends have the properties that other rows loaded.
     if isinstance(value, neo4j.graph.Node):
         return value.element_id, sorted(value.labels), sorted(value.items())
     if isinstance(value, neo4j.graph.Relationship):
@@ -52,7 +52,7 @@ def described(value):
 
 
 def program(driver, new):
-    """Reads and writes in all ways that a driver has."""
+    """Reads and writes in all ways that a driver offers."""
     out = []
     records, summary, keys = driver.execute_query(new(TRIANGLES))
     out += [records[0]["n"], keys, summary.counters.contains_updates, summary.query_type]
@@ -121,7 +121,7 @@ def plain_driver(server):
 
 
 def warm(driver, new):
-    """Compiles the kernels: until then the planner may find that the device takes too long."""
+    """Compiles the kernels: before, the planner may estimate that the device takes too long."""
     for _ in range(30):
         driver.execute_query(new(TRIANGLES))
         if driver.gpugda.tally.accelerated > 1:
@@ -161,7 +161,7 @@ def test_a_snapshot_that_may_be_old_is_never_older_than_the_sessions_bookmarks(g
                 session.run("CREATE (:Own)-[:KNOWS]->(:Own)").consume()
                 assert session.run(new(OWN)).single()["n"] == expected
             before = driver.gpugda.tally.accelerated
-            for _ in range(100):  # the snapshot is read anew, though it is not an hour old
+            for _ in range(100):  # the snapshot is reloaded although it is less than an hour old
                 assert session.run(new(OWN)).single()["n"] == 3
                 if driver.gpugda.tally.accelerated > before:
                     break

@@ -1,4 +1,4 @@
-"""The benchmark end to end on a server."""
+"""The benchmark on a server, end to end."""
 
 import csv
 import json
@@ -59,7 +59,7 @@ def test_load_only_into_an_empty_database(server, shared_data, tmp_path):
     asked = options_for(server, tmp_path, load="drwho", graphs=graphs, forms=("count",))
     assert not run_benchmark(server.uri, asked, SilentProgress()).wrong
     assert server.run("MATCH (n) RETURN count(n)")[0][0] == 1060
-    # Once more: it is there already. Then something is added, and nothing may be written.
+    # The second run finds the graph. Then data is added, and nothing may be written.
     assert not run_benchmark(server.uri, asked, SilentProgress()).wrong
     server.run("CREATE (:Mine)")
     with pytest.raises(ConfigurationError, match="Nothing was written"):

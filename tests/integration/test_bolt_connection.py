@@ -44,7 +44,7 @@ def own(server):
 
 
 class Relay:
-    """Passes bytes on to a server: may fall silent, be pointed to another server, or encrypt."""
+    """Forwards bytes to a server; can fall silent, switch to another server, or encrypt."""
 
     def __init__(self, uri, context=None):
         self.target = (urlsplit(uri).hostname, urlsplit(uri).port)
@@ -129,7 +129,7 @@ def test_default_cypher_is_what_texts_without_prefix_are(source):
 
 
 def test_a_routed_address_says_the_same(source, neo4j_auth):
-    # Its own address, as the server advertises another one from within a container.
+    # The relay's own address, as a server in a container advertises another one.
     driver = neo4j.GraphDatabase.driver(
         source.facts.address.replace("bolt://", "neo4j://"), auth=neo4j_auth
     )
@@ -153,7 +153,7 @@ def test_probe_is_quick(source):
         started = process_time()
         source.probe()
         seconds.append(process_time() - started)
-    # Of this process; with the server's part the goal is 1.5 ms.
+    # Time of this process; including the server's share, the goal is 1.5 ms.
     assert statistics.median(seconds) < 0.005
 
 
@@ -182,7 +182,7 @@ def test_probe_moves_with_each_commit_and_only_then(server, own):
 
 
 def test_native_version_is_that_of_its_own_commit(own):
-    own.probe()  # from then on it is known which process of the server it is
+    own.probe()  # records the server's process
     answer = own.run_native("CREATE (:Own) RETURN 1 AS one", {})
     assert answer.version == own.probe()
     assert answer.summary.counters.nodes_created == 1
@@ -209,7 +209,7 @@ def test_native_keeps_notifications_and_plans(source):
     answer = source.run_native("EXPLAIN MATCH (n:NoSuchLabelAnywhere) RETURN id(n)", {})
     assert answer.summary.plan
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a preview in the oldest driver
+        warnings.simplefilter("ignore")  # a preview feature in the oldest driver
         codes = {status.gql_status for status in answer.summary.gql_status_objects}
     assert {"01N02", "01N50"} <= codes
 
@@ -235,7 +235,7 @@ def test_timeout(own):
 
 
 def running(source):
-    """Transactions besides the one that asks."""
+    """Transactions other than the one that runs this query."""
     text = "SHOW TRANSACTIONS YIELD currentQuery AS q WHERE NOT q STARTS WITH 'SHOW' RETURN q"
     deadline = monotonic() + 30
     while (found := source.run_native(text, {}).records) and monotonic() < deadline:
@@ -248,7 +248,7 @@ def test_interrupt_leaves_nothing_running(own, text):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    # An interrupt that arrives while Python collects garbage may hit a finalizer, and is lost there.
+    # An interrupt that arrives during garbage collection may hit a finalizer, and is lost there.
     gc.collect()
     gc.disable()
     before = signal.signal(signal.SIGALRM, interrupt)
@@ -286,12 +286,12 @@ def test_a_server_that_falls_silent_is_given_up(server, monkeypatch):
             own.probe()
             relay.silent.set()
             for _ in range(2):
-                # First on the connection that is there, then while making a new one.
+                # First on the existing connection, then while opening a new one.
                 with ends_in(), pytest.raises(SourceError, match=SILENT):
                     own.probe(timeout=0.5)
             with ends_in(), pytest.raises(QueryTimeoutError):
                 own.run_native("RETURN 1", {}, timeout=0.5)
-            # For this one alone: a busy machine takes longer to connect to a server that speaks.
+            # Only here: a busy machine takes longer to connect to a server that answers.
             with monkeypatch.context() as patch, ends_in():
                 patch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 1.0)
                 with pytest.raises(SourceError, match=r"does not answer|not reached"):
@@ -329,7 +329,7 @@ def test_restart_between_probes(own_server):
             own.probe()
         server.start()
         after = own.probe()
-        # Another process: the database may have been restored while it was down.
+        # A new process: the database may have been restored while the server was down.
         assert after.database_id != before.database_id
         assert after.database_id.partition("@")[0] == before.database_id.partition("@")[0]
         assert after.transaction >= before.transaction
@@ -482,14 +482,14 @@ def test_a_probe_may_be_sent_and_its_answer_received_later(own, monkeypatch):
     monkeypatch.setattr(own._connection, "probe", lambda timeout=None: asked.append(timeout))
     with own.asking() as answer:
         assert answer() == known
-    assert not asked  # the driver can do it: nothing was asked a second time
+    assert not asked  # the driver supports it: nothing was requested a second time
     own.run_native("CREATE (:Asked)", {})
     with own.asking() as answer:
         newer = answer()
     assert newer.database_id == known.database_id
     assert newer.transaction > known.transaction
     with own.asking():
-        pass  # who does not want the answer leaves no connection in disorder
+        pass  # an abandoned answer leaves the connection usable
     with own.asking() as answer:
         assert answer() == newer
     assert not asked

@@ -1,4 +1,4 @@
-"""The export, and properties on demand, against a real Neo4j."""
+"""Export and on-demand properties, against a real Neo4j."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def open_source(server, **options):
 
 
 def exported(source):
-    """``{id: labels}`` and ``{id: (source, type, target)}`` of the graph that is built."""
+    """``{id: labels}`` and ``{id: (source, type, target)}`` of the exported graph."""
     with source.read(SilentProgress()) as batches:
         graph = build_data_graph(batches)
     ids = graph.external_ids
@@ -55,7 +55,7 @@ def exported(source):
 
 
 def stored(server):
-    """The same, asked for row by row."""
+    """The same, queried row by row."""
     nodes = {
         number: frozenset(labels)
         for number, labels in server.run("MATCH (n) RETURN id(n), labels(n)")
@@ -66,7 +66,7 @@ def stored(server):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """All questions of page readers: text with prefix, parameters."""
+    """All queries of page readers: text with prefix, parameters."""
     found = []
     ask = PageReader._ask_once
 
@@ -98,7 +98,7 @@ def graphs(draw):
 
 
 def escaped(nodes, relationships):
-    """Names as they stand within backticks."""
+    """Names as written within backticks."""
     return (
         [([name.replace("`", "``") for name in labels], row) for labels, row in nodes],
         [(start, kind.replace("`", "``"), end, row) for start, kind, end, row in relationships],
@@ -170,7 +170,7 @@ def test_a_hub_is_read_in_parts_where_relationships_are_read_from_nodes(server, 
     monkeypatch.setattr(bolt_export._Export, "_few_start", lambda *arguments: True)
     server.wipe()
     server.run("UNWIND range(0, 12000) AS i CREATE (:Leaf)")
-    # Ids of nodes that were deleted are given again, so a hub's may lie between those of others.
+    # Ids of deleted nodes are reused, so a hub's id may lie between those of other nodes.
     server.run("MATCH (h) WITH h ORDER BY id(h) SKIP 6000 LIMIT 1 SET h:Hub REMOVE h:Leaf")
     server.run("MATCH (h:Hub), (a:Leaf) CREATE (h)-[:R]->(a)-[:S]->(h)")
     with open_source(server) as source:
@@ -212,7 +212,7 @@ def test_pages_are_seeks(each_server, asked, monkeypatch, projection, path):
         versions = [""] if each_server.version.startswith("5") else ["CYPHER 5 ", "CYPHER 25 "]
     pages = {text: parameters for text, parameters in asked if " IN ids" in text}
     assert len(pages) >= 6
-    # A plan made for the few nodes of an earlier test would be kept for these nodes, too.
+    # A plan for the few nodes of an earlier test would be cached and used for these nodes, too.
     each_server.run("CALL db.clearQueryCaches()")
     for text, parameters in pages.items():
         for version in versions:

@@ -1,4 +1,4 @@
-"""What the driver's classes give, attribute by attribute: from Neo4j, and from the device."""
+"""Results of the driver's classes, attribute by attribute: from Neo4j and from the device."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def make(server, **options):
 
 @pytest.fixture(scope="module")
 def forced(tmp_path_factory):
-    """The device answers whatever it can, whether or not that is worth it."""
+    """The device answers everything it can, regardless of cost."""
 
     def answer(self, query, parameters=None, *, timeout=None):
         return self.run(query, parameters, engine="gpu", timeout=timeout)
@@ -90,7 +90,7 @@ def drivers(loaded, forced):
 
 
 def both(drivers, see, query=SCALARS, **parameters):
-    """What the driver shows and what ours shows; the device answered."""
+    """The driver's result and ours; asserts that the device answered."""
     plain, ours = drivers
     with plain.session() as session:
         expected = see(session.run(query, i=3, **parameters))
@@ -167,7 +167,7 @@ METHODS = {
 
 
 def plain_value(value):
-    """What can be compared: entities as their parts."""
+    """A comparable form: entities as tuples of their parts."""
     if isinstance(value, neo4j.graph.Node):
         return ("node", value.element_id, value.id, sorted(value.labels), sorted(value.items()))
     if isinstance(value, neo4j.graph.Relationship):
@@ -187,7 +187,7 @@ def test_methods_of_a_result(drivers, method, query):
         drivers, lambda result: outcome(lambda: plain_value(method(result))), query
     )
     if method is METHODS["data"] and query is ENTITIES:
-        # Neo4j's ends of a relationship have what rows read before brought: see accelerate.md.
+        # Neo4j's relationship ends have the properties loaded by earlier rows: see accelerate.md.
         found, expected = [row["a"] for row in found], [row["a"] for row in expected]
     assert found == expected
 
@@ -252,7 +252,7 @@ def test_data_frames(drivers, query, expand, parse_dates):
 
 
 def _in_order_of_properties(frame):
-    """Neo4j gives the properties of an entity in the order in which they were stored."""
+    """Neo4j returns the properties of an entity in storage order."""
     groups = {}
     for name in frame.columns:
         groups.setdefault(name.partition(".prop.")[0], []).append(name)
@@ -266,7 +266,7 @@ TIMES = {"result_available_after", "result_consumed_after"}
 
 
 def told(summary):
-    """Everything public of a summary but the two times."""
+    """All public attributes of a summary except the two times."""
     found = {name: getattr(summary, name) for name in TOLD}
     found["server"] = [
         summary.server.address,
@@ -292,7 +292,7 @@ def attributes(thing):
 @each_query
 def test_summaries(drivers, query):
     if query == NULLS:
-        query = query.replace("a.nope AS nope,", "")  # of names that are not there, see below
+        query = query.replace("a.nope AS nope,", "")  # names that do not exist, see below
     found, expected = both(drivers, lambda result: result.consume(), query)
     assert isinstance(found, neo4j.ResultSummary)
     assert public(expected) == {*TOLD, *TIMES}

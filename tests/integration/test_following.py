@@ -1,4 +1,4 @@
-"""Accelerated answers beside writers, on a server with gpugda's plugin: fresh, whole, and from the device."""
+"""Accelerated answers during writes, on a server with gpugda's plugin: fresh and consistent."""
 
 import random
 import signal
@@ -58,7 +58,7 @@ def accelerator(graph):
 
 
 def everything(accelerator):
-    """The snapshot by ids, with the properties that it has read."""
+    """The snapshot by ids, with the properties loaded so far."""
     graph = accelerator._answers.loaded.graph
     ids = graph.external_ids
     nodes = {
@@ -95,7 +95,7 @@ def in_database(server, keys=("x", "i", "w", "t")):
 
 
 def read_all(accelerator):
-    """Queries that read the columns which are compared."""
+    """Runs queries that load the compared columns."""
     accelerator.run("MATCH (n) RETURN max(n.x), max(n.i), max(n.t)", engine="gpu").values()
     accelerator.run("MATCH ()-[r]->() RETURN max(r.w), max(r.t)", engine="gpu").values()
 
@@ -143,7 +143,7 @@ def test_a_new_property_is_read_when_asked_for(graph, accelerator):
 
 
 class Beside:
-    """A writer who changes two nodes together, and what readers found wrong meanwhile."""
+    """A writer that changes two nodes together; readers record inconsistencies."""
 
     def __init__(self, graph, accelerator, engine):
         self.graph, self.accelerator, self.engine = graph, accelerator, engine
@@ -243,7 +243,7 @@ def test_random_transactions_lead_to_what_is_there(plugged):
 
 
 class Unresting:
-    """Random transactions without a pause."""
+    """Random transactions without pause."""
 
     def __init__(self, server):
         self.server, self.stop = server, threading.Event()
@@ -283,7 +283,7 @@ def test_a_database_that_never_rests_is_read_while_it_changes(graph, pages, monk
             with Unresting(graph):
                 time.sleep(0.2)
                 keeper.follower._state.loaded = keeper._loaded = None
-                keeper._failures = 1  # as after an export that was torn
+                keeper._failures = 1  # as after an inconsistent export
                 accelerator.refresh()
             assert keeper.loaded.transactions == 0
             accelerator.refresh()
@@ -366,7 +366,7 @@ def test_two_accelerators_of_a_process_read_it_once(graph, accelerator):
         assert other.run(PAIR, engine="gpu").values() == [[1, 1]]
 
 
-# ------------------------------------------------------------------ a client that dies
+# ------------------------------------------------------------------ a client that is killed
 CLIENT = """
 import sys, gpugda
 from gpugda.live import keeper, shelf
@@ -385,7 +385,7 @@ with gpugda.connect(uri, auth=(user, password) if user else None) as accelerator
 def test_a_client_that_is_killed_while_it_applies_changes_harms_nobody(
     graph, tmp_path, monkeypatch
 ):
-    """Neither who shares its cache folder, nor who comes after it."""
+    """Neither clients that share its cache folder nor later ones are affected."""
     monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
     written = 0

@@ -1,7 +1,7 @@
-"""Queries as Neo4j's guides have them, on the graphs of those guides: the device gives its rows.
+"""Queries in the style of Neo4j's guides, on their graphs: the device's rows equal Neo4j's.
 
 The queries of `tests/guides` are our own texts: they read, and call no procedure. Where a LIMIT
-leaves some rows out, ORDER BY says which.
+drops rows, ORDER BY determines which.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from gpugda.errors import UnsupportedQueryError
 
 GUIDES = Path(__file__).parents[1] / "guides"
 LEAST_SHARE = 0.9
-"""Of the queries that the device answers; a wrong answer is never allowed."""
+"""Minimum share of queries that the device answers; a wrong answer is never allowed."""
 
 
 @dataclass
 class Tally:
-    """What became of a guide's queries."""
+    """Results of a guide's queries."""
 
     asked: int = 0
     same: int = 0
@@ -38,14 +38,14 @@ class Tally:
 
 
 def queries_of(name: str) -> list[str]:
-    """The texts of a guide, which semicolons end."""
+    """The texts of a guide, separated by semicolons."""
     text = (GUIDES / f"{name}.cypher").read_text("utf-8")
     plain = re.sub(r"^//.*\n", "", text, flags=re.MULTILINE)
     return [part.strip() for part in re.split(r";\s*(?:\n|$)", plain) if part.strip()]
 
 
 def identified(value: Any) -> Any:
-    """A hashable form: entities by their ids, lists as bags, as they have no order of their own."""
+    """A hashable form: entities by their ids; lists as bags, as their order is undefined."""
     if hasattr(value, "element_id") and not hasattr(value, "relationships"):
         return "entity", value.element_id
     if hasattr(value, "relationships") and hasattr(value, "nodes"):

@@ -1,4 +1,4 @@
-"""The notebook of the documentation that needs a server."""
+"""The documentation's notebook that needs a server."""
 
 import pytest
 

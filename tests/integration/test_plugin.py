@@ -1,4 +1,4 @@
-"""gpugda's plugin as a mounted jar in both versions: its export is the pages', its changes lead to what is there."""
+"""gpugda's plugin in both versions: the export equals the paged one; changes are complete."""
 
 import random
 import threading
@@ -30,7 +30,7 @@ def jar():
 
 @pytest.fixture(scope="module", params=[neo4j_servers.IMAGE, neo4j_servers.IMAGE_2026])
 def plugged(request, jar, new_server):
-    """A server with the plugin whose ring of changes is small; it begins with `wipe`."""
+    """A server with the plugin and a small ring buffer of changes; it begins with `wipe`."""
     name = f"plugin-{neo4j_servers.VERSIONS.get(request.param, 'other')}"
     settings = {"server.gpugda.changes.max_size": "1m"}
     return new_server(name, image=request.param, settings=settings, plugins=[jar])
@@ -46,12 +46,12 @@ def source(plugged):
 
 
 def without_plugin(source):
-    """The same connection, reading as if there were no plugin, until the facts are found anew."""
+    """The same connection, reading without the plugin, until the facts are read again."""
     source._connection.facts = replace(source._connection.facts, plugin="")
 
 
 def read(source, keys=()):
-    """Everything there is now."""
+    """The whole current graph."""
     found = StateOfGraph()
     with source.read(SilentProgress()) as batches:
         for batch in batches.nodes:
@@ -153,7 +153,7 @@ def test_an_empty_database(source):
 
 # ------------------------------------------------------------------ changes
 class Follower:
-    """A state that is kept up to date by changes."""
+    """A state that changes keep up to date."""
 
     def __init__(self, source):
         self.source = source

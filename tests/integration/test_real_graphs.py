@@ -1,4 +1,4 @@
-"""The main job on real graphs: the device gives the reference's rows."""
+"""The main use on real graphs: the device's rows equal the reference's."""
 
 import pytest
 from answers import answer, comparable
@@ -8,7 +8,7 @@ import gpugda
 
 
 def slow(query):
-    """The reference takes seconds for it."""
+    """Marks a query that takes the reference seconds."""
     return pytest.param(query, marks=pytest.mark.slow)
 
 

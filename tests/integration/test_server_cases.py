@@ -1,4 +1,4 @@
-"""Every conformance case on a live Neo4j: device, native and reference give the same rows."""
+"""Every conformance case on a live Neo4j: device, native and reference return the same rows."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ERRORS_OF_2026 = {
     "false wins over an error",
     "true wins over an error",
 }
-"""Here 2026 meets an error in an operand that 5.26 does not need to look at, as we do not.
+"""2026 evaluates an operand and raises its error here; 5.26 and gpugda skip the operand.
 
-In which of its versions and places depends on the order in which it evaluates operands, not on the
-Cypher version: with a property as operand it raises, in a list of conditions of WHERE it does not.
+Which versions and places are affected depends on the order in which operands are evaluated, not on
+the Cypher version: it raises with a property as operand, but not in a list of conditions of WHERE.
 """
 
 
 class Loaded:
-    """A connection, and which graph its server holds now."""
+    """A connection, and the graph that its server currently holds."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -100,7 +100,7 @@ def test_three_ways(case: Case, each_server: Server, connections: dict[str, Load
                 _answer(accelerator, case, engine)
         return
     for engine in OURS:
-        if case.error:  # not of the subset: the server answers, the device declines
+        if case.error:  # outside the subset: the server answers, the device declines
             with pytest.raises(GpugdaError):
                 _answer(accelerator, case, engine)
             continue
@@ -114,7 +114,7 @@ def assert_same(case: Case, found: Any, native: Any) -> None:
         return
     assert_rows(case, native[1])
     assert_rows(case, found[1])
-    if case.ordered:  # as on this server: its ids are not in the case's order
+    if case.ordered:  # in this server's order: its ids differ from the case's order
         ours, theirs = (
             [rows_key([row], merges=case.merges) for row in rows] for rows in (found[1], native[1])
         )

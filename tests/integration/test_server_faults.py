@@ -1,4 +1,4 @@
-"""Faults of servers and connections: a clear error or a native answer, and nothing left behind."""
+"""Server and connection faults: a clear error or a native answer, and no leaks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def faulty(own_server):
 
 @pytest.fixture
 def own(faulty):
-    """It runs, whatever the last test did."""
+    """The running server, whatever the last test did."""
     faulty.start()
     return faulty
 
@@ -66,13 +66,13 @@ def connect(server, uri=None, **options):
 
 
 def connections(server):
-    """How many the server has."""
+    """The server's number of connections."""
     return server.run("CALL dbms.listConnections() YIELD connectionId RETURN count(*)")[0][0]
 
 
 @contextmanager
 def nothing_left(server=None):
-    """No thread of ours and no connection to the server is there that was not before."""
+    """Asserts that no new thread of ours and no new connection to the server remains."""
     before = set(threading.enumerate())
     open_before = connections(server) if server else 0
     yield
@@ -96,7 +96,7 @@ def attempt(act):
 
 
 def assert_answers(server):
-    """As if nothing had been."""
+    """Asserts normal answers."""
     with connect(server) as accelerator:
         for engine in ("gpu", "native"):
             assert accelerator.run(PAIRS, engine=engine).single()[0] == RELATIONSHIPS
@@ -126,7 +126,7 @@ def test_nobody_listens():
         gpugda.connect(f"bolt://127.0.0.1:{free_port()}", auth=AUTH, cache=False)
 
 
-# ------------------------------------------------------------------ in the middle of an export
+# ------------------------------------------------------------------ during an export
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
 def test_the_connection_is_cut_during_the_export(own, proxy, share):
     with connect(own, proxy.uri):
@@ -135,7 +135,7 @@ def test_the_connection_is_cut_during_the_export(own, proxy, share):
         cut = proxy.after(int(whole * share), proxy.cut)
         accelerator, error = attempt(lambda: connect(own, proxy.uri))
         assert AUTH[1] not in str(error)
-        if accelerator is not None:  # tried again, and the proxy was there again
+        if accelerator is not None:  # a retry found the proxy running again
             with accelerator:
                 assert accelerator.run(PAIRS).single()[0] == RELATIONSHIPS
         assert cut.wait(10)
@@ -211,7 +211,7 @@ def test_a_query_takes_too_long(own):
 
 
 def test_the_server_falls_silent(own, proxy):
-    """It is not the socket's timeout that ends this, but the query's."""
+    """The query's timeout ends this, not the socket's."""
     with nothing_left(own), connect(own, proxy.uri) as accelerator:
         proxy.hold()
         with ends_in(), pytest.raises(ERRORS):
@@ -249,7 +249,7 @@ def test_transactions_may_use_little_memory(new_server):
             assert accelerator.run("MATCH (n:P) RETURN count(*)").single()[0] == 50_000
 
 
-# ------------------------------------------------------------------ a client that dies
+# ------------------------------------------------------------------ a client that is killed
 CLIENT = """
 import sys, gpugda
 print("began", flush=True)

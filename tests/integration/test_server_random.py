@@ -1,4 +1,4 @@
-"""Random graphs and queries on a live Neo4j: device, native and reference give the same rows."""
+"""Random graphs and queries on a live Neo4j: device, native and reference return the same rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import gpugda
 from gpugda.errors import QueryError
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=2, max_size=5))
-# A graph takes Neo4j several commits, and each new text 20 ms and more to plan.
+# Loading a graph takes Neo4j several commits, and planning each new text 20 ms and more.
 FEWER = settings(
     max_examples=max(10, settings().max_examples // 6),
     suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],

@@ -1,7 +1,8 @@
-"""Writers beside readers: accelerated answers are of states that were, none older than allowed.
+"""Readers during writes: accelerated answers show committed states, none older than allowed.
 
-Neo4j's own answers need not be: it reads what is committed as it goes, so a query beside a writer
-may see a part of one transaction, and no row or two of what is always one. They are not judged.
+Neo4j's own answers need not: it reads committed data as it goes, so a query during writes may
+see part of a transaction, and no row or two for an entity that always exists once. They are not
+checked.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from gpugda.errors import StaleSnapshotError
 pytestmark = pytest.mark.slow
 SLOTS = 40
 PEOPLE = 240
-# The number of the state, and what the state of that number is: together in one snapshot, or torn.
+# The state's number and its content: both from one snapshot, or inconsistent.
 NUMBER_AND_PLACE = "MATCH (s:State), (:Token)-[:AT]->(p:Slot) RETURN s.number, p.number"
-# Slot k has k + 1 relationships, so the count tells the state; the rest makes it worth accelerating.
+# Slot k has k + 1 relationships, so the count identifies the state; the rest adds work.
 COUNT = "MATCH (:Token)-[:AT]->(:Slot)-[:HAS]->(), (a:P)-[:R]->(b:P)-[:R]->(c:P)-[:R]->(a) RETURN count(*)"
 MOVE = """
 MATCH (s:State), (t:Token)-[at:AT]->(), (p:Slot {number: $number % $slots})
@@ -33,7 +34,7 @@ DELETE at CREATE (t)-[:AT]->(p) SET s.number = $number
 
 @dataclass
 class Writer:
-    """Moves the token again and again, and remembers when each state began and was committed."""
+    """Moves the token repeatedly, and records when each state began and was committed."""
 
     server: object
     pause: float
@@ -68,7 +69,7 @@ class Writer:
             self.error = error
 
     def allowed(self, asked, answered, max_age):
-        """The states that an answer may be of."""
+        """The states that an answer may show."""
         oldest = bisect_right(self.committed, asked - max_age) - 1
         newest = bisect_right(self.begun, answered) - 1
         return range(max(oldest, 0), newest + 1)
@@ -95,7 +96,7 @@ def game(server):
 
 
 def read(accelerator, writer, triangles, engine, max_age, until, seen, wrong):
-    """Asks both questions until then, judging each accelerated answer."""
+    """Runs both queries until the deadline, and checks each accelerated answer."""
     while time.monotonic() < until:
         try:
             asked = time.monotonic()
@@ -120,7 +121,7 @@ def read(accelerator, writer, triangles, engine, max_age, until, seen, wrong):
             if result.summary.engine == "gpu" and count not in possible:
                 wrong.append(f"count {count}, not in {sorted(possible)}")
             seen[result.summary.engine] += 1
-        except StaleSnapshotError:  # of engine="gpu", where writes come faster than exports
+        except StaleSnapshotError:  # with engine="gpu", if writes come faster than exports
             seen["stale"] += 1
         except BaseException as error:
             wrong.append(repr(error))
@@ -149,7 +150,7 @@ def read_beside_writes(game, *, freshness, max_age, engine, pause, seconds, read
 
 
 def settle(accelerator):
-    """The engine that the query goes to within some seconds of the last write."""
+    """The engine that answers the query within some seconds after the last write."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         engine = accelerator.run(COUNT).summary.engine

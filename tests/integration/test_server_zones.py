@@ -1,4 +1,4 @@
-"""The offset ``Z`` and the zone ``[UTC]``, which the driver shows alike, against Neo4j's answers."""
+"""The offset ``Z`` and the zone ``[UTC]``, which look alike in the driver, against Neo4j."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def zoned(server):
 
 
 def _zones(rows):
-    """Which objects the zones are: the driver gives the same for both."""
+    """The zone objects of the values: the driver returns the same one for both."""
     return sorted(repr([getattr(value, "tzinfo", None) for value in row]) for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""The servers of the tests themselves."""
+"""The test servers themselves."""
 
 import pytest
 

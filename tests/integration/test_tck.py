@@ -1,4 +1,4 @@
-"""The openCypher TCK through gpugda on a live Neo4j, by the runner that lies beside the checkout."""
+"""The openCypher TCK through gpugda on a live Neo4j, with the runner beside the checkout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
 
 
 def run_tck(server: Server, cache: Path, *options: str) -> tuple[int, str]:
-    """Exit status and what was printed."""
+    """Exit status and output."""
     server.wipe()
     done = subprocess.run(
         [sys.executable, RUNNER, "--uri", server.uri, "--kind", "rows", "--show", "1000", *options],

@@ -1,4 +1,4 @@
-"""A wheel in an empty environment outside the repository runs everything: kernels and sample are in it."""
+"""A wheel in an empty environment outside the repository runs everything, kernels included."""
 
 import json
 import os
