@@ -1,1 +1,1 @@
-"""The comparison with Neo4j: the thesis' experiments, repeatable, and any user's own queries."""
+"""The comparison with Neo4j: the thesis' experiments, repeatable, and users' own queries."""

@@ -1,4 +1,4 @@
-"""What single parts are worth: refinement, prefix sums, size of the subsets, property indexes."""
+"""Effect of single parts: refinement, prefix sums, size of the subsets, property indexes."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _MEMORY_LIMITS = ("4MiB", "16MiB", "64MiB", None)
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """One variant of one part.
+    """One measured variant of one part.
 
     Args:
-        part: What is varied.
-        variant: How.
-        queries: How many were answered in every variant of the part; sizes for prefix sums.
-        mean_seconds: Of their medians.
-        median_seconds: Of their medians.
-        failed: How many this variant did not answer.
+        part: The part that is varied.
+        variant: Name of the variant.
+        queries: Number of queries answered in every variant of the part; sizes for prefix sums.
+        mean_seconds: Mean of the queries' median times.
+        median_seconds: Median of the queries' median times.
+        failed: Number of queries that this variant did not answer.
     """
 
     part: str
@@ -66,13 +66,13 @@ def ablate_refinement(
     timeout: float,
     progress: Progress | None = None,
 ) -> list[Ablation]:
-    """The thesis' join with candidates refined never, once, and until nothing changes.
+    """Runs the thesis' join with candidates refined never, once, and until nothing changes.
 
     Args:
-        opened: Connects, with the options that are varied.
+        opened: Connects with the given options, which are varied.
         cases: Queries, run with one text each.
         timeout: Seconds per query.
-        progress: Told how far it has come.
+        progress: Receives the progress.
     """
     variants = {name: {"refinement": name} for name in ("off", "once", "fixpoint")}
     options = {"engine": "gpu", "strategy": GpsmStrategy.name, "timeout": timeout}
@@ -86,7 +86,7 @@ def ablate_subsets(
     timeout: float,
     progress: Progress | None = None,
 ) -> list[Ablation]:
-    """Partial embeddings joined in subsets, whose size follows from the memory limit."""
+    """Joins partial embeddings in subsets, whose size follows from the memory limit."""
     variants = {
         f"memory limit {limit or 'the default'}": {"memory_limit": limit}
         for limit in _MEMORY_LIMITS
@@ -100,10 +100,10 @@ def ablate_subsets(
 
 
 def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
-    """Prefix sums by the device, against fetching, summing on the host and sending back.
+    """Prefix sums on the device, compared with download, sum on the host and upload.
 
     Args:
-        device: As `gpugda.connect` takes it.
+        device: Device, as in `gpugda.connect`.
 
     Raises:
         DeviceError: There is no device, or it failed.
@@ -150,16 +150,16 @@ def ablate_indexes(
     timeout: float,
     progress: Progress | None = None,
 ) -> list[Ablation]:
-    """Neo4j with and without indexes on every property that a query may ask for.
+    """Runs Neo4j with and without indexes on every property that a query may read.
 
-    Writes to the database's schema, and leaves it without these indexes.
+    Writes to the database's schema, and drops these indexes at the end.
 
     Args:
         opened: Connects to the database.
-        graph: The graph in it, with its properties.
-        cases: Queries with conditions on properties.
+        graph: The graph in the database, with its properties.
+        cases: Queries with predicates on properties.
         timeout: Seconds per query.
-        progress: Told how far it has come.
+        progress: Receives the progress.
     """
     watched = progress or SilentProgress()
     times = {}
@@ -186,7 +186,7 @@ def _in_turn(
 ) -> dict[str, dict[str, float]]:
     """Median seconds by variant and case, the variants in random order for each case.
 
-    One variant after the other would compare what else the machine did meanwhile.
+    If the variants ran one after the other, changes of the machine's load would bias them.
     """
     times: dict[str, dict[str, float]] = {name: {} for name in variants}
     progress.phase(f"comparing {', '.join(variants)}", len(cases))
@@ -211,7 +211,7 @@ def _each(
     options: Mapping[str, Any],
     progress: Progress,
 ) -> dict[str, float]:
-    """Median seconds by case; those that were not answered are left out."""
+    """Median seconds by case; cases without an answer are left out."""
     found = {}
     for number, case in enumerate(cases):
         seconds = _seconds(accelerator, case, number, options)
@@ -227,13 +227,13 @@ def _seconds(
     text = case.text(f"a{number}")
     try:
         return _median_of(lambda: accelerator.run(text, case.parameters, **options).values())
-    except Exception as error:  # the server's too: what is not answered is counted
+    except Exception as error:  # the server's too: failed queries are counted
         logger.info("%s: %s", case.name, error)
         return None
 
 
 def _median_of(work: Callable[[], object]) -> float:
-    work()  # compiles and plans
+    work()  # the first run compiles and plans
     seconds = []
     for _ in range(_REPETITIONS):
         started = time.perf_counter()
@@ -243,7 +243,7 @@ def _median_of(work: Callable[[], object]) -> float:
 
 
 def _compared(part: str, times: dict[str, dict[str, float]]) -> list[Ablation]:
-    """The variants over the queries that all of them answered."""
+    """Figures of each variant over the queries that all variants answered."""
     everything = set.union(*map(set, times.values()))
     common = sorted(everything.intersection(*times.values()))
     if not common:

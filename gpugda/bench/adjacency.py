@@ -1,4 +1,4 @@
-"""Relationships around a node in both directions, for walks on a data graph."""
+"""Relationships of a node in both directions, for walks on a data graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Adjacency"]
 
 
 class Adjacency:
-    """A data graph seen from its nodes.
+    """Access to the relationships of each node of a data graph.
 
     Args:
         graph: The data graph.
@@ -31,12 +31,12 @@ class Adjacency:
         self._from_incoming = graph.incoming.relationship_indexes
 
     def roots(self) -> NDArray[np.int64]:
-        """Nodes that have a relationship."""
+        """Indexes of the nodes that have a relationship."""
         degrees = self.graph.outgoing.degrees() + self.graph.incoming.degrees()
         return np.flatnonzero(degrees)
 
     def tightness(self) -> NDArray[np.float64]:
-        """Per node, the most relationships that it has with one node, itself included."""
+        """Per node, the maximum number of its relationships with one node, itself included."""
         n = self.graph.node_count
         low = np.minimum(self.starts, self.ends).astype(np.int64)
         high = np.maximum(self.starts, self.ends).astype(np.int64)
@@ -51,7 +51,7 @@ class Adjacency:
         return self.graph.types.names[int(self._types[relationship])]
 
     def around(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Relationships of a node in either direction, a loop twice, and their other ends."""
+        """Relationships of a node in both directions (a loop twice), and their other ends."""
         out = np.arange(*self._row(self.graph.outgoing.row_offsets, node), dtype=np.int64)
         first, last = self._row(self.graph.incoming.row_offsets, node)
         into = self._incoming(first, last)
@@ -59,7 +59,7 @@ class Adjacency:
         return np.concatenate([out, into]), others
 
     def among(self, nodes: Iterable[int]) -> NDArray[np.int64]:
-        """All relationships whose both ends are of these nodes, by rising index."""
+        """Indexes of all relationships with both ends among these nodes, ascending."""
         members = np.array(sorted(nodes), dtype=np.int64)
         found = []
         for node in members.tolist():
@@ -68,7 +68,7 @@ class Adjacency:
         return np.concatenate(found)
 
     def _incoming(self, first: int, last: int) -> NDArray[np.int64]:
-        if self._from_incoming is None:  # only the outgoing direction has none
+        if self._from_incoming is None:  # None: entry i is relationship i
             return np.arange(first, last, dtype=np.int64)
         return self._from_incoming[first:last].astype(np.int64)
 

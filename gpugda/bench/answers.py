@@ -1,4 +1,4 @@
-"""Answers of two engines compared: row by row as multisets, above a cap by count and hash."""
+"""Compares answers of two engines: row by row as multisets, above a cap by count and hash."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MODULUS = 1 << 128
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, in a form that can be compared.
+    """An answer in a form that can be compared.
 
     Args:
         row_count: Number of rows.
-        hash: Of the multiset of rows.
-        rows: The rows as text with their counts; None above the cap.
-        value: The value, where it is one row of one value.
+        hash: Hash of the multiset of rows.
+        rows: The rows as text with their multiplicities; None above the cap.
+        value: The value, if the answer is one row with one value.
     """
 
     row_count: int
@@ -33,12 +33,12 @@ class Answer:
 
 
 def answer_of(rows: Sequence[Sequence[Any]], cap: int, *, lists_unordered: bool = False) -> Answer:
-    """The answer made of these rows.
+    """Makes an answer from rows.
 
     Args:
-        rows: Values, as `gpugda.result.Result.values` gives them.
-        cap: Most rows that are kept.
-        lists_unordered: Whether the order within lists means nothing.
+        rows: Values, as returned by `gpugda.result.Result.values`.
+        cap: Maximum number of rows that are kept.
+        lists_unordered: True if the order within lists has no meaning.
     """
     texts = [
         repr(tuple(canonical(value, lists_unordered=lists_unordered) for value in row))
@@ -50,8 +50,8 @@ def answer_of(rows: Sequence[Sequence[Any]], cap: int, *, lists_unordered: bool 
 
 
 def multiset_hash(texts: Iterable[str]) -> int:
-    """A hash that does not depend on the order, but on how often each text is there."""
-    # A sum, not an exclusive or: two equal rows must not vanish.
+    """A hash that depends on the multiplicity of each text, but not on the order."""
+    # A sum, not an exclusive or, which would cancel two equal rows.
     return (
         sum(
             int.from_bytes(blake2b(text.encode(), digest_size=16).digest(), "big") for text in texts
@@ -61,12 +61,12 @@ def multiset_hash(texts: Iterable[str]) -> int:
 
 
 def difference(expected: Answer, found: Answer, row_limit: int | None) -> tuple[str, str]:
-    """What differs, empty if nothing does, and by what it was compared.
+    """Describes the difference (empty if there is none), and names the method of comparison.
 
     Args:
-        expected: Of the baseline.
-        found: Of the other engine.
-        row_limit: Where as many rows came, or if it is 0, which rows came is open.
+        expected: Answer of the baseline.
+        found: Answer of the other engine.
+        row_limit: With this many rows, or if it is 0, the choice of rows is not determined.
     """
     if expected.row_count != found.row_count:
         return f"{expected.row_count:,} rows expected, {found.row_count:,} found", "count"
@@ -78,7 +78,7 @@ def difference(expected: Answer, found: Answer, row_limit: int | None) -> tuple[
 
 
 def _rows_differ(expected: Answer, found: Answer) -> str:
-    assert expected.rows is not None  # the caller looked
+    assert expected.rows is not None  # checked by the caller
     assert found.rows is not None
     if expected.rows == found.rows:
         return ""
@@ -95,9 +95,9 @@ def _example(rows: Counter[str]) -> str:
 
 
 def canonical(value: Any, *, lists_unordered: bool = False) -> Any:
-    """A value as plain tuples: equal for what the engines may give for one and the same value.
+    """A value as plain tuples, equal for all forms in which engines return the same value.
 
-    Floats count to ten digits, as sums of them depend on the order of the rows.
+    Floats are rounded to ten digits, as their sums depend on the order of the rows.
     """
     if hasattr(value, "nodes") and hasattr(value, "relationships"):
         parts = [*value.nodes, *value.relationships]

@@ -1,7 +1,7 @@
-"""Queries as applications write them, on three graphs: by graph and name, with total orders.
+"""Typical queries of applications on three graphs, by graph and name, with total orders.
 
-Each graph has WITH, OPTIONAL MATCH, collect, varying length, shortest paths, EXISTS and the best
-rows of each group; what LIMIT leaves is determined by ORDER BY, so that rows can be compared.
+Each graph has WITH, OPTIONAL MATCH, collect, variable length, shortest paths, EXISTS and the top
+rows of each group. ORDER BY determines the rows that LIMIT keeps, so that rows can be compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PARAMETERS: dict[str, Any] = {
     "area": "M1",
     "least": 4.0,
 }
-"""Of all queries; each is given those that it names."""
+"""Parameters of all queries; each query receives those that it names."""
 
 _DRWHO = {
     "enemies": """
@@ -220,4 +220,4 @@ APPLICATIONS: dict[str, dict[str, str]] = {
     "pole": _POLE,
     "recommendations": _RECOMMENDATIONS,
 }
-"""Queries by name, by the name of the graph."""
+"""By name of the graph: its queries by name."""

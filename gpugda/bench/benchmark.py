@@ -1,4 +1,4 @@
-"""The comparison from its options to its folder of results.
+"""Runs the comparison, from its options to its folder of results.
 
 More than 300 lines: a run from its options to its folder, step after step.
 """
@@ -55,13 +55,13 @@ _SMALL_ABLATION = 40
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a benchmark.
+    """Result of a benchmark.
 
     Args:
         measured: All runs.
-        findings: What they say.
-        folder: Where the results lie.
-        notes: Sentences for the user.
+        findings: The findings from these runs.
+        folder: Folder of the results.
+        notes: Notes for the user.
     """
 
     measured: Measured
@@ -71,21 +71,21 @@ class Outcome:
 
     @property
     def wrong(self) -> bool:
-        """Whether an engine gave another answer than the baseline."""
+        """True if an engine gave another answer than the baseline."""
         return bool(self.measured.mismatches)
 
 
 def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> Outcome:
-    """Measures, compares and writes the report. A wrong answer is in the outcome, not raised.
+    """Measures, compares and writes the report. Wrong answers are in the outcome, not raised.
 
     Args:
-        source: What `gpugda.connect` takes. Neo4j answers as well where it is a database, else the
+        source: Source, as in `gpugda.connect`. The baseline is Neo4j if it is a database, else the
             reference executor.
-        options: What to do.
-        progress: Told how far it has come.
+        options: Options of the benchmark.
+        progress: Receives the progress.
 
     Raises:
-        ConfigurationError: An option makes no sense, or loading would touch a database with other
+        ConfigurationError: An option is invalid, or the database to load contains other
             data.
         SourceError: The graph cannot be read.
     """
@@ -146,7 +146,7 @@ def _resolved(source: object, options: BenchOptions) -> GraphSource:
 
 
 def _opener(source: object, options: BenchOptions) -> Callable[..., Accelerator]:
-    """Connects; never from a snapshot on disk, as the export is part of what is measured."""
+    """Connects without a snapshot on disk, because the export is part of the measurement."""
 
     def opened(**more: Any) -> Accelerator:
         return connect(source, **{"cache": False, **options.connect, **more})
@@ -155,7 +155,7 @@ def _opener(source: object, options: BenchOptions) -> Callable[..., Accelerator]
 
 
 def _load(source: object, options: BenchOptions, progress: Progress) -> None:
-    assert options.load is not None  # the caller looked
+    assert options.load is not None  # checked by the caller
     graph = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
     with _opener(source, options)() as database:
         load_into(database, graph, options.load, progress)
@@ -167,7 +167,7 @@ def _load(source: object, options: BenchOptions, progress: Progress) -> None:
 def _read(
     source: object, options: BenchOptions, progress: Progress
 ) -> tuple[DataGraph, list[float], Workload]:
-    """The graph, seconds of each export, and the cases made from the graph."""
+    """The graph, seconds of each export, and the cases generated from the graph."""
     read = _resolved(source, options)
     try:
         loaded = load(read, progress)
@@ -195,7 +195,7 @@ def _node_reader(
 
 
 def _read_properties(accelerator: Accelerator, keys: tuple[str, ...]) -> float:
-    """Seconds until the snapshot has the properties that conditions read: a part of the export."""
+    """Seconds to load the properties that predicates read into the snapshot: part of the export."""
     started = time.perf_counter()
     for key in keys:
         text = f"MATCH (n) WHERE n.`{key.replace('`', '``')}` IS NULL RETURN count(*)"

@@ -1,4 +1,4 @@
-"""What is asked: query texts that can be made new, with their parameters."""
+"""The queries of a benchmark: texts that can be made new, with their parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "Case", "cases_of", "quoted"]
 
 FORMS = ("count", "rows", "predicate")
-"""``count(*)``; whole nodes with a LIMIT; ``count(*)`` with a condition on a property."""
+"""``count(*)``; whole nodes with a LIMIT; ``count(*)`` with a predicate on a property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +21,18 @@ class Case:
     """One query.
 
     Args:
-        name: Unique in a benchmark.
-        density: ``dense`` or ``sparse``, empty for a query of the user's.
-        node_count: Query nodes.
-        relationship_count: Query relationships.
+        name: Name, unique in a benchmark.
+        density: ``dense`` or ``sparse``; empty for a user's query.
+        node_count: Number of query nodes.
+        relationship_count: Number of query relationships.
         form: One of `FORMS`, or ``own``.
-        pieces: The text, cut where a tag comes in that makes it a text that nobody has seen.
+        pieces: The text, split where a tag is inserted to make a text that no cache contains.
         parameters: Values by name.
-        row_limit: Where as many rows came, others might have come as well; 0 where the rows are
-            never determined (SKIP); None without a limit.
-        lists_unordered: Whether lists in the rows have no order, as those of ``collect``.
-        renames: Whether the tag is in the names of variables; else only in a comment, which no
-            plan cache of a server takes for a new query.
+        row_limit: With this many rows, the choice of rows is not determined; 0 if it never is
+            (SKIP); None without a limit.
+        lists_unordered: True if lists in the rows have no order, as those of ``collect``.
+        renames: True if the tag is part of variable names; else it is only in a comment, which does
+            not make a query new to a server's plan cache.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Case:
     renames: bool = True
 
     def text(self, tag: str) -> str:
-        """The text with a tag of letters and digits."""
+        """The text with a tag of letters and digits inserted."""
         return tag.join(self.pieces)
 
 
 def quoted(name: str) -> str:
-    """A label, type or property key as Cypher writes any name."""
+    """A label, type or property key, quoted for Cypher."""
     return f"`{name.replace('`', '``')}`"
 
 
@@ -66,8 +66,8 @@ def cases_of(
 
     Args:
         queries: The query graphs.
-        properties: For each, properties by data node; nodes without any may be left out.
-        forms: Which forms to make. The form with a predicate needs a property.
+        properties: For each query graph, properties by data node; nodes without any may be absent.
+        forms: Forms to generate. The form with a predicate needs a property.
         row_limit: LIMIT of the form that returns nodes.
     """
     made = []
@@ -108,7 +108,7 @@ def _case(
 
 
 def _pattern(query: RandomQuery) -> list[str]:
-    """The MATCH clause, cut where each name of a variable has its tag."""
+    """The MATCH clause, split where the tag of each variable name is inserted."""
     pieces = ["MATCH "]
     seen: set[int] = set()
 
@@ -136,13 +136,13 @@ def _returned(nodes: int, form: str, row_limit: int) -> list[str]:
     pieces = [" RETURN n"]
     for position in range(nodes):
         more = ", n" if position + 1 < nodes else f" LIMIT {row_limit}"
-        # Under another name, so that columns are called alike whatever the tag.
+        # Aliases keep the column names the same for all tags.
         pieces.append(f"_{position} AS column_{position}{more}")
     return pieces
 
 
 def _joined(*parts: Sequence[str]) -> tuple[str, ...]:
-    """Pieces one after the other: the ends that meet become one piece."""
+    """Concatenates pieces; the adjoining ends of two parts become one piece."""
     pieces = [""]
     for part in parts:
         if part:
@@ -154,7 +154,7 @@ def _joined(*parts: Sequence[str]) -> tuple[str, ...]:
 def _predicate(
     query: RandomQuery, known: Mapping[int, Mapping[str, Any]]
 ) -> tuple[int, str, Any] | None:
-    """Position, key and value of a property that the embedding has; nodes with labels first."""
+    """Position, key and value of a property of the embedding; prefers nodes with labels."""
     choices = [
         (not query.labels[position], position, key)
         for position, node in enumerate(query.node_indexes)

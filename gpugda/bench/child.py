@@ -1,4 +1,4 @@
-"""An engine in a process of its own: it can be ended, and its memory is its own."""
+"""Runs an engine in its own process, so that it can be killed and has its own memory."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _LOADING = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one run.
+    """Result of one run.
 
     Args:
-        outcome: ``ok``, ``too long``, or why it failed.
-        count: The count, where there is one.
-        seconds: From the text to the count in Python.
-        processor: Seconds of all processors in that time, which other programs disturb less.
+        outcome: ``ok``, ``too long``, or the reason of the failure.
+        count: The count; None if there is none.
+        seconds: Time from the query text to the count in Python.
+        processor: Processor seconds of all cores in that time; other programs affect these less.
     """
 
     outcome: str
@@ -40,13 +40,13 @@ class Answer:
 
 
 class Child:
-    """An engine that is started by the first question, and again after it had to be killed.
+    """An engine process; starts at the first query, and again after it had to be killed.
 
     Args:
-        name: Of `ENGINES`.
-        scale: Of the graph.
-        seed: Likewise.
-        options: Of `gpugda.connect`, for gpugda.
+        name: Name in `ENGINES`.
+        scale: Scale of the graph.
+        seed: Seed of the graph.
+        options: Options of `gpugda.connect`, for gpugda.
     """
 
     def __init__(self, name: str, scale: float, seed: int, options: Mapping[str, Any]) -> None:
@@ -55,7 +55,7 @@ class Child:
         self._process: multiprocessing.process.BaseProcess | None = None
 
     def start(self) -> Answer:
-        """Loads the graph, unless it is loaded."""
+        """Starts the process and loads the graph, unless that is done."""
         if self._process is not None:
             return Answer("ok", None, self.load_seconds)
         context = multiprocessing.get_context("spawn")
@@ -70,7 +70,7 @@ class Child:
         return loaded
 
     def ask(self, query: LsqbQuery, seconds: float) -> Answer:
-        """One run; a process that does not end it is killed."""
+        """Runs a query once; kills the process if it exceeds the time."""
         started = self.start()
         if started.outcome != "ok":
             return started
@@ -89,7 +89,7 @@ class Child:
         return Answer("too long", None, seconds)
 
     def stop(self) -> None:
-        """Ends the process."""
+        """Kills the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -100,7 +100,7 @@ class Child:
 def _serve(
     pipe: Connection, name: str, scale: float, seed: int, options: Mapping[str, Any]
 ) -> None:
-    """Loads, then answers until the parent is gone."""
+    """Loads the graph, then answers queries until the parent closes the pipe."""
     try:
         begun = time.perf_counter()
         engine = ENGINES[name](scale, seed, options)
@@ -109,7 +109,7 @@ def _serve(
             pipe.send(_answer(engine, *pipe.recv()))
     except EOFError:
         return
-    except Exception as error:  # whatever a peer raises is told, and ends its process
+    except Exception as error:  # any error of a peer is reported and ends its process
         pipe.send(Answer(_told(error), None, 0.0))
 
 
@@ -119,7 +119,7 @@ def _answer(engine: Engine, query: LsqbQuery, seconds: float) -> Answer:
         count = engine.count(query, seconds)
     except TooLongError:
         return Answer("too long", None, seconds)
-    except Exception as error:  # a peer that cannot answer one query is asked the next
+    except Exception as error:  # after a failed query, a peer gets the next one
         return Answer(_told(error), None, 0.0)
     return Answer("ok", count, time.perf_counter() - begun, time.process_time() - processor)
 

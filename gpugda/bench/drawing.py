@@ -1,4 +1,4 @@
-"""Random draws of the generated graph: weights, skewed ranks, near neighbours, values of lists."""
+"""Random draws for the generated graph: weights, skewed ranks, neighbours, values of lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Lists", "Order", "drawn", "popularity", "skewed"]
 
 
 class Order:
-    """Persons in an order in which the near ones have something in common."""
+    """Persons in an order in which persons with something in common are close to each other."""
 
     def __init__(self, activity: Floats, order: Indexes) -> None:
         self.order = order
@@ -25,7 +25,7 @@ class Order:
         self.place[order] = np.arange(len(order))
 
     def near(self, rng: np.random.Generator, whom: Indexes, far: float | Floats) -> Indexes:
-        """Somebody near each, the active ones more often; ends of the order meet."""
+        """Draws a person near each given one; active ones more often; the order is circular."""
         total = self.last[-1]
         at = self.last[self.place[whom]] + rng.laplace(0.0, 1.0, len(whom)) * far
         found = np.searchsorted(self.last, at % total)
@@ -34,7 +34,7 @@ class Order:
 
 
 class Lists:
-    """Values by owner, to draw from."""
+    """Values by owner, to draw from at random."""
 
     def __init__(self, owner: Indexes, values: Indexes, owners: int) -> None:
         self.values = values[np.argsort(owner, kind="stable")]
@@ -42,7 +42,7 @@ class Lists:
         self.first = np.cumsum(self.sizes) - self.sizes
 
     def any_of(self, rng: np.random.Generator, owners: Indexes) -> Indexes:
-        """One of each owner's values, -1 where it has none."""
+        """Draws one of each owner's values; -1 if it has none."""
         size = self.sizes[owners]
         if not len(self.values):
             return np.full(len(owners), -1, np.int64)
@@ -56,7 +56,7 @@ def popularity(rng: np.random.Generator, count: int, deviation: float) -> Floats
 
 
 def drawn(rng: np.random.Generator, weights: NDArray[Any], count: int) -> Indexes:
-    """Places by their weights, with repeats."""
+    """Draws indexes with the given weights, with replacement."""
     last = np.cumsum(weights)
     found = np.searchsorted(last, rng.random(count) * last[-1], side="right")
     place: Indexes = np.minimum(found, len(weights) - 1)
@@ -64,5 +64,5 @@ def drawn(rng: np.random.Generator, weights: NDArray[Any], count: int) -> Indexe
 
 
 def skewed(rng: np.random.Generator, size: int, count: int, exponent: float) -> Indexes:
-    """Places whose frequency falls with a power of their rank."""
+    """Draws indexes whose frequency falls with a power of their rank."""
     return drawn(rng, np.arange(1.0, size + 1) ** -exponent, count)

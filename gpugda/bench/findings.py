@@ -1,4 +1,4 @@
-"""From runs to findings: times and speed-ups per case and per group, regret, break-even.
+"""Computes findings from runs: times, speed-ups per case and group, regret, break-even.
 
 More than 300 lines: a function for each figure of the report.
 """
@@ -30,19 +30,19 @@ __all__ = [
 ]
 
 FACTOR, SLACK_SECONDS = 1.1, 0.002
-"""What engine ``auto`` may take: so many times the baseline, and so many seconds more."""
+"""Limit for engine ``auto``: this factor times the baseline, plus these seconds."""
 LONG_SECONDS = 0.02
-"""Queries for which the baseline takes so long are a group of their own."""
+"""Queries that take the baseline at least this long form a separate group."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseTimes:
-    """What one case took in one phase.
+    """Times of one case in one phase.
 
     Args:
         case: The case.
         phase: New or repeated text.
-        seconds: Median per engine; where it timed out, at least so many.
+        seconds: Median per engine; a lower bound where it timed out.
         outcomes: ``ok``, ``timeout`` or ``error`` per engine.
     """
 
@@ -52,14 +52,14 @@ class CaseTimes:
     outcomes: Mapping[str, str]
 
     def ratio(self, slow: str, fast: str) -> float | None:
-        """How many times the one takes as long as the other; None without both times."""
+        """Ratio of the two engines' times; None unless both have times."""
         ends = {self.outcomes.get(slow), self.outcomes.get(fast)}
         if not ends <= {"ok", "timeout"} or ends == {"timeout"}:
             return None
         return self.seconds[slow] / self.seconds[fast]
 
     def bound(self, slow: str, fast: str) -> str:
-        """``>=`` or ``<=`` where one side timed out and the ratio is only a bound, else empty."""
+        """``>=`` or ``<=`` if one side timed out and the ratio is only a bound, else empty."""
         if self.outcomes.get(slow) == "timeout":
             return ">="
         return "<=" if self.outcomes.get(fast) == "timeout" else ""
@@ -70,16 +70,16 @@ class GroupFindings:
     """Cases of one size, density and phase.
 
     Args:
-        density: As of the cases.
-        nodes: Query nodes.
+        density: Density of the cases.
+        nodes: Number of query nodes.
         relationships: Mean number of query relationships.
         phase: New or repeated text.
-        cases: How many.
-        times: Figures of the cases' seconds per engine.
-        speedup: Figures of baseline ÷ device.
+        cases: Number of cases.
+        times: Statistics of the cases' seconds per engine.
+        speedup: Statistics of baseline ÷ device.
         geometric: Geometric mean of the same ratios.
-        bounds: How many of these are bounds, as one side timed out.
-        without: How many cases give no ratio: an error, or time-outs on both sides.
+        bounds: Number of these ratios that are bounds, because one side timed out.
+        without: Number of cases without a ratio: an error, or time-outs on both sides.
     """
 
     density: str
@@ -101,18 +101,18 @@ class GroupFindings:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Of one phase: was `auto` ever slower than it may be, and what were the planner's rules worth?
+    """For one phase: cases where `auto` exceeded its limit, and the regret of the planner's rules.
 
     Args:
         phase: New or repeated text.
-        cases: Cases with a time of both.
-        broken: Names of those where auto took more than 1.1 times the baseline + 2 ms.
-        again: Those of them where it did so when they were measured a second time, too.
+        cases: Number of cases with times of both engines.
+        broken: Names of the cases where auto took more than 1.1 times the baseline + 2 ms.
+        again: Those of them that exceeded the limit in the second measurement, too.
         worst: The largest auto ÷ baseline.
         auto_regret: Time of auto ÷ time of the best engine of each query.
         rule_regrets: By rule: time of the engine it would choose ÷ time of the best.
-        break_even: After how many queries the export has paid: device in place of the baseline.
-        break_even_auto: Likewise auto in place of the baseline.
+        break_even: Queries until the export is paid off: device instead of the baseline.
+        break_even_auto: The same for auto instead of the baseline.
     """
 
     phase: str
@@ -127,21 +127,21 @@ class Promise:
 
     @property
     def share(self) -> float:
-        """Share of the queries where the promise was broken."""
+        """Share of the queries where auto exceeded its limit."""
         return len(self.broken) / self.cases if self.cases else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Everything that the report says.
+    """All findings of the report.
 
     Args:
         baseline: ``native`` or ``reference``.
         cases: Every case in every phase.
         groups: By density, size and phase.
-        overall: By density and phase, all sizes together, and those that take the baseline long;
-            ``nodes`` is 0.
-        promises: By phase; none where there is no planner to judge.
+        overall: By density and phase: all sizes together, and the cases that take the baseline
+            long; ``nodes`` is 0.
+        promises: By phase; empty if there is no planner to judge.
     """
 
     baseline: str
@@ -171,7 +171,7 @@ def case_times(cases: Sequence[Case], runs: Iterable[Run]) -> list[CaseTimes]:
 
 
 def broken_promises(times: Iterable[CaseTimes], baseline: str) -> dict[str, tuple[str, ...]]:
-    """By phase, names of the cases where auto took longer than it may."""
+    """By phase, names of the cases where auto exceeded its limit."""
     found: dict[str, tuple[str, ...]] = defaultdict(tuple)
     for each in times:
         if each.ratio("auto", baseline) is not None and _is_broken(each, baseline):
@@ -186,14 +186,14 @@ def find(
     export_seconds: float,
     again: Measured | None = None,
 ) -> Findings:
-    """All findings of what was measured.
+    """Computes all findings.
 
     Args:
         cases: The cases.
-        measured: What was measured.
+        measured: The measurements.
         baseline: The engine that is compared against.
-        export_seconds: What it takes to read the graph before the device can answer.
-        again: What was measured a second time, of those that broke a promise.
+        export_seconds: Time to read the graph before the device can answer.
+        again: The second measurement of the cases that exceeded the limit.
     """
     times = case_times(cases, measured.runs)
     sizes, densities = defaultdict(list), defaultdict(list)
@@ -285,15 +285,15 @@ def _promise(
 
 
 def _is_broken(each: CaseTimes, baseline: str) -> bool:
-    # A baseline that timed out took longer than it says: that is no broken promise.
+    # If the baseline timed out, its time is a lower bound: the limit is not exceeded.
     timed_out = each.outcomes.get(baseline) == "timeout"
     return not timed_out and each.seconds["auto"] > FACTOR * each.seconds[baseline] + SLACK_SECONDS
 
 
 def regret(times: Iterable[CaseTimes], baseline: str, choices: Mapping[str, str]) -> float:
-    """Time taken by the chosen engines ÷ time of the best engine of each query.
+    """Time taken by the chosen engines ÷ time of the best engine of each query; the optimum is 1.
 
-    Only queries count that have a choice, and times of both engines. 1 is the best there is.
+    Includes only queries with a choice and with times of both engines.
     """
     taken = best = 0.0
     for each in times:

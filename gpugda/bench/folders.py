@@ -1,4 +1,4 @@
-"""Where reports are written."""
+"""Makes the folders of reports."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["made_folder"]
 
 
 def made_folder(path: str, inside: str = "") -> Path:
-    """The folder, made where it was not there, with one inside it if that is named.
+    """Makes the folder and the named folder inside it, unless they exist.
 
     Raises:
-        ConfigurationError: It cannot be made.
+        ConfigurationError: The folder cannot be made.
     """
     folder = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""The graphs of the experiments, and those with queries of applications, by name."""
+"""The graphs of the experiments, and those with application queries, by name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["GRAPHS", "WithoutLabels", "graph_source", "graphs_folder"]
 
 
 class WithoutLabels:
-    """A source whose nodes lose their labels.
+    """A source that removes the labels of all nodes.
 
     Args:
         source: The source.
@@ -35,7 +35,7 @@ class WithoutLabels:
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches | SnapshotFolder]:
-        """The same graph with every set of labels empty."""
+        """Reads the same graph with empty label sets."""
         with self._source.read(progress) as content:
             if isinstance(content, SnapshotFolder):
                 raise SourceError(f"{self.name}: labels cannot be taken from a saved snapshot.")
@@ -65,11 +65,11 @@ GRAPHS: dict[str, tuple[str, Callable[[Path], GraphSource]]] = {
     "drwho-labelled": ("drwho/drwho.graphml.xz", resolve_source),
     "recommendations": ("recommendations/movies.csv.xz", _recommendations),
 }
-"""By name: the file in the folder of graphs, and how it is read."""
+"""By name: the file in the folder of graphs, and the function that opens it."""
 
 
 def graphs_folder(given: str | None) -> Path | None:
-    """Where the graphs lie: as given, else ``data`` in the folder that ``GPUGDA_SHARED`` names."""
+    """The folder of graphs: the given one, else ``data`` in the folder of ``GPUGDA_SHARED``."""
     if given is not None:
         return Path(given)
     shared = os.environ.get("GPUGDA_SHARED")
@@ -80,8 +80,8 @@ def graph_source(name: str, folder: Path | None) -> GraphSource:
     """One of the graphs of the experiments, or a sample that comes with the package.
 
     Raises:
-        ConfigurationError: There is no graph of that name, or no folder was named.
-        SourceError: Its file is not there.
+        ConfigurationError: There is no graph of that name, or no folder was given.
+        SourceError: The graph's file does not exist.
     """
     if name.startswith("sample:"):
         return resolve_source(name)

@@ -1,4 +1,4 @@
-"""Writing a graph into a Neo4j database for the comparison, if the database is empty."""
+"""Writes a graph into a Neo4j database for the comparison, if the database is empty."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _INDEX = "gpugda_bench_"
 
 class _Runs(Protocol):
     def run(self, query: str, parameters: Mapping[str, Any] | None = None, **options: Any) -> Any:
-        """As `Accelerator.run`."""
+        """Runs a query, as `Accelerator.run`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """What a graph is recognised by.
+    """Counts that identify a graph.
 
     Args:
-        nodes: By label set, sorted names joined by ``:``.
-        relationships: By type.
+        nodes: Node count by label set, written as sorted names joined by ``:``.
+        relationships: Relationship count by type.
     """
 
     nodes: Mapping[str, int]
@@ -44,7 +44,7 @@ class GraphCounts:
 
     @property
     def empty(self) -> bool:
-        """Whether there is no node."""
+        """True if there is no node."""
         return not self.nodes
 
     def __str__(self) -> str:
@@ -74,19 +74,19 @@ def _counts_in(database: _Runs) -> GraphCounts:
 
 
 def load_into(database: _Runs, graph: DataGraph, name: str, progress: Progress) -> bool:
-    """Writes a graph, unless it is there already.
+    """Writes a graph, unless the database already contains it.
 
     Args:
-        database: Connected; its snapshot is out of date afterwards.
-        graph: Complete with all properties.
-        name: Of the graph, for errors.
-        progress: Told how far it has come.
+        database: The connected database; its snapshot is out of date afterwards.
+        graph: The graph with all properties.
+        name: Name of the graph, for errors.
+        progress: Receives the progress.
 
     Returns:
-        Whether something was written.
+        True if the graph was written.
 
     Raises:
-        ConfigurationError: The database holds something else; nothing was written.
+        ConfigurationError: The database contains other data; nothing was written.
     """
     there, wanted = _counts_in(database), counts_of(graph)
     if there == wanted:
@@ -108,7 +108,7 @@ def load_into(database: _Runs, graph: DataGraph, name: str, progress: Progress) 
 
 
 def create_indexes(database: _Runs, graph: DataGraph) -> int:
-    """An index per label and property that nodes with it have, and waits for them; how many."""
+    """Creates an index per label and property of its nodes, waits for all, returns their number."""
     pairs = sorted(
         (label, key)
         for label_id, label in enumerate(graph.labels.names)
@@ -126,7 +126,7 @@ def create_indexes(database: _Runs, graph: DataGraph) -> int:
 
 
 def drop_indexes(database: _Runs) -> None:
-    """Drops the indexes that `create_indexes` makes, and no other."""
+    """Drops the indexes of `create_indexes`, and no other."""
     for (name,) in _native(database, "SHOW INDEXES YIELD name RETURN name"):
         if name.startswith(_INDEX):
             _native(database, f"DROP INDEX {quoted(name)} IF EXISTS")
@@ -145,7 +145,7 @@ def _has(graph: DataGraph, label_id: int, key: str) -> bool:
 
 
 def _load_nodes(database: _Runs, graph: DataGraph, progress: Progress) -> list[str]:
-    """Element id of each node in the database, in the order of the node indexes."""
+    """Writes the nodes; returns their element ids in the order of the node indexes."""
     progress.phase("writing nodes", graph.node_count)
     codes, sets = graph.label_codes()
     ids = [""] * graph.node_count
