@@ -1,4 +1,4 @@
-"""A device for kernels, split over work items as a CPU and as a GPU wants it."""
+"""A device for kernel tests, with the work split of a CPU and of a GPU."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Graphs and bitmaps for kernel tests, and what kernels must find in them."""
+"""Graphs and bitmaps for kernel tests, and the expected results."""
 
 import numpy as np
 from graphs import make_graph
@@ -14,7 +14,7 @@ SIZES = [1, 2, 31, 32, 33, 255, 256, 257, 2049]
 
 
 def random_graph(nodes, seed=0):
-    """About three relationships a node, with loops and parallel ones, and a hub."""
+    """About three relationships per node, with loops and parallel ones, and a hub."""
     random = np.random.default_rng(seed)
     count = 3 * nodes
     starts = random.integers(0, nodes, count)
@@ -31,7 +31,7 @@ def random_graph(nodes, seed=0):
 
 @st.composite
 def any_multigraphs(draw, most_nodes, most_relationships, types, first=((0, "R", 1, {}),)):
-    """Graphs without labels and properties, of at least two nodes and some relationships."""
+    """Graphs without labels and properties, with the relationships ``first`` and others."""
     count = draw(st.integers(2, most_nodes))
     node = st.integers(0, count - 1)
     one = st.tuples(node, st.sampled_from(types), node, st.just({}))
@@ -71,13 +71,13 @@ def upload_query(context, workspace, graph, rows, node_masks=(), relationship_ma
 
 
 def upload_any(context, workspace, graph, relationship_masks=()):
-    """A query that asks nothing of its only node."""
+    """A query whose only node has no conditions."""
     rows = [QueryRow(0, (), None, (), ())]
     return upload_query(context, workspace, graph, rows, (), relationship_masks)[0]
 
 
 def entries(graph, node, outgoing, incoming, types, mask=None, is_loop=False):
-    """(node at the other end, relationship index) of a node's fitting relationships, in order."""
+    """(other node, relationship index) of a node's matching relationships, in order."""
     found = []
     for csr, wanted, is_incoming in ((graph.outgoing, outgoing, 0), (graph.incoming, incoming, 1)):
         if not wanted:
@@ -95,14 +95,14 @@ def entries(graph, node, outgoing, incoming, types, mask=None, is_loop=False):
 
 
 def wrong(workspace, count, dtype=np.uint32):
-    """An array of ones in every bit."""
+    """A buffer with every bit set."""
     array = workspace.allocate(count, np.uint32 if dtype == np.uint32 else np.uint64)
     workspace.write(array, np.full(count, np.iinfo(dtype).max, dtype=dtype))
     return array
 
 
 def ranked_lists(context, workspace, device_graph, kind, undirected=False):
-    """Of one type, or of any (None)."""
+    """Ranked lists of one type, or of any type (None)."""
     arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
     graph = device_graph.graph
     counts = graph.node_count, graph.relationship_count

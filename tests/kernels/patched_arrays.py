@@ -1,4 +1,4 @@
-"""Arrays that change from state to state, in each of the ways in which arrays of rows do."""
+"""Arrays that change from state to state, in every way in which arrays of rows change."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def random_splice(random, count, changes):
 
 
 def chain(random, count, changes, change):
-    """An array and what became of it; the host makes one of them whole on the way."""
+    """An array and its later states; one of them is materialised on the host on the way."""
     states = [change.start(random, count)]
     for step in range(4):
         states.append(change(random, states[-1], changes))
@@ -24,7 +24,7 @@ def chain(random, count, changes, change):
 
 
 class Spliced:
-    """Entries that go and come."""
+    """Entries are inserted and removed."""
 
     dtype = np.uint32
 
@@ -41,7 +41,7 @@ class Halves(Spliced):
 
 
 class Stepped(Spliced):
-    """Offsets that grow and shrink as well."""
+    """Offsets also increase and decrease."""
 
     def __call__(self, random, array, changes):
         array = super().__call__(random, array, changes)
@@ -50,7 +50,7 @@ class Stepped(Spliced):
 
 
 class Renumbered:
-    """A permutation: each number goes from where it was to where it counts afterwards."""
+    """A permutation: each number moves from its old position to its new one."""
 
     def start(self, random, count):
         return random.permutation(count).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Checking, collecting and exploring candidates against NumPy."""
+"""Tests checking, collecting and exploring candidates against NumPy."""
 
 import numpy as np
 import pytest
@@ -139,7 +139,7 @@ SIX_RUNS = [Adjacency(1, 1, True, True, False, 0, ALL), Adjacency(2, 2, True, Tr
 @pytest.mark.parametrize("share", [0.004, 0.02, 0.5])
 @pytest.mark.parametrize("case", [[TO_KNOWN, TO_LATER], SIX_RUNS, [*[TO_KNOWN] * 33, INCOMING]])
 def test_explore_long_lists(context, workspace, case, share):
-    """Few candidates: most others go through all entries, which are in too many runs to share."""
+    """Few candidates: most other nodes scan all entries, which are in too many runs to share."""
     random, nodes = np.random.default_rng(4), 700
     starts, ends, types = random.integers(0, (nodes, nodes, 3), (25_000, 3)).T.tolist()
     ends[:3000] = [nodes // 2] * 3000
@@ -178,7 +178,7 @@ def check_exploring(context, workspace, graph, adjacencies, share):
 
 
 def ways_to_explore(context, workspace):
-    """With collected candidates; on a GPU bit by bit, too."""
+    """With collected candidates; on a GPU also bit by bit."""
     kernels = CandidateFilter(context)
 
     def collected(arrays, batch, settled, known, chosen, candidates, kept, marks):

@@ -12,7 +12,7 @@ from gpugda.device.launch.candidate_relationships import (
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 
-# (row of the end it is looked up by, the query relationship as seen from there)
+# (row of the end used for lookup, the query relationship as seen from there)
 TABLES = [
     (0, Adjacency(0, 1, True, False, False, None, None)),
     (1, Adjacency(1, 2, True, True, False, 0, (0, 2))),

@@ -1,4 +1,4 @@
-"""Cliques counted from their lowest nodes, against trying all sets of nodes."""
+"""Cliques counted from their lowest nodes, against enumerating all sets of nodes."""
 
 from itertools import combinations
 

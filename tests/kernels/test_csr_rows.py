@@ -1,4 +1,4 @@
-"""Rows sorted on the device are byte for byte those of the host."""
+"""Rows sorted on the device equal those of the host, byte for byte."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ NODES = [1, 2, 1000, 70_000]
 def made(count, node_count, type_count):
     random = np.random.default_rng(count + type_count)
     starts, ends = (random.integers(0, node_count, count, dtype=np.uint32) for _ in range(2))
-    # Loops, parallel relationships, and a node that many come from.
+    # Loops, parallel relationships, and a node with many incoming ones.
     ends[: count // 5] = starts[: count // 5]
     starts[count // 2 : count // 2 + count // 4] = starts[: count // 4]
     starts[: count // 6] = node_count // 2
@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_host(
             np.testing.assert_array_equal(one, other)
     found[0].check()
     found[1].check()
-    # Sampled from the rows alone, which are the same; it would take most of the test's time.
+    # Sampled from the rows alone, which are equal; it would take most of the test's time.
     monkeypatch.setattr(counting, "sampled_closing_rates", lambda *_: ())
     labels = LabelSets(np.zeros(node_count, dtype=np.int32), [[]], 0)
     for sets in (labels, LabelSets(np.arange(node_count, dtype=np.int32) % 2, [[], [0]], 1)):

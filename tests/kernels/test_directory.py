@@ -1,4 +1,4 @@
-"""Runs found through the directory of ``csr.h``, against the CSR itself; what it takes."""
+"""Runs found through the directory of ``csr.h``, against the CSR itself; memory of a directory."""
 
 import numpy as np
 import pyarrow as pa
@@ -78,7 +78,7 @@ def check(look_up, graph, nodes, types):
                 expected = int(csr.row_offsets[node]), int(csr.row_offsets[node + 1])
             else:
                 expected = csr.run(node, asked)
-            # An empty run may lie anywhere.
+            # An empty run may start anywhere.
             assert (begin, end) == expected or (begin == end and expected[0] == expected[1])
 
 
@@ -91,7 +91,7 @@ def test_every_run_is_found_and_no_other(look_up, type_count):
     types[::7] = ANY
     check(look_up, graph, nodes, types)
     longest = int(np.diff(graph.outgoing.run_offsets).max())
-    assert (longest > FEW_RUNS) == (type_count > FEW_RUNS)  # both ways have been gone
+    assert (longest > FEW_RUNS) == (type_count > FEW_RUNS)  # both paths were taken
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -122,7 +122,7 @@ def test_bytes_on_the_device(context, type_count):
 
 
 def test_bytes_where_every_row_has_many_types(context):
-    # The most that a directory may take: as many runs as relationships, all in long rows.
+    # The largest possible directory: as many runs as relationships, all in long rows.
     nodes, type_count = 60, 5000
     starts = np.repeat(np.arange(nodes), type_count)
     types = np.tile(np.arange(type_count), nodes)

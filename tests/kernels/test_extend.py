@@ -1,4 +1,4 @@
-"""Extending by one node against Python: what fits is found by looking at every relationship."""
+"""Extension by one node against Python, which scans every relationship."""
 
 from collections import Counter, defaultdict
 from itertools import product
@@ -34,7 +34,7 @@ KNOWN, SEVERAL = LinkFlags.NEEDS_RELATIONSHIP, LinkFlags.SEVERAL
 
 
 class Step:
-    """A step on a random graph, its arrays on the device, and the rows that must come of it."""
+    """A step on a random graph, with its arrays on the device and the expected rows."""
 
     def __init__(self, context, workspace, extension, rows=300, mask=None, graph=None):
         seed = 1
@@ -44,7 +44,7 @@ class Step:
         self.candidates = random.random(NODES) < 0.7
         self.columns = random.integers(0, NODES, (2, rows)).astype(np.uint32)
         self.columns[0].sort()
-        # Of nine values; of four values of each of two kinds.
+        # One key of nine values; two keys of four values each.
         self.keys = random.integers(0, 9, (2, 32 * BLOCKS)).astype(np.uint32)
         self.keys[1] = self.keys[1] % 4 | self.keys[0] % 2 << np.uint32(28)
         self.table = upload_table(workspace, self.columns)
@@ -114,7 +114,7 @@ class Step:
         return alike and bool(test.outcomes & outcome)
 
     def fitting(self, link, node):
-        """Nodes at the other ends, and the relationships."""
+        """Matching nodes at the other ends, with the relationships."""
         if link not in self._fitting:
             self._fitting[link] = self._all_fitting(link)
         return self._fitting[link][node]
@@ -236,7 +236,7 @@ def measured(context, workspace, kernels, step):
 
 
 def appended(workspace, extended, expected):
-    """The rows, without the columns that nobody wrote."""
+    """The rows, without the columns that are not written."""
     values = workspace.download(extended.values).reshape(extended.width, -1)
     values = values[:, : expected.total()]
     used = len(next(iter(expected), ()))

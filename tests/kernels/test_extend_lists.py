@@ -22,7 +22,7 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def known():
-    """What came of the last step: the same whichever lists are bitmaps."""
+    """The last step's result: the same whichever lists are bitmaps."""
     return {}
 
 
@@ -50,7 +50,7 @@ def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
     kernels.count(workspace, nothing, step.totals)
     window = max(1, pairs.total // 3)
     for low in range(0, pairs.total, window):
-        # The last one, perhaps, ends behind the last pair.
+        # The last window may end after the last pair.
         part = PairWindow(step.arrays, step.table, pairs, low, low + window)
         kernels.append(workspace, part, extended, counters)
         kernels.count(workspace, part, step.totals)
@@ -72,7 +72,7 @@ def test_counts_of_rows(context, workspace, monkeypatch, name, rows, shortest):
     counts = workspace.upload(np.zeros(rows, dtype=np.uint32))
     kernels = ListKernels(context)
     window = max(1, pairs.total // 3)
-    for low in range(0, pairs.total, window):  # most end within a row
+    for low in range(0, pairs.total, window):  # most windows end within a row
         part = PairWindow(step.arrays, step.table, pairs, low, low + window)
         kernels.weigh(workspace, part, counts)
     assert workspace.download(counts).tolist() == found

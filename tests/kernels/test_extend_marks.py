@@ -1,4 +1,4 @@
-"""Marks of all links but the last, row by row, against Python."""
+"""Sparse accumulators of all links but the last, row by row, against Python."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ ROWS = 700
 
 
 def by_rows(found):
-    """With the flags that steps row by row have: any link may lead to a node several times."""
+    """With the flags of steps that run row by row: any link may lead to a node several times."""
     links = [
         each._replace(
             flags=each.flags | SEVERAL | (LOOPS if each.outgoing and each.incoming else 0)
@@ -26,7 +26,7 @@ def by_rows(found):
 
 
 def needs_ends(step):
-    """Do its tests compare a relationship of a link with what is no relationship of the row?"""
+    """True if a test compares a link's relationship with a column that is no link of the step."""
     width = 2
     return any(
         isinstance(test, Test) and max(test.left, test.right) > width >= min(test.left, test.right)

@@ -11,7 +11,7 @@ from gpugda.device.launch.extend_rows import RowKernels
 
 
 def simple_graph():
-    """No node comes twice in a list, as intersections demand."""
+    """Each node occurs at most once in a list, as intersections require."""
     random = np.random.default_rng(3)
     rows = {
         (int(start), "RST"[kind], int(end))

@@ -1,4 +1,4 @@
-"""The steps of GSI's join, each against the same in Python."""
+"""The steps of GSI's join, each against Python."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ NONE = 0xFFFFFFFF
 
 
 class Case:
-    """Rows of one node each, the outgoing lists of a graph, and some candidates."""
+    """Rows of one node each, the outgoing lists of a graph, and random candidates."""
 
     def __init__(self, context, workspace, nodes):
         random = np.random.default_rng(nodes)
@@ -27,7 +27,7 @@ class Case:
         self.rows = random.integers(0, nodes, 3 * nodes).astype(np.uint32)
         self.is_candidate = random.random(nodes) < 0.6
         csr = self.graph.outgoing
-        # Of all types: by neighbour within a node.
+        # All types together: by neighbour within a node.
         order = np.lexsort((csr.neighbours, csr.entry_nodes())).astype(np.uint32)
         self.neighbours, self.relationships = csr.neighbours[order], order
         self.lists = ListArrays(
@@ -63,7 +63,7 @@ class Case:
         return range(int(low), int(high))
 
     def joined(self, row):
-        """Entries whose neighbours are candidates, and not the node of the row."""
+        """Entries whose neighbours are candidates and differ from the row's node."""
         neighbours = self.neighbours
         return [
             entry
@@ -86,7 +86,7 @@ def test_rows_are_bounded_joined_intersected_and_linked(context, workspace, node
     assert lengths == [len(each) for each in lists]
     assert all(begin == each.start for begin, each in zip(begins, lists, strict=True) if each)
 
-    # The node that is added, which tests name by the columns that there are, is not the row's.
+    # The added node, which tests name by the number of columns, differs from the row's.
     step = case.step([(0, 1, False, None, None)], set_operations=set_operations)
     sums = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64)
     buffer = workspace.allocate(int(sums[-1]) + 1, np.uint32)
@@ -101,7 +101,7 @@ def test_rows_are_bounded_joined_intersected_and_linked(context, workspace, node
         for first, number in zip(sums[:-1], taken, strict=True)
     ] == expected
 
-    # The neighbour must be in the list of the row's node, where it is: all stay.
+    # The neighbour must be in the list of the row's node, which it came from: all stay.
     after = Places(places.sums, buffer, workspace.upload(np.zeros(count, dtype=np.uint32)))
     lists_of = (case.lists, case.lists.neighbours)
     case.kernels.intersect(rows, 0, *lists_of, places, after, found[1], None, set_operations)

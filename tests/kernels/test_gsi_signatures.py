@@ -1,4 +1,4 @@
-"""Vertex signatures made on the device against counting keys one by one."""
+"""Vertex signatures computed on the device, against counting keys one by one."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ WORDS = 2
 
 
 def keys_of(graph, node):
-    """How often each group is hit by what is around a node."""
+    """Count of each group's hits by a node's surroundings."""
     groups = Counter()
     starts, kinds = graph.start_nodes().tolist(), graph.relationship_types().tolist()
     for start, kind, end in zip(starts, kinds, graph.outgoing.neighbours.tolist(), strict=True):

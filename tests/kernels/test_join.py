@@ -18,7 +18,7 @@ def upload_table(workspace, columns):
 
 
 def upload_step(workspace, kept, tests):
-    # Words of another step before it: places must be kept apart.
+    # Words of another step precede it: offsets must be kept apart.
     words = [7, 7, 7, *step_words(kept, tests)]
     return workspace.upload(np.array(words, dtype=np.uint32)), 3
 
@@ -73,7 +73,7 @@ class RelationshipTable:
 
 
 def combined(table, columns, other, tests, kept):
-    """The rows that a step must make."""
+    """The expected rows of a step."""
     made = []
     for row in zip(*columns, strict=True):
         for entry in table.row(row[0]):
@@ -102,7 +102,7 @@ def test_combinations(context, workspace, size, is_sorted, name):
     other, tests = COMBINATIONS[name]
     table = RelationshipTable(context, workspace, size)
     random = np.random.default_rng(size)
-    # Bound node, another node, a relationship that may be met again.
+    # Bound node, another node, a relationship that may occur again.
     columns = [
         random.choice(table.nodes, size).tolist(),
         random.integers(0, 6, size).tolist(),
@@ -124,7 +124,7 @@ def test_combinations(context, workspace, size, is_sorted, name):
 
 
 def windows(total):
-    """All, the halves, and single rows at the ends and between."""
+    """The whole range, its halves, and single rows at the ends and between."""
     half = total // 2
     pieces = [(0, total), (0, half), (half, total), (0, 1), (half, half + 1), (total - 1, total)]
     return [(low, high) for low, high in pieces if 0 <= low < high <= total]

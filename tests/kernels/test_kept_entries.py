@@ -1,4 +1,4 @@
-"""Entries that lead from candidates to candidates, chunk by chunk."""
+"""Entries that connect candidates, chunk by chunk."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Runs of entries that are kept, where types and starts of runs come with the entries."""
+"""Kept runs of entries, with types and starts of runs."""
 
 import numpy as np
 import pytest

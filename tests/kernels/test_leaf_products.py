@@ -1,4 +1,4 @@
-"""Ways of leaves, and their products row by row, against Python's sets of relationships."""
+"""Numbers of relationships to leaves, and their products row by row, against sets in Python."""
 
 import math
 from itertools import permutations
@@ -30,9 +30,9 @@ ADJACENCIES = {
 
 
 class Leaf:
-    """A graph on the device, a query of two nodes, the leaf's candidates, and what must be found.
+    """A graph on the device, a query of two nodes, the leaf's candidates, and the expected results.
 
-    The core is the relationships of type 0, one a row: columns of start and end.
+    The core is the relationships of type 0, one per row: columns of start and end.
     """
 
     def __init__(self, context, workspace, adjacency):
@@ -87,7 +87,7 @@ def test_ways(context, workspace, name, candidate_row):
 
 
 def products(context, workspace, leaf, factors, row):
-    """What the device adds up, modulo 2**64 and modulo a prime."""
+    """The device's sums, modulo 2**64 and modulo a prime."""
     kernels = ProductKernels(context)
     ways = wrong(workspace, 2 * NODES)
     nodes = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
@@ -105,7 +105,7 @@ def products(context, workspace, leaf, factors, row):
 
 
 def with_common(context, workspace, leaf, factors):
-    """The table with a column behind the others, in two launches of which one adds nothing."""
+    """The table with an appended column, in two launches of which one adds nothing."""
     kernels, words = ProductKernels(context), product_words(factors)
     (shared,) = common_columns(words, factors)
     place = workspace.upload(words)
@@ -161,7 +161,7 @@ def test_two_groups_that_share(context, workspace, name, candidate_row, counts):
         expected % (1 << 64),
         expected % 101,
     )
-    # The same with what both have in common counted before, into a column.
+    # The same with the common part counted beforehand, into a column.
     factors = [Factor(tuple(groups), ((0, 1),), common=2)]
     leaf.table = with_common(context, workspace, leaf, factors)
     common = workspace.download(leaf.table.values)[2 * leaf.table.column_stride :].tolist()

@@ -1,4 +1,4 @@
-"""Merged lists against sorting what Python finds in the rows."""
+"""Merged lists against entries found and sorted in Python."""
 
 from collections import Counter
 from itertools import pairwise
@@ -21,7 +21,7 @@ def one_type(nodes):
 
 
 def many_types(nodes):
-    """Rows of more types than are looked at one by one."""
+    """Rows with too many types to visit one by one."""
     random = np.random.default_rng(6)
     rows = random.integers(0, (nodes, 40, nodes), (60 * nodes, 3)).tolist()
     rows += [[0, kind, end] for kind in range(40) for end in (0, 1, 1)]

@@ -1,4 +1,4 @@
-"""Sums in the order of rows on the processor, against one addition after the other."""
+"""Sums in row order on the processor, against sequential addition."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Arrays that the device makes of older ones, against those that the host makes whole."""
+"""Arrays that the device patches from older ones, against those materialised on the host."""
 
 import numpy as np
 import pytest
@@ -19,12 +19,12 @@ def patch_all(monkeypatch):
 
 
 def check(context, states):
-    """Each later state made of each earlier one, on the device, is what the host says."""
+    """Each later state, patched on the device from each earlier one, equals the host's."""
     with Workspace(context, MemoryBudget(BUDGET)) as workspace:
         for later, array in enumerate(states):
             for older in states[:later]:
                 patch = array.since(older)
-                if patch is None:  # it was worn, so that it is made of a later one
+                if patch is None:  # it had too many patches, so its base is a later state
                     assert array.base is not getattr(older, "base", older)
                     continue
                 before = workspace.upload(whole(older))
@@ -44,7 +44,7 @@ def test_each_state_is_made_of_each_earlier_one(context, change, count, changes)
 @pytest.mark.parametrize("changes", [1, 9])
 @pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped(), Renumbered()])
 def test_states_after_another_base_are_made_of_those_before(context, monkeypatch, change, changes):
-    """An older state was made whole meanwhile, and the newest one is made of that from now on."""
+    """An older state was materialised meanwhile, and becomes the base of the newest one."""
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
     random = np.random.default_rng(changes)
     states = [change.start(random, 5000)]
@@ -61,7 +61,7 @@ def test_states_after_another_base_are_made_of_those_before(context, monkeypatch
     np.testing.assert_array_equal(newest[entries], expected[entries])
     later = change(random, newest, changes)
     assert later.base is whole(middle)
-    # What the device has is of the state before: it need not be sent anew.
+    # The device holds the previous state: nothing needs to be transferred anew.
     for older in (newest, middle):
         assert later.since(older) is not None
     for older in (states[1], states[4], middle):

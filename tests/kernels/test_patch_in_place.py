@@ -1,4 +1,4 @@
-"""Arrays that become the next state's in their own memory, against those that the host makes."""
+"""Arrays patched in place to the next state, against those materialised on the host."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def patch_all(monkeypatch):
 
 
 def uploaded(workspace, host, spare):
-    """An array with place for so many entries more."""
+    """An array with capacity for ``spare`` more entries."""
     array = workspace.allocate(len(host) + spare, host.dtype)
     array.count = len(host)
     workspace.write(array, host)
@@ -38,7 +38,7 @@ def test_each_state_is_made_where_each_earlier_one_was(context, change, count, c
         for later, array in enumerate(states):
             for older in states[:later]:
                 patch = array.since(older)
-                if patch is None:  # it was worn, so that it is made of a later one
+                if patch is None:  # it had too many patches, so its base is a later state
                     continue
                 here = uploaded(workspace, whole(older), 4 * changes)
                 if patch_in_place(workspace, here, patch):
@@ -49,7 +49,7 @@ def test_each_state_is_made_where_each_earlier_one_was(context, change, count, c
 
 
 def grown(count, first, more):
-    """An array, and the same with more entries from the first one on."""
+    """An array, and the same with ``more`` entries inserted at ``first``."""
     array = np.arange(count, dtype=np.uint32)
     splice = Splice(count, np.empty(0, dtype=np.int64), np.full(more, first))
     return array, changing.spliced(array, splice, 7)

@@ -1,4 +1,4 @@
-"""Levels of searches, and paths through them, against Python going node by node."""
+"""Levels of searches, and paths through them, against node-by-node search in Python."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ NODES = 40
 
 
 class Steps:
-    """Incoming entries of a random multigraph with loops, whose last node is a hub."""
+    """Incoming entries of a random multigraph with loops; the last node is a hub."""
 
     def __init__(self, workspace):
         csr = random_graph(NODES).incoming

@@ -1,4 +1,4 @@
-"""Seeds, needed nodes, dropped entries and remapped rows, each against the same in Python."""
+"""Seeds, needed nodes, dropped entries and remapped rows, each against Python."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_entries_that_make_a_smaller_crossing_relationship_go(context, workspace
         sums = workspace.upload(np.append(firsts, lengths.sum()).astype(np.uint64))
     counts = workspace.upload(lengths.astype(np.uint32))
     places = Places(sums, workspace.upload(entries), counts, longest)
-    # The prime relationship is between columns 3 and 0, the added node is joined to 0 and 2.
+    # The prime relationship is between columns 3 and 0; the added node is joined to 0 and 2.
     words = workspace.upload(np.array([NONE, 3, 0, 0, 2], dtype=np.uint32))
     PbeSearch(context).drop_smaller(
         rows, (words, 1, 2), workspace.upload(partition_of), workspace.upload(neighbours), places

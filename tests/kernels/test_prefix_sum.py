@@ -14,7 +14,7 @@ BORDERS += [size + by for size in (GPU_BLOCK, CPU_BLOCK, GROUP * GPU_BLOCK) for 
 
 def prefix_sums(context, workspace, values, first, count, **settings):
     uploaded = workspace.upload(values)
-    # What the pool hands out again holds wrong values.
+    # Buffers that the pool hands out again hold wrong values.
     spoilt = [workspace.allocate(size, np.uint32) for size in (2 * count + 2, 64, 1024)]
     for each in spoilt:
         workspace.fill(each, 0xFFFFFFFF)

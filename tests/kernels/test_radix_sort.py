@@ -1,17 +1,17 @@
-"""Sorting on the device against NumPy's stable order."""
+"""Sorting on the device against NumPy's stable sort."""
 
 import numpy as np
 import pytest
 
 from gpugda.device.launch.radix_sort import RadixSort
 
-# A group has 256 work items, and a block 8,192 numbers at least.
+# A group has 256 work items, and a block at least 8,192 numbers.
 COUNTS = [0, 1, 2, 255, 256, 257, 8191, 8192, 8193, 30_000]
 BITS = [1, 8, 9, 43, 64]
 
 
 def sorted_by_device(context, workspace, numbers, beside, bits):
-    # What the pool hands out again holds wrong values.
+    # Buffers that the pool hands out again hold wrong values.
     spoilt = [workspace.allocate(2 * len(numbers) + 2, np.uint32) for _ in range(3)]
     for each in spoilt:
         workspace.fill(each, 0xFFFFFFFF)

@@ -1,4 +1,4 @@
-"""Rows made on the processor are byte for byte those of NumPy."""
+"""Rows built on the processor equal NumPy's, byte for byte."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def processor(context):
 def made(count, node_count, type_count):
     random = np.random.default_rng(count + type_count)
     starts, ends = (random.integers(0, node_count, count, dtype=np.uint32) for _ in range(2))
-    # Loops, parallel relationships, and a node that many come from.
+    # Loops, parallel relationships, and a node with many incoming ones.
     ends[: count // 5] = starts[: count // 5]
     starts[count // 2 : count // 2 + count // 4] = starts[: count // 4]
     ends[count // 2 : count // 2 + count // 4] = ends[: count // 4]

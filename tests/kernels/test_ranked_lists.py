@@ -12,7 +12,7 @@ from gpugda.device.memory.buffers import Workspace
 
 
 def expected(graph, kind, undirected):
-    """Per direction, and per rank: the ranks of neighbours, rising; and the loops of each rank."""
+    """Per direction and rank, the ranks of neighbours, ascending; and the loops of each rank."""
     chosen = [
         number
         for number, each in enumerate(graph.relationship_types().tolist())

@@ -1,4 +1,4 @@
-"""Triangles counted from their lowest nodes, against trying every way."""
+"""Triangles counted from their lowest nodes, against enumerating all combinations."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SIDES = 0x11111111
 
 
 def expected(graph, weights, with_loops=False):
-    """Per kind of triangle so many: products of the relationships of their sides."""
+    """Sum over triangles of the product of their sides' relationships, weighted by kind."""
     count = graph.node_count
     between = np.zeros((count, count), dtype=np.int64)
     np.add.at(between, (graph.start_nodes(), graph.outgoing.neighbours), 1)
@@ -73,7 +73,7 @@ def test_triangles_of_any_multigraph(context, graph, weights, most_work, with_lo
 
 @pytest.mark.parametrize("parallel", [0, 1])
 def test_filters_are_shared_by_ranks_of_large_graphs(context, workspace, parallel, monkeypatch):
-    """Nodes beyond the filter's bits: two hubs' bits are those of nodes far below."""
+    """Ranks beyond the filter's bits: two hubs share their bits with much lower nodes."""
     if context.is_cpu:
         pytest.skip("for GPUs")
     random = np.random.default_rng(parallel)

@@ -1,4 +1,4 @@
-"""Rings of four nodes counted from their highest ones, against trying every way."""
+"""Rings of four nodes counted from their highest ones, against enumerating all combinations."""
 
 from collections import Counter
 from itertools import product
@@ -22,7 +22,7 @@ AROUND = 1 << 4 * 0b001 | 1 << 4 * 0b110
 
 
 def expected(graph, kind, undirected):
-    """Of four relationships that all differ, which lead from one to the next."""
+    """Number of closed walks of four distinct relationships."""
     types = graph.relationship_types().tolist()
     ends = list(zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True))
     after = {}
@@ -42,7 +42,7 @@ def expected(graph, kind, undirected):
 
 
 def counted(context, workspace, graph, undirected, most_work, first=0, nodes_together=1):
-    """Those of the nodes before the first by all groups together, others each by a group."""
+    """Nodes before ``first`` are counted by all groups together, the others by one group each."""
     device_graph = DeviceGraph(context, graph)
     lists = ranked_lists(context, workspace, device_graph, 0, undirected)
     directions = lists[:1] if undirected else lists[:2]

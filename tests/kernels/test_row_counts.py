@@ -1,4 +1,4 @@
-"""Counts of the processor's kernels against NumPy's."""
+"""Counts of the processor's kernels against NumPy."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_relationships_between_label_sets(counts, node_count, set_count):
 @pytest.mark.parametrize("node_count", [40, 9000])
 @pytest.mark.parametrize("pairs", [[], [(3, 4)], [(3, 4), (3, 4)], [(4, 3), (3, 4)], [(5, 5)] * 2])
 def test_parallel_relationships_of_two_types(counts, pairs, node_count):
-    # The others are told apart by their ends, whatever their starts.
+    # The others are distinguished by their ends, whatever their starts.
     random = np.random.default_rng(2)
     starts = random.integers(0, node_count, node_count - 10)
     ends = np.arange(10, node_count)
@@ -78,7 +78,7 @@ def test_parallel_relationships_of_two_types(counts, pairs, node_count):
 
 
 def test_many_cores_do_not_take_a_bit_per_node_each(counts, monkeypatch):
-    """As many as there is room for, and one where there is none."""
+    """As many bitmaps as the memory holds, and one if it holds none."""
     launch, sizes = module.launch_on_arrays, []
 
     def noted(*arguments):
@@ -94,7 +94,7 @@ def test_many_cores_do_not_take_a_bit_per_node_each(counts, monkeypatch):
 
 
 def test_a_launch_that_is_interrupted_has_ended(counts, monkeypatch):
-    """Else its arrays could be freed while the kernel writes them."""
+    """Otherwise its arrays could be freed while the kernel writes them."""
     starts = np.arange(1 << 25, dtype=np.uint32)
     counts.lengths(starts[:2], None, 1)
     tables = np.zeros((counts._items, 4, 1), dtype=np.uint64)

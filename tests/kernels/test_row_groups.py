@@ -1,4 +1,4 @@
-"""Sums and marks of groups, and products of rows, against Python's integers."""
+"""Group sums, marks of groups, and products of rows, against Python's integers."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ ROWS = 3000
 
 
 class Rows:
-    """Three columns of candidates of their own, and leaves of ``ways`` each at the last column."""
+    """Three columns, each with its own candidates, and leaves of ``ways`` at the last column."""
 
     def __init__(self, context, workspace, ways=None, leaves=(), sort=True):
         random = np.random.default_rng(4)
@@ -42,7 +42,7 @@ class Rows:
         self.columns = [random.choice(each, ROWS) for each in self.candidates]
         if sort:
             self.columns[0].sort()
-        # Longer than its rows: the stride is not their number.
+        # Longer than its rows: the stride differs from the row count.
         table = upload_table(workspace, np.array(self.columns).astype(np.uint32))
         self.table = Table(table.values, ROWS - 7, 3, ROWS)
         self.ways = np.ones(NODES, dtype=np.uint32) if ways is None else ways
@@ -62,7 +62,7 @@ class Rows:
         return workspace.upload(group_words(self.group_keys(columns)))
 
     def groups(self, columns):
-        """The number of each row's group, and how many groups there are."""
+        """The group number of each row, and the number of groups."""
         numbers, count = 0, 1
         for each in columns:
             size = len(self.candidates[each])
@@ -184,7 +184,7 @@ def with_branches(workspace, rows, branches, tables, leaves=()):
 
 @pytest.mark.parametrize("columns", [(2,), (0,), (0, 2), (2, 0), (1, 2)])
 def test_rows_are_multiplied_with_the_sums_of_a_branch(context, workspace, columns):
-    """By one root or two; after other words in the table, and 2**63 at most."""
+    """By one or two roots; after other words in the table, and at most 2**63."""
     rows = Rows(context, workspace, sort=False)
     words, values = a_table(rows, columns, len(KINDS))
     branch = BranchSums(5, tuple(rows.group_keys(columns)))

@@ -1,4 +1,4 @@
-"""Running means on the processor, against Python's steps."""
+"""Running means on the processor, against sequential steps in Python."""
 
 import math
 
@@ -49,7 +49,7 @@ def test_infinite_means_stay(kernels):
 
 
 def drawn(rows=40_000):
-    """Values whose pieces are all taken, of which most are refused, and in between."""
+    """Values whose blocks are all accepted, mostly rejected, and in between."""
     random = np.random.default_rng(1)
     normal, half = random.normal(size=rows), rows // 2
     return {

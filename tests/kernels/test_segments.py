@@ -1,4 +1,4 @@
-"""Rows sorted by segments, and starts of runs among the parts that are on the device."""
+"""Rows partitioned by segment, and starts of runs in the parts on the device."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_starts_follow_the_ranges(context, workspace, runs):
         expected[low:high] = np.diff(starts[low : high + 1])
     np.testing.assert_array_equal(lengths, expected)
     assert found[0] == 10
-    # A window gets what all get, and nothing else is touched.
+    # A window gets the same values, and nothing else is written.
     windowed = workspace.upload(np.full(runs + 1, 7, dtype=np.uint32))
     window = cuts[0], cuts[1] + 1
     SegmentKernels(context).shift_starts(workspace.upload(starts), words, 2, windowed, window)

@@ -1,4 +1,4 @@
-"""The steps of SGSI's join over the segments of a graph, each against the same in Python."""
+"""The steps of SGSI's join over the segments of a graph, each against Python."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from gpugda.match.sgsi.segments import cut
 
 
 class Case:
-    """Rows of a node and another one, and the outgoing lists of a graph in segments."""
+    """Rows of two nodes, and the outgoing lists of a graph in segments."""
 
     def __init__(self, workspace, nodes, per_segment):
         random = np.random.default_rng(nodes)

@@ -1,4 +1,4 @@
-"""Signatures of a segment of nodes, from entries, against those of GSI; and candidates by words."""
+"""Signatures of a node segment, computed from entries, against GSI's; and candidates by words."""
 
 import numpy as np
 import pytest

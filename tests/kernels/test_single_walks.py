@@ -1,4 +1,4 @@
-"""Cycles most of whose links are single, against Python, which tries all relationships."""
+"""Cycles with mostly single-valued links, against Python, which tries all relationships."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CREATOR, REPLY, KNOWS = 0, 1, 2
 
 
 def a_graph():
-    """Nodes have one creator, and answer one node, at most; any two may know each other often."""
+    """A node has at most one creator and one reply target; two nodes may know each other often."""
     random = np.random.default_rng(7)
     rows = [(0, "CREATOR", 1, {}), (0, "REPLY", 2, {}), (1, "KNOWS", 2, {})]
     for kind in ("CREATOR", "REPLY"):
@@ -52,7 +52,7 @@ def test_single_walks(context, workspace, directed, masked, window, looked_up):
     if masked:
         fits = np.random.default_rng(2).random((4, NODES)) < 0.8
     arrays, _ = upload_query(context, workspace, graph, [QueryRow(0, (), None, (), ())])
-    # 0 answers 1, whose creator is 2, who knows 3, who is the creator of 0.
+    # 0 replies to 1, whose creator is 2, who knows 3, who is the creator of 0.
     types = [
         CycleType(CREATOR, 1 << 3, 1 << 1),
         CycleType(REPLY, 1 << 0, 0),

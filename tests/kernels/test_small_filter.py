@@ -1,4 +1,4 @@
-"""Filtering by one work item against sets in Python."""
+"""Filtering by one work item, against sets in Python."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ NEED = Degree(True, False, (0,), 1)
 
 
 def query(label):
-    """A path of three with a loop in its middle, and a node beside it; row 0 is where it starts."""
+    """A path of three with a loop in its middle, and a node next to it; row 0 is its start."""
     there, back = (
         Adjacency(0, 1, True, False, False, 0, None),
         Adjacency(0, 0, False, True, False, 0, None),
@@ -29,7 +29,7 @@ def query(label):
 
 
 def expected(graph, rows, labelled, mask, used, *, explores, rounds):
-    """The candidates of each row, after all are checked and then refined until nothing changes."""
+    """Candidates of each row after checking, and then refining until nothing changes."""
     nodes = range(graph.node_count)
     around = {
         (node, at, number): [

@@ -1,4 +1,4 @@
-"""Several steps without waiting against Python, complete or given up."""
+"""Several steps without synchronisation, complete or stopped early, against Python."""
 
 from collections import Counter
 from itertools import product
@@ -19,12 +19,12 @@ MANY = 1 << 20
 
 @pytest.fixture(params=[MANY, 20, 0], autouse=True)
 def few_pairs(request, monkeypatch):
-    """One group of a GPU makes all steps, the first ones, or none."""
+    """One group of a GPU computes all steps, the first ones, or none."""
     monkeypatch.setattr(Joined, "few_pairs", request.param)
 
 
 class Joined:
-    """Two nodes of some candidates each, then a step."""
+    """Two nodes with a few candidates each, then a step."""
 
     few_pairs = 0
 
@@ -109,7 +109,7 @@ def test_testing_rows(context, workspace):
 
 
 def test_closing(context, workspace):
-    """A relationship between the two nodes: each of the parallel ones is a row."""
+    """A relationship between the two nodes: each parallel one makes a row."""
     loose = link(0, True, True, to=2, flags=SEVERAL)
     closing = Extension(None, None, 1, (0, 1), (), (loose,))
     joined = Joined(context, workspace, closing)
@@ -135,7 +135,7 @@ def test_a_step_without_columns(context, workspace):
 
 @pytest.mark.parametrize("only_counts", [False, True])
 def test_giving_up(context, workspace, only_counts):
-    """However little is allowed: complete steps have all their rows, and with more come more."""
+    """Under any limit, complete steps have all their rows; higher limits complete more steps."""
     joined = Joined(context, workspace, STEPS["two lists"])
     pairs = {0: [], 1: [[a] for a in FIRSTS[0]], 2: [list(each) for each in PAIRS]}
     whole, all_rows = joined.run(only_counts=only_counts)

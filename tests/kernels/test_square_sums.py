@@ -1,4 +1,4 @@
-"""Squares by their first node against Python, which tries all relationships one after the other."""
+"""Squares by their first node, against Python, which tries all relationships."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from gpugda.device.launch.squares import cycle_words
 
 GROUPS = 3
 BEFORE = 6
-"""Words before the first sum, and listed nodes before the first."""
+"""Number of words before the first sum, and of listed nodes before the first."""
 
 
 def summed(context, workspace, graph, words, listed, most_work, node_masks, relationship_masks):

@@ -1,4 +1,4 @@
-"""Squares against Python, which tries all relationships one after the other."""
+"""Squares, against Python, which tries all relationships."""
 
 from itertools import combinations
 
@@ -31,12 +31,12 @@ def counted(context, workspace, graph, words, most_work, node_masks=(), relation
 
 
 def expected(graph, directions, types, differ, candidates=None, masks=None):
-    """Directions: (outgoing, incoming) of each link as it is seen from its even place."""
+    """Number of squares. Directions: (outgoing, incoming) of each link, from its even place."""
     return sum(expected_by_node(graph, directions, types, differ, candidates, masks))
 
 
 def expected_by_node(graph, directions, types, differ, candidates=None, masks=None):
-    """As many as there are with each node at the first place."""
+    """Number of squares for each node at the first place."""
     totals = [0] * NODES
 
     def fits(place, node):
@@ -44,7 +44,7 @@ def expected_by_node(graph, directions, types, differ, candidates=None, masks=No
 
     def following(link, node):
         outgoing, incoming = directions[link]
-        turned = EVEN[link] != link  # it begins at the odd place
+        turned = EVEN[link] != link  # the link begins at its odd place
         ways = (incoming, outgoing) if turned else (outgoing, incoming)
         mask = None if masks is None else masks[link]
         return entries_of(graph, node, *ways, types[link], mask)

@@ -1,4 +1,4 @@
-"""Hash tables and the pipelined join of STwigs against nested loops."""
+"""Hash tables and the pipelined join of STwigs, against nested loops."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def check_marks(context, workspace, nodes):
 
 
 def run(context, workspace, probe, levels, words, pool, heads, capacity, most_steps, counting):
-    """Rows put out by as many launches as it takes, or how many there are."""
+    """Output rows of as many launches as needed, or their number."""
     items = 2 * context.group_size
     kernels = StwigJoin(context)
     tables = HashTables(words, levels, pool, heads)
@@ -83,7 +83,7 @@ def check_join(context, workspace, counting, data):
     pairs = st.lists(st.tuples(number, number), max_size=12)
     probe, first, second = (data.draw(pairs) for _ in range(3))
     differ = data.draw(st.booleans())
-    # Slots: 0 and 1 of the probe record, 2 of the last table's; the first table only has both.
+    # Slots 0 and 1 are the probe record's, 2 the last table's; the first table has no new ones.
     tests = [(0, 2, 0)] if differ else []
     levels = [
         level(2, 0, 0, 3, [(0, 0), (1, 1)], [], []),

@@ -1,4 +1,4 @@
-"""Undirected triangles by their nodes against Python, which tries all relationships."""
+"""Undirected triangles by node, against Python, which tries all relationships."""
 
 import numpy as np
 import pytest
@@ -13,11 +13,11 @@ from gpugda.device.launch.triangles import triangle_words
 
 ITEMS = 3
 BEFORE = 6
-"""Words before the first sum, and listed nodes before the first."""
+"""Number of words before the first sum, and of listed nodes before the first."""
 
 
 def summed(context, workspace, graph, types, rows, most_work):
-    """By the members of the first of three rows of candidates."""
+    """Sums per member of the first of three candidate rows."""
     arrays, kernels = upload_any(context, workspace, graph), TriangleSumKernels(context)
     prefix_sum, words = PrefixSum(context), arrays.words
 
@@ -52,9 +52,9 @@ def summed(context, workspace, graph, types, rows, most_work):
 
 
 def without_loops(nodes):
-    """Loops would be entries of the lists: none of the types may have any. Some are parallel."""
+    """No type may have loops, as they would be entries of the lists. Some are parallel."""
     random, count = np.random.default_rng(2), 6 * nodes
-    # Many among few nodes, which makes triangles.
+    # Dense among few nodes, which makes triangles.
     starts, ends = random.integers(0, nodes // 3 + 2, count), random.integers(0, nodes, count)
     kinds = random.integers(0, 3, count)
     kinds[:3] = 0, 1, 2

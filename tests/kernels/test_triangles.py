@@ -1,4 +1,4 @@
-"""Undirected triangles against Python, which tries all relationships one after the other."""
+"""Undirected triangles, against Python, which tries all relationships."""
 
 import numpy as np
 import pytest

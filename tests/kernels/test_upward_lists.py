@@ -1,4 +1,4 @@
-"""Lists of upper neighbours, made of chunks, against sorting on the host."""
+"""Lists of higher-ranked neighbours, built from chunks, against sorting on the host."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ BITS = 8
 
 
 def expected(graph, kind):
-    """Per list: the ranks of upper neighbours, rising."""
+    """Per list, the ranks of higher neighbours, ascending."""
     chosen = graph.relationship_types() == kind
     starts, ends = graph.start_nodes()[chosen], graph.outgoing.neighbours[chosen]
     degrees = np.bincount(np.concatenate([starts, ends]), minlength=graph.node_count)

@@ -1,4 +1,4 @@
-"""Squares counted from their highest node against counting the ways one by one."""
+"""Squares counted from their highest node, against enumerating all combinations."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ GROUPS = 3
 
 
 def between(graph, type_id):
-    """Relationships between each two nodes, in either order."""
+    """Number of relationships between each two nodes, in either direction."""
     found = Counter()
     kinds = graph.relationship_types().tolist()
     ends = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True)
@@ -31,7 +31,7 @@ def between(graph, type_id):
 
 
 def expected(graph, type_id):
-    """Twice the pairs of ways over different nodes, from each node to each one below it."""
+    """Twice the pairs of paths over different nodes, from each node to each lower one."""
     count, sides = graph.node_count, between(graph, type_id)
     degrees = (graph.outgoing.degrees() + graph.incoming.degrees()).tolist()
     ranks = {node: (degrees[node], node) for node in range(count)}

@@ -1,4 +1,4 @@
-"""Triangles counted pair by pair of segments, against trying every way."""
+"""Triangles counted per pair of segments, against enumerating all combinations."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from gpugda.device.memory.buffers import Workspace
 
 
 def counted(context, workspace, graph, weights, most_work, bounds):
-    """Each segment lies in a place of its own, behind a gap."""
+    """Each segment lies at its own offset, after a gap."""
     lists, nodes = lists_of(graph, 0), graph.node_count
     starts = np.cumsum([0, *map(len, lists)]).astype(np.uint32)
     kernels, parts, entries = UpwardTriangleKernels(context), [], []

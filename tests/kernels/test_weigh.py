@@ -1,4 +1,4 @@
-"""Rows with their number of ways against Python: what fits is found by looking at everything."""
+"""Rows with their number of extensions, against Python, which scans everything."""
 
 from collections import Counter
 from itertools import product
@@ -13,7 +13,7 @@ from gpugda.device.launch.weigh import WeighKernels
 
 NODES = 90
 RELATIONSHIP_TESTS = {"three lists, a test"}
-"""Of relationships that are columns, which rows that are weighed do not have."""
+"""Tests of relationship columns, which weighted rows do not have."""
 
 
 def weighed(step):
@@ -23,7 +23,7 @@ def weighed(step):
 
 
 def ways(step, row):
-    """How often a row can be extended."""
+    """Number of extensions of a row."""
     choices = [step.fitting(link, row[link.column]) for link in step.extension.links]
     found = Counter()
     for chosen in product(*choices):
@@ -63,7 +63,7 @@ def test_rows_with_ways(context, workspace, name, rows):
 
 
 def test_lists_that_are_longer_than_a_team(context, workspace):
-    """A hub's list is gone through by all items of its team."""
+    """All items of a team share a hub's list."""
     step = Step(context, workspace, extension(link(0, False, True), candidate_row=None), 1)
     degrees = [ways(step, [node, 0]) for node in range(NODES)]
     assert max(degrees) > 16
