@@ -1,4 +1,4 @@
-"""Queries beside writes, of a database that tells what changed."""
+"""Queries during writes, on a database that reports its changes."""
 
 import gc
 import random
@@ -35,7 +35,7 @@ KNOWS = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a.name AS a, r.since AS since OR
 
 
 class FakeRouter:
-    """Expects what the test says, and prefers the device."""
+    """Returns the costs that the test sets, and prefers the device."""
 
     def __init__(self, device=0.001, native=10.0):
         self.verdict = SimpleNamespace(
@@ -87,7 +87,7 @@ def ask(opened, text=KNOWS, engine="auto"):
 
 @pytest.fixture
 def no_cycles_found():
-    """Nothing that is part of a cycle goes."""
+    """Turns off the garbage collector, so that no object in a reference cycle is freed."""
     gc.collect()
     gc.disable()
     yield
@@ -106,7 +106,7 @@ def no_cycles_found():
     ],
 )
 def test_a_state_that_nobody_asks_any_more_goes_at_once(open_answers, no_cycles_found, text):
-    # Its arrays are what the next state is made in, and a state may take gigabytes.
+    # The next state reuses its arrays, and a state may take gigabytes.
     opened = open_answers()
     ask(opened, text)
     befriend(opened.server, 0)
@@ -115,7 +115,7 @@ def test_a_state_that_nobody_asks_any_more_goes_at_once(open_answers, no_cycles_
     held = [weakref.ref(each) for each in (session._graph, session._host_graph)]
     befriend(opened.server, 1)
     assert ask(opened, text).summary.engine == "gpu"
-    # A thread that saves or compacts a state may hold it for a moment.
+    # A thread that saves or compacts a state may hold it briefly.
     assert soon(lambda: all(each() is None for each in held))
 
 
@@ -147,7 +147,7 @@ def test_each_answer_is_of_the_newest_transaction_and_from_the_device(open_answe
 
 
 def make_busy(opened):
-    """The database seems to be written to, so that one question is asked for state and changes."""
+    """Makes the database look busy with writes: one request then returns state and changes."""
     for _ in range(3):
         opened.server.commit(nodes={500: ((), {})})
         opened.server.commit(without=[500])
@@ -179,7 +179,7 @@ def test_changes_of_what_is_not_read_are_not_applied_for_it(open_answers, engine
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
 def test_whole_nodes_are_of_the_newest_state(open_answers, engine):
-    """What they have is read when they are known, and proven: nothing can be left aside."""
+    """Properties of whole nodes are read once the nodes are known: none can be skipped."""
     opened = open_answers()
     make_busy(opened)
     for number in range(3):
@@ -223,7 +223,7 @@ TEXTS = [
 
 
 def commit_something(database):
-    """One small change of one kind."""
+    """A small change of one kind."""
     draw, server = database.draw, database.server
     state, kind = server.state, database.draw.randrange(5)
     node = draw.choice(list(state.nodes))
@@ -290,7 +290,7 @@ def test_where_neo4j_is_faster_changes_are_applied_in_the_background(open_answer
     assert "in the background" in result.summary.reason
     assert opened.keeper.wait(30)
     assert opened.keeper.loaded.version == opened.server.version_of()
-    # What the changes did not tell may have to be read first, in the background, too.
+    # Values that the changes did not include may have to be read first, even in the background.
     engines = []
     while engines[-1:] != ["gpu"] and len(engines) < 10:
         assert opened.keeper.wait(30)
@@ -304,8 +304,8 @@ def test_a_bookmark_is_caught_up_with(open_answers):
     befriend(opened.server, 1)
     bookmark = f"bookmark {opened.server.transaction}"
     opened.keeper._rest_until = 0.0
-    assert opened.keeper.wait(30)  # what was read is kept: beside that no refresh is begun
-    assert not opened.answers.covers([bookmark])  # which does not wait
+    assert opened.keeper.wait(30)  # saving what was read: meanwhile no refresh begins
+    assert not opened.answers.covers([bookmark])  # this does not wait
     assert opened.keeper.wait(30)
     assert opened.answers.covers([bookmark])
     assert opened.server.count("read") == 1

@@ -1,4 +1,4 @@
-"""USE of the database that is connected, and of others."""
+"""USE of the connected database, and of others."""
 
 from __future__ import annotations
 

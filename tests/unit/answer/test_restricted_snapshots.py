@@ -1,4 +1,4 @@
-"""A snapshot of a part of a database answers what stays within the part, and refuses the rest."""
+"""A snapshot of part of a database answers queries within that part, and refuses others."""
 
 import pytest
 from fake_server import FakeServer

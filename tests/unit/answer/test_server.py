@@ -1,4 +1,4 @@
-"""The way of a query whose source is a live database."""
+"""Routing of queries whose source is a live database."""
 
 import logging
 import math
@@ -48,7 +48,7 @@ KNOWS = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a.name AS a, r.since AS since OR
 
 
 class FakeRouter:
-    """Says what the test wants."""
+    """Returns the verdict that the test sets."""
 
     def __init__(self, engine="gpu", device=0.001, native=10.0, give_up_after=None):
         self.verdict = SimpleNamespace(
@@ -93,7 +93,7 @@ def open_answers():
         if load:
             keeper.refresh()
             assert keeper.wait(30)
-            # Reading takes a machine that is busy so long that it would not be done again yet.
+            # On a busy machine, a read takes so long that it would not be repeated yet.
             keeper._rest_until = 0.0
         return SimpleNamespace(server=server, keeper=keeper, answers=answers, device=device)
 
@@ -106,7 +106,7 @@ def open_answers():
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """One that has compiled nothing yet, and is done when the test says so."""
+    """A compiler that has compiled nothing yet, and finishes when the test allows it."""
     may_end = threading.Event()
 
     def build(context, goes_on):
@@ -185,7 +185,7 @@ def test_a_property_that_nothing_has_is_asked_for_once(open_answers):
     assert opened.server.count("properties") == 1
 
 
-# ------------------------------------------------------------------ who answers
+# ------------------------------------------------------------------ choice of engine
 def test_what_the_device_does_not_understand_goes_to_the_database_unchanged(open_answers):
     opened = open_answers()
     opened.server.run_native = _recording(opened.server)
@@ -219,7 +219,7 @@ def test_the_planner_decides_and_nothing_is_sent_before(open_answers):
     asked = opened.server.count("probe")
     result = ask(opened, KNOWS)
     assert (result.summary.engine, result.summary.reason) == ("native", "native is cheaper")
-    assert opened.server.count("probe") == asked + 1  # that of the answer itself
+    assert opened.server.count("probe") == asked + 1  # the answer's own probe
 
 
 def test_who_may_not_see_everything_always_asks_the_database(open_answers):
@@ -294,7 +294,7 @@ FAULTS = [
 
 @pytest.fixture
 def untold(monkeypatch):
-    """As if no fault had been told of yet."""
+    """Forgets which faults were logged."""
     monkeypatch.setattr("gpugda.answer.faults._told", set())
 
 
@@ -375,7 +375,7 @@ def test_the_database_is_asked_in_the_background_what_it_would_take(open_answers
     opened = open_answers(router=router)
     ask(opened, KNOWS)
     assert opened.server.count("native") == 0
-    assert opened.keeper.wait(30)  # the properties read are being kept: then nothing else is begun
+    assert opened.keeper.wait(30)  # saving the properties read: nothing else begins meanwhile
     router.curious = True
     ask(opened, KNOWS)
     assert opened.keeper.wait(30)
@@ -691,13 +691,13 @@ def test_it_is_explained_where_there_is_no_snapshot_and_none_can_be_read(open_an
     assert "there is no snapshot: The database changed" in explained.reason
 
 
-# ------------------------------------------------------------------ ahead of the probe
+# ------------------------------------------------------------------ before the probe's answer
 COUNT = "MATCH (a:Person)-[:KNOWS]->(b) RETURN count(*)"
 
 
 @pytest.fixture
 def ready(open_answers, monkeypatch):
-    """An opened device; ``ready.probed`` is a list of whether the device had run by each probe."""
+    """An opened device; ``ready.probed`` records, per probe, if the device had run by then."""
     opened = open_answers()
     ask(opened, COUNT, "gpu")
     ran, real_probe, real_run = threading.Event(), opened.server.probe, on_snapshot.answer_on_device
@@ -768,7 +768,7 @@ def test_nothing_runs_on_a_state_that_is_known_to_be_old(ready):
     ready.patience = 0.3
     ready.server.commit(without=[22])
     assert not ready.keeper.confirm(ready.keeper.loaded)
-    ready.answers._router.verdict.native_seconds = 0.0  # so that nothing is read anew for it
+    ready.answers._router.verdict.native_seconds = 0.0  # so that nothing is reloaded for it
     ready.ran.clear()
     assert ask(ready, COUNT).values() == [[1]]
     assert not ready.ran.is_set()
@@ -823,7 +823,7 @@ def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open
     assert opened.keeper.wait(30)
     assert opened.server.count("native") == 1
     native = [seconds for kind, seconds in router.recorded if kind == "native"]
-    assert native == [2.0] * 3  # one for planning it, and enough to be taken for typical
+    assert native == [2.0] * 3  # one with planning, and enough to count as typical
     assert opened.keeper.last_error is None
 
 

@@ -1,4 +1,4 @@
-"""Names that nothing in the graph has: what is said of them, as Neo4j 5.26 says it."""
+"""Notifications about names that do not occur in the graph, as Neo4j 5.26 sends them."""
 
 from datetime import UTC, datetime
 
@@ -56,7 +56,7 @@ def test_warnings_say_where_and_what_was_meant(people, engine, text, warnings):
     assert list(people.run(text, engine=engine).summary.warnings) == warnings
 
 
-# What Neo4j 5.26.0 sent for these texts: code, offset, line, column, and the name.
+# Neo4j 5.26.0's notifications for these texts: code, offset, line, column, and the name.
 SENT = [
     ("MATCH (n:Persn) RETURN n", [("Label", 9, 1, 10, "Persn")]),
     (
@@ -157,7 +157,7 @@ def test_a_key_that_was_read_for_the_query_and_that_nothing_has_is_told(of_nodes
 
 
 def test_an_analysed_query_has_all_names_of_its_text():
-    """So a text is read for places only where one of them is unknown."""
+    """A text is searched for positions only if one of its names is unknown."""
     looked = 0
     for case in all_cases():
         try:
@@ -171,7 +171,7 @@ def test_an_analysed_query_has_all_names_of_its_text():
 
 @pytest.mark.parametrize("more", ["", " WITH n MATCH (n)-->(m:Persn)"])
 def test_names_that_a_graph_has_are_not_looked_up_in_each_run(more):
-    """Of properties more may be read later: those are."""
+    """Except property keys: they may be loaded later, so each run looks them up."""
     query = prepare(f"MATCH (n:Person|Zebra)-[:KNOWS]->(){more} RETURN n.name")
     graph = load(gpugda.graph(PEOPLE, KNOWS), SilentProgress()).graph
     found = names_to_look_up(query, graph)

@@ -1,4 +1,4 @@
-"""Queries that are run again when what they read has changed."""
+"""Queries that run again when the data they read has changed."""
 
 import asyncio
 import queue
@@ -50,7 +50,7 @@ def runs_of(accelerator, monkeypatch):
 
 
 def looked(server, times=3):
-    """Waits until the watch has asked for the state so often."""
+    """Waits until the watch has probed the state ``times`` more times."""
     before, waited = server.count("probe"), threading.Event()
     while server.count("probe") < before + times:
         assert not waited.wait(EVERY)

@@ -1,4 +1,4 @@
-"""Python's texts as Arrow's, with and without pandas."""
+"""Python's string values equal Arrow's, with and without pandas."""
 
 from __future__ import annotations
 

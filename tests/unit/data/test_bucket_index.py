@@ -1,4 +1,4 @@
-"""Rows of a column by value."""
+"""Lookup of a column's rows by value."""
 
 import math
 

@@ -22,7 +22,7 @@ PROPERTIES = st.dictionaries(st.sampled_from("pq"), st.sampled_from([1, 1.5, "x"
 
 @st.composite
 def listed_graphs(draw):
-    """Nodes and relationships as lists, as ``make_graph`` takes them."""
+    """Nodes and relationships as lists, in the form that ``make_graph`` takes."""
     nodes = draw(st.lists(st.tuples(LABELS, PROPERTIES), max_size=6))
     if not nodes:
         return nodes, []
@@ -50,7 +50,7 @@ def test_graph_holds_what_the_batches_held(listed, cut):
     ]
     assert rows_of(graph.node_properties, len(nodes)) == [without_nulls(p) for _, p in nodes]
 
-    # Sorted by (start, type, end), stable: arrival decides among parallel ones.
+    # Stably sorted by (start, type, end): parallel ones keep their order of arrival.
     type_ids = {name: number for number, name in enumerate(graph.types.names)}
     expected = sorted(relationships, key=lambda each: (each[0], type_ids[each[1]], each[2]))
     found = list(
@@ -80,7 +80,7 @@ def rows_of(columns, count):
 
 
 def without_nulls(row):
-    # The types too, as 1 == 1.0 == True.
+    # Compares types too, as 1 == 1.0 == True.
     return {(key, type(value), value) for key, value in row.items() if value is not None}
 
 
@@ -185,7 +185,7 @@ FIELD = st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3), min_size=1, max_
 
 @given(FIELD, st.randoms())
 def test_stable_order_is_that_of_lexsort(values, random):
-    # 32 + 16 + 32 bits are more than one number holds, so several rounds are needed.
+    # 32 + 16 + 32 bits exceed one number, so several rounds are needed.
     first = np.array(values, dtype=np.uint32)
     second = np.array([random.randrange(3) for _ in values], dtype=np.uint16)
     third = np.array([random.choice([0, 1, 2**32 - 1]) for _ in values], dtype=np.uint32)

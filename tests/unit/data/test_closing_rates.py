@@ -1,4 +1,4 @@
-"""How often the ends of short paths are joined."""
+"""Rates at which the ends of short paths are connected."""
 
 from itertools import permutations
 
@@ -20,7 +20,7 @@ CLIQUE = list(permutations(range(20), 2))
 
 def test_in_a_clique_all_ends_are_joined():
     found = graph(500, CLIQUE).statistics
-    # A node has each neighbour twice, once in each direction: those are no path to another node.
+    # A node has each neighbour twice, once per direction: these are not paths to another node.
     assert found.closing_rates[2, ANY] == pytest.approx(1.0)
     assert found.closing_rates[3, ANY] == pytest.approx(1.0)
     assert found.outgoing_degrees[ANY].reached == pytest.approx(19.0)

@@ -34,7 +34,7 @@ VALUES = st.one_of(PLAIN, st.lists(PLAIN, max_size=3))
 
 
 def same(found, expected):
-    assert repr(found) == repr(expected)  # which tells 1, 1.0 and True apart, and -0.0 from 0.0
+    assert repr(found) == repr(expected)  # distinguishes 1, 1.0 and True, and -0.0 from 0.0
 
 
 @given(st.lists(VALUES, max_size=8))
@@ -44,7 +44,7 @@ def test_values_come_back_as_they_were(values):
 
 @given(st.lists(st.lists(VALUES, max_size=4) | st.integers(0, 3), max_size=4))
 def test_concatenated_pieces_hold_what_they_held(pieces):
-    # A number stands for a piece that lacks the property.
+    # A number stands for a chunk without the property.
     columns = [None if isinstance(each, int) else column_from_values(each) for each in pieces]
     counts = [each if isinstance(each, int) else len(each) for each in pieces]
     expected = []

@@ -17,7 +17,7 @@ from gpugda.data.dictionaries import (
 )
 from gpugda.data.increments.dictionaries import extended_strings
 
-# Beyond the basic plane UTF-8 and UTF-16 sort differently, so such characters must occur.
+# UTF-8 and UTF-16 sort characters beyond the basic plane differently, so these must occur.
 TEXTS = st.text(st.sampled_from("ab\0%_.é￿😀"), max_size=4)
 DISTINCT = st.sets(TEXTS, max_size=12)
 

@@ -1,4 +1,4 @@
-"""Ids that a server gave."""
+"""Ids assigned by a server."""
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +81,7 @@ def test_without_ids_the_index_is_the_id():
 
 @pytest.mark.parametrize("ids", [[7, 3], [3, 3]])
 def test_node_ids_must_rise(ids):
-    # A repeated id is found earlier, by who looks ids up.
+    # Code that looks ids up finds a repeated id earlier.
     with pytest.raises(SourceError, match=r"not increasing|already used"):
         server_graph([("A", {}), ("A", {})], [], ids, [])
 

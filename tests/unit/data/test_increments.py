@@ -1,4 +1,4 @@
-"""A graph to which changes are applied equals one built anew, and the old one stays as it is."""
+"""A graph with applied changes equals a rebuilt one, and the old graph stays unchanged."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -34,24 +34,24 @@ VERSION = DatabaseVersion("a-database", 1)
     params=[(1 << 17, 65_535), (0, 65_535), (0, 1)], ids=["copied", "patched", "wide"], autouse=True
 )
 def patched_from(request, monkeypatch):
-    """All that is told here holds for arrays that are copied, and for those that are patched.
+    """Runs all tests here with copied and with patched arrays.
 
-    So it does where names become too many for short ids.
+    And with more names than short ids can hold.
     """
     patched_from, short_ids = request.param
     monkeypatch.setattr(changing, "PATCHED_FROM", patched_from)
     monkeypatch.setattr(identifiers, "MAX_SHORT_IDS", short_ids)
-    # Once entries are looked at one by one, once all of a row.
+    # Once with lookups entry by entry, once row by row.
     monkeypatch.setattr(searching, "_FEW", 1 << 11 if patched_from else 3)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
     monkeypatch.setattr(patched, "MAX_STRETCHES", 60)
-    # What comes last is written behind the arrays of the state before, until there is no room.
+    # New entries go behind the previous state's arrays, until these have no spare capacity.
     monkeypatch.setattr(spare_capacity, "_MIN_LENGTH", patched_from)
     monkeypatch.setattr(spare_capacity, "_LENGTH_PER_SPARE", 2)
 
 
 def graph_of(state, read=("x", "y"), *, complete=False):
-    """The state of a history as a data graph with these keys read."""
+    """A state of a history as a data graph, with these keys loaded."""
     nodes = {number: (row[1], row[2]) for number, row in state.nodes.items()}
     relationships = {number: row[1:5] for number, row in state.relationships.items()}
     graph = build_data_graph(_batches(State(nodes, relationships), VERSION, complete=False))
@@ -65,13 +65,13 @@ def graph_of(state, read=("x", "y"), *, complete=False):
 
 
 def seen(graph):
-    """Everything by ids and names, that two graphs of one state have alike."""
+    """Contents by ids and names, which are equal for two graphs of one state."""
     ids = graph.external_ids
     values = {}
     for of_nodes, store in ((True, graph.node_properties), (False, graph.relationship_properties)):
         for key, column in store.columns.items():
             found = zip(ids.of(of_nodes).tolist(), to_values(column), strict=True)
-            # As text, for 1, 1.0 and true are three here, and NaN is itself.
+            # As text, as 1, 1.0 and true are distinct here, and NaN equals itself.
             values[of_nodes, key] = {
                 number: repr(value) for number, value in found if value is not None
             }
@@ -120,7 +120,7 @@ def check(graph):
 
 
 def counted(graph):
-    """The statistics of the graph's own arrays, gathered anew."""
+    """Statistics recomputed from the graph's own arrays."""
     codes = distinct_label_sets(graph.label_offsets, graph.label_ids, len(graph.labels))
     examples = np.unique(codes, return_index=True)[1].tolist()
     offsets = graph.label_offsets
@@ -154,7 +154,7 @@ def check_statistics(graph):
             assert ours[key].node_count == degrees.node_count
             assert ours[key].mean == pytest.approx(degrees.mean)
             assert ours[key].reached == pytest.approx(degrees.reached)
-    # These may say "parallel" longer than there are such relationships, never shorter.
+    # These may report "parallel" after such relationships are gone, but never miss one.
     assert told.has_parallel >= fresh.has_parallel
     assert all(a >= b for a, b in zip(told.parallel_types, fresh.parallel_types, strict=True))
     exact = replace(graph, statistics=replace(fresh, distinct_counts={}))
@@ -165,7 +165,7 @@ def check_statistics(graph):
 
 
 def told_values(changes, state):
-    """The changes with all values, as they are in the state."""
+    """The changes with all values, taken from the state."""
     found = {}
     for name, table in (("node_properties", "nodes"), ("relationship_properties", "relationships")):
         rows = getattr(state, table)
@@ -203,14 +203,14 @@ def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, st
         check(graph)
         check_statistics(graph)
         assert graph.node_properties.complete == complete
-        # The same at once, from some earlier state on: ids that went may be back.
+        # The same in one step, from some earlier state: deleted ids may be in use again.
         earlier = max(0, number - 1 - steps)
         whole = told_values(between(history, earlier, number), history.states[number])
         at_once = applied(old_states[earlier][0], whole)
         check(at_once)
         check_statistics(at_once)
         assert seen(at_once) == expected
-    # Nobody looked at the states between.
+    # The states between were never read.
     check(quiet)
     assert seen(quiet) == seen(graph)
     for old, before in old_states:
@@ -219,7 +219,7 @@ def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, st
 
 
 def between(history, since, until):
-    """What transactions after the one and up to the other did, netted."""
+    """Net changes of the transactions after ``since`` up to ``until``."""
     events = history.events(since)
     cut = SimpleNamespace(**{name: getattr(events, name) for name in events.__slots__})
     for name, each in vars(cut).items():
@@ -308,7 +308,7 @@ def test_what_did_not_change_is_shared():
     assert (
         to_values(after.node_properties["number"])[graph.index_of_id(number, of_nodes=True)] == 77
     )
-    # What is read into one state's columns later is not in the other's.
+    # Data loaded into one state's columns later is not in the other's.
     after.add_properties({"late": column_from_values([1] * 50)}, ["late"], of_nodes=True)
     assert "late" not in graph.node_properties.loaded_keys
 

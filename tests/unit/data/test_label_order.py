@@ -1,4 +1,4 @@
-"""The order in which a server lists labels, as far as nodes have told."""
+"""The order in which a server lists labels, as inferred from nodes."""
 
 import random
 from itertools import combinations

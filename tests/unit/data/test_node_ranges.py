@@ -1,4 +1,4 @@
-"""Relationships by ranges of nodes, and graphs built of them in threads."""
+"""Relationships by ranges of nodes, and graphs built from them in threads."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ CORES = [1, 4, 7]
 
 @pytest.fixture(params=CORES)
 def cores(request, monkeypatch):
-    """So many cores, each of which is worth using."""
+    """A number of cores, with every core worth using."""
     monkeypatch.setattr(threads, "core_count", lambda: request.param)
     monkeypatch.setattr(node_ranges, "_RANGE", 100)
     for module in (build, counting, node_ranges, threads):
@@ -27,7 +27,7 @@ def cores(request, monkeypatch):
 def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count, node_count):
     random = np.random.default_rng(count)
     rows = random.integers(0, node_count, count, dtype=np.uint32)
-    rows[: count // 3] = node_count - 1  # one node has very many
+    rows[: count // 3] = node_count - 1  # one node has a large share
     types = random.integers(0, 9, count).astype(np.uint16)
     others = random.integers(0, node_count, count, dtype=np.uint32)
     ranges = NodeRanges(

@@ -1,4 +1,4 @@
-"""Many numbers moved at once, by blocks, move as each of them does by itself."""
+"""Moving many numbers at once, by blocks, equals moving each of them."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from gpugda.data.patches.sorted_sets import is_in_sorted, sorted_counts, sorted_
 from gpugda.data.patches.splice import Splice
 
 FEW, MANY = 70_001, (1 << 20) + 3
-"""Numbers that one thread moves in two pieces, and numbers that all threads share."""
+"""Array lengths: two blocks on one thread, and work for all threads."""
 
 
 @pytest.mark.parametrize("count", [FEW, MANY])

@@ -1,4 +1,4 @@
-"""Properties that are read later."""
+"""Properties loaded later."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Ranges of nodes from a sample of the entries."""
+"""Ranges of nodes determined from a sample of the entries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpugda.data.node_ranges import _SAMPLES, range_borders
 
 
 def test_entries_behind_the_last_of_the_sample_have_a_range():
-    """The last node has one entry, which the sample leaves out."""
+    """The last node has one entry, which is not in the sample."""
     rows = np.repeat(np.arange(1000, dtype=np.uint32), 4 * _SAMPLES // 1000 + 1)
     rows[-2], rows[-1] = 5000, 3
     found = range_borders(rows, 70_000, 7)

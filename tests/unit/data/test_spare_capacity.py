@@ -1,4 +1,4 @@
-"""Arrays that grow at their end share what they have, and no array ever shows other numbers."""
+"""Arrays that grow at their end share memory, and no array's contents ever change."""
 
 import numpy as np
 import pytest

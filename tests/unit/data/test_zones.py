@@ -1,4 +1,4 @@
-"""The offset 0 and the zone UTC, which are two to Neo4j and one to its driver."""
+"""The offset 0 and the zone UTC, which Neo4j distinguishes and its driver does not."""
 
 from __future__ import annotations
 

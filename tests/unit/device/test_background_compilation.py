@@ -1,4 +1,4 @@
-"""Everything compiled before it is needed, by a thread or an earlier process."""
+"""Compilation in advance, by a thread or an earlier process."""
 
 import json
 import os
@@ -84,7 +84,7 @@ def test_where_pocl_keeps_what_it_compiled():
 
 @pytest.fixture
 def slow_compiler(monkeypatch):
-    """Compiles a file whenever it may, until it is told to stop."""
+    """Compiles one file per permission, until told to stop."""
     may, files = threading.Semaphore(0), []
 
     def build(context, goes_on):

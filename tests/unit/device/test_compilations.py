@@ -1,4 +1,4 @@
-"""Programs that are compiled while somebody waits, or no longer waits."""
+"""Programs compiled while a caller waits, or no longer waits."""
 
 import threading
 import time
@@ -98,7 +98,7 @@ def test_who_has_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypa
     with context.lock:
         program._program(context, *KERNEL[:2])
     for _ in range(2):
-        # On a busy machine the time may be over before there is anything to wait for.
+        # On a busy machine, the time may be over before there is anything to wait for.
         said = "count|longer than its time limit"
         with working_until(deadline_after(0.05)), pytest.raises(QueryTimeoutError, match=said):
             get_kernel(context, *KERNEL).compile()

@@ -1,4 +1,4 @@
-"""Which device is taken; no OpenCL is needed."""
+"""Choice of the device; no OpenCL is needed."""
 
 import sys
 

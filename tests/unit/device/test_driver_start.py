@@ -1,4 +1,4 @@
-"""The driver that is started while the host reads a graph."""
+"""Starting the driver while the host reads a graph."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.device
 
 @pytest.fixture
 def as_gpu(monkeypatch):
-    """Any device passes for a GPU of this machine."""
+    """Makes any device pass for a GPU of this machine."""
 
     def chosen(wanted=None):
         return replace(choose_device(wanted), type="gpu")

@@ -1,4 +1,4 @@
-"""The text of one kernel."""
+"""Source text of one kernel."""
 
 from importlib import resources
 

@@ -1,4 +1,4 @@
-"""PoCL without a linker, or with a folder that no code can be loaded from."""
+"""PoCL without a linker, or with a folder from which no code can be loaded."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ def test_without_a_linker_nothing_is_built_and_the_process_lives(tmp_path):
 
 
 def run_with_noexec(folder, code, environment):
-    """Runs Python code where a file system without ``exec`` lies on the folder."""
+    """Runs Python code with a file system mounted without ``exec`` on the folder."""
     folder.mkdir()
     script = 'mount -t tmpfs -o noexec,mode=700 tmpfs "$1" || exit 77; exec "$2" -c "$3"'
     unshare = ["unshare", "--user", "--map-root-user", "--mount"]

@@ -1,4 +1,4 @@
-"""A processor that PoCL's compiler does not know."""
+"""A processor unknown to PoCL's compiler."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only on Linux")
 
 
 class Record:
-    """Memory as PoCL lays out a device: addresses of texts among other words."""
+    """Memory in PoCL's device layout: addresses of texts among other words."""
 
     def __init__(self, *texts):
         self.texts = [None if text is None else ctypes.create_string_buffer(text) for text in texts]

@@ -1,4 +1,4 @@
-"""Kernels built with tuned or plain options, and kept on disk."""
+"""Kernels built with tuned or plain options, and cached on disk."""
 
 import hashlib
 import logging
@@ -24,14 +24,14 @@ KERNEL = ("prefix_sum.cl", "scan_block_sums", "bQ")
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "cache"))
-    # PoCL keeps programs itself; here it stands for drivers that do not.
+    # PoCL caches programs itself; here it represents drivers that do not.
     monkeypatch.setattr(DeviceContext, "is_pocl", False)
     return tmp_path / "cache" / "programs"
 
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """Files that were compiled."""
+    """The files that were compiled."""
     files = []
     original = program._compiled
 
@@ -44,7 +44,7 @@ def compiled(monkeypatch):
 
 
 def build(info=None):
-    """In a context of its own, as another process would."""
+    """In a new context, as another process would."""
     context = DeviceContext(info or choose_device())
     try:
         get_kernel(context, *KERNEL).compile()
@@ -189,10 +189,10 @@ def test_processes_share_it(context, folder):
     assert all(path.suffix == ".program" for path in folder.iterdir())
 
 
-# ------------------------------------------------------------------ options that a compiler refuses
+# ------------------------------------------------------------------ options that a compiler rejects
 @pytest.fixture
 def unknown_options(monkeypatch):
-    """No compiler knows the options for the device."""
+    """Makes every compiler reject the device's options."""
     original = DeviceContext.__init__
 
     def init(self, info, **settings):

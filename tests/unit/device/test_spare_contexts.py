@@ -1,4 +1,4 @@
-"""Programs stay loaded in the contexts that are closed, on PoCL alone."""
+"""Programs stay loaded in closed contexts, on PoCL only."""
 
 import uuid
 from collections import defaultdict
@@ -22,7 +22,7 @@ KERNEL = ("prefix_sum.cl", "scan_block_sums", "bQ")
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Files that were loaded, of a text of the test's own; others' contexts are left aside."""
+    """Loads of the test's own source text; loads by other contexts are ignored."""
     text = f"{program.kernel_text('prefix_sum.cl')}\n// {uuid.uuid4()}\n"
     monkeypatch.setattr(program, "kernel_text", lambda _: text)
     monkeypatch.setattr(spare_contexts, "_kept", defaultdict(list))

@@ -1,4 +1,4 @@
-"""Aggregates of groups on columns, against the same functions value by value."""
+"""Group aggregates on columns, against the same functions value by value."""
 
 import math
 
@@ -90,7 +90,7 @@ def test_percentiles_take_a_share(name):
     few=st.sampled_from([0, 2, 32]),
 )
 def test_means_have_the_rounding_of_a_running_mean(items, few):
-    """To the last bit, however many groups are moved together."""
+    """To the last bit, however many groups are processed together."""
     groups = 61
     values = [[value for group, value in items if group == each] for each in range(groups)]
     flat = np.array([value for each in values for value in each])
@@ -150,7 +150,7 @@ def test_many_floats_are_added_in_the_order_of_rows(monkeypatch):
 
 @given(data=st.data(), window=st.sampled_from([4, 64]))
 def test_sums_of_floats_or_null_are_added_in_the_order_of_rows(data, window):
-    """Bit by bit; null's own bits are of any number, also of NaN."""
+    """Bit by bit; null's bits may be any number, even NaN."""
     numbers = st.one_of(st.floats(), st.sampled_from([-0.0, 0.1, 1e300, math.inf]))
     rows = data.draw(st.lists(st.tuples(st.integers(0, 3), numbers, st.booleans()), max_size=40))
     group_of = np.array([row[0] for row in rows], dtype=np.int64)

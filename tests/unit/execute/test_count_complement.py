@@ -1,4 +1,4 @@
-"""Counts of what a negation leaves: the difference of two counts against counting row by row."""
+"""Counts under a negation: the difference of two counts, against counting row by row."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_as_the_reference_also_with_parallel_relationships_and_loops(edges: Any,
 
 
 def test_the_two_counts_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not the rows: they are not even made."""
+    """The rows are not made."""
     monkeypatch.setattr(count_complement, "_FEW_RELATIONSHIPS", 0)
     monkeypatch.setattr(count_complement, "_FEW_ROWS", 0)
     edges = [(0, "R", 1), (1, "R", 2), (2, "R", 3), (1, "R", 3)]

@@ -1,4 +1,4 @@
-"""DISTINCT where no row comes twice: rows and values are not compared."""
+"""DISTINCT over rows that cannot repeat: rows and values are not compared."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def accelerator():
 
 @pytest.fixture
 def once(monkeypatch):
-    """How many aggregates of each chunk of rows were counted so."""
+    """Number of aggregates per chunk of rows that were counted without comparison."""
     found = []
     push = aggregate.GroupedCounts.push
 
@@ -90,7 +90,7 @@ def test_rows_in_several_batches_are_compared():
 
 
 def test_rows_in_several_batches_are_known_to_be_apart(accelerator, monkeypatch):
-    """The claim is of all rows: counts of several batches are added."""
+    """Distinctness holds across batches: counts of several batches are added."""
     query = "MATCH (a)-[*1..2]->(c) RETURN a, count(DISTINCT c), count(DISTINCT c) + 1"
     expected = Counter(map(repr, accelerator.run(query, engine="reference").values()))
     found = expand.Expand._batches

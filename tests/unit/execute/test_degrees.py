@@ -1,4 +1,4 @@
-"""Relationships between bound nodes, looked up, against counting them one by one."""
+"""Lookup of relationships between bound nodes, against counting them one by one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_numbers_of_relationships_to_some_nodes(
         together = None
         if direction is not Direction.BOTH and edges:
             together = degrees_of_all_nodes(graph, ids, direction, fitting).tolist()
-    # As seen from a node, what counts is the other end: its own for a loop.
+    # Seen from a node, the other end counts: for a loop, the node itself.
     expected = [sum(_count(edges, a, b, "RT", direction) for b in others) for a in nodes.tolist()]
     assert found.tolist() == expected
     assert together in (None, expected[:NODES])
@@ -109,7 +109,7 @@ def accelerator() -> Any:
 def test_looked_up_as_joined(
     accelerator: Any, query: str, arrow: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is looked up is what the join finds, in every place where a pattern may stand."""
+    """Lookups equal joins wherever a pattern may occur."""
     if "WHERE {}" in query or "NOT {}" in query:
         arrow = arrow.replace("x", "")
     text = query.format(QUERIES[query].format(arrow))

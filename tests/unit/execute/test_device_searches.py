@@ -39,7 +39,7 @@ EDGES = st.lists(st.tuples(NODE, NODE), min_size=1, max_size=8)
 
 
 class Always(DeviceSearches):
-    """Whether it pays or not."""
+    """Searches on the device regardless of cost."""
 
     def reach_pays(self, *_: Any) -> bool:
         return True
@@ -189,7 +189,7 @@ def test_a_search_ends_at_its_deadline(context: Any) -> None:
 
 @pytest.mark.parametrize("ends", ["(b)", "(b:T)"])
 def test_a_query_with_many_searches_says_so(ends: str, monkeypatch: Any) -> None:
-    """End to end: types, directions and conditions on nodes and relationships are kept."""
+    """End to end: types, directions, and conditions on nodes and relationships hold."""
     random = np.random.default_rng(4)
     count, size = 3000, 60_000
     source = gpugda.graph(

@@ -1,4 +1,4 @@
-"""How many values of each group differ, against sets of the values' keys."""
+"""Number of distinct values per group, against sets of the values' keys."""
 
 import math
 
@@ -71,7 +71,7 @@ def test_many_rows(different, groups):
 
 
 def test_count_distinct_finds_no_row_of_a_value(monkeypatch):
-    """Which `collect(DISTINCT x)` needs; null is no value, and the two zeros are one."""
+    """`collect(DISTINCT x)` needs it; null is no value, and the two zeros are one value."""
     monkeypatch.setattr(aggregates, "first_rows", None)
     keys = [column_of([1, 1, 1, 2, 2, 3])]
     values = column_of([0.0, -0.0, math.inf, None, 2.5, None])

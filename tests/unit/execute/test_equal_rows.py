@@ -1,4 +1,4 @@
-"""Paths that a selector takes are searched once for rows that are equal in what is read."""
+"""Selected paths are searched once for rows that are equal in all columns read."""
 
 from __future__ import annotations
 

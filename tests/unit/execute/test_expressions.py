@@ -1,4 +1,4 @@
-"""What expressions give as a user meets it: rows, maps, paths, lists of entities, chance."""
+"""Expressions as users see them: rows, maps, paths, lists of entities, randomness."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_unknown_functions_are_refused_with_their_place(accelerator):
         accelerator.explain("RETURN nothing.known(1)")
 
 
-# ------------------------------------------------------------------ as results show them
+# ------------------------------------------------------------------ shown by results
 def test_paths(accelerator):
     query = "MATCH p = (a:P)-[:KNOWS]->(b) RETURN p, [p] AS l, {p: p} AS m, relationships(p) AS r"
     result = accelerator.run(query, engine="gpu")

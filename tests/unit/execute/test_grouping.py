@@ -1,4 +1,4 @@
-"""Rows that are the same, against Python's own comparison of their keys."""
+"""Equal rows, against Python's own comparison of their keys."""
 
 import math
 
@@ -40,7 +40,7 @@ LIMITS = {
 
 
 def expected_groups(rows):
-    """Per row the first row that is the same."""
+    """For each row, the first equal row."""
     seen: dict[tuple, int] = {}
     keys = (tuple("NaN" if v != v else group_key(v) for v in row) for row in rows)
     return [seen.setdefault(key, number) for number, key in enumerate(keys)]
@@ -85,7 +85,7 @@ def test_many_rows(spread):
 
 
 def test_nodes_that_stand_side_by_side_are_numbered_from_the_first(monkeypatch):
-    """Also far behind others: their pairs fit a table, and are not sorted."""
+    """Even with a large offset: their pairs fit a table, and are not sorted."""
     nodes = [
         Column(ColumnKind.NODE, first + np.arange(3000, dtype=np.uint32) % different)
         for first, different in ((np.uint32(1_000_000), 50), (np.uint32(3_000_000), 40))

@@ -1,4 +1,4 @@
-"""Nodes that rows tell by a property are looked up; parts of known nodes are not multiplied."""
+"""Nodes that rows identify by a property are looked up; known nodes do not multiply parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def accelerator():
 
 
 def _most_rows(accelerator: Any, query: str) -> int:
-    """Of any operator."""
+    """Largest row count of any operator."""
     return max(node.rows or 0 for _, node in accelerator.profile(query).lines())
 
 

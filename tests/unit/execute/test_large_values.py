@@ -1,4 +1,4 @@
-"""Queries that are too long, or whose values would be: an error, and no full memory."""
+"""Queries that are too long, or with too long values: an error instead of exhausted memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def accelerator():
 def test_a_value_that_is_too_long(
     accelerator, monkeypatch, engine: str, query: str, message: str
 ) -> None:
-    monkeypatch.setattr(length_limits, "_MOST_ITEMS", 1 << 12)  # what is tested is not the machine
+    monkeypatch.setattr(length_limits, "_MOST_ITEMS", 1 << 12)  # independent of the machine
     monkeypatch.setattr(length_limits, "_MOST_CHARACTERS", 1 << 16)
     parameters = {"text": "a" * 4_000, "many": [1] * 10}
     given = {name: value for name, value in parameters.items() if f"${name}" in query}

@@ -1,4 +1,4 @@
-"""What is made of embeddings against Python's own grouping and sorting."""
+"""Operators on embeddings, against Python's own grouping and sorting."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _counts(value):
 
 @st.composite
 def _graphs(draw):
-    # A NaN of a node in several rows is refused, as `test_nan_identity.py` tells.
+    # NaN of one node in several rows is refused: see `test_nan_identity.py`.
     numbers = {key: [each for each in known if each == each] for key, known in KINDS.items()}
     one = {key: st.sampled_from([None, *known]) for key, known in numbers.items()}
     nodes = draw(st.lists(st.fixed_dictionaries(one), min_size=1, max_size=4))
@@ -179,7 +179,7 @@ class Expected:
         }
 
     def value(self, node, row):
-        """``row`` has the nodes of n and m, and after grouping keys and aggregates."""
+        """``row`` holds the nodes of n and m, and after grouping keys and aggregates."""
         if isinstance(node, KeyReference | AggregateReference | ColumnReference):
             return row[type(node)][node.position]
         if isinstance(node, ast.Literal):
@@ -248,7 +248,7 @@ def identical(a, b):
 
 
 def answer(asked, graph, pairs, chunk_rows, **settings):
-    """The rows that are made of pairs of nodes, which come in chunks."""
+    """The rows for pairs of nodes that arrive in chunks."""
     chunks = [pairs[start : start + chunk_rows] for start in range(0, len(pairs), chunk_rows)]
     rest = bound(asked, **settings)
     table = projected(asked, graph, GivenEmbeddings(chunks), {"p": 7}, rest)
@@ -358,7 +358,7 @@ def test_plain_counts():
 
 
 class Many(GivenEmbeddings):
-    """More than could be given."""
+    """More rows than can be returned."""
 
     def __init__(self, count):
         super().__init__([])

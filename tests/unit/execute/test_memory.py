@@ -15,7 +15,7 @@ CHUNK = Batch(4 * MEBIBYTE, {"n": NODES, "one": Constant(1)})
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Files that tell how much memory there is."""
+    """Files that report the machine's memory."""
     monkeypatch.setattr(host_memory, "_MEMORY", tmp_path / "meminfo")
     monkeypatch.setattr(host_memory, "_GROUP", tmp_path)
     return tmp_path
@@ -49,7 +49,7 @@ def test_rows_are_refused_before_memory_is_full(monkeypatch, copied, chunks):
 
     with pytest.raises(gpugda.MemoryLimitError, match=r"rows of the result take .* use LIMIT"):
         fill()
-    assert abs(kept // (16 * MEBIBYTE) - chunks) <= 4  # it looks every 64 MiB
+    assert abs(kept // (16 * MEBIBYTE) - chunks) <= 4  # it checks every 64 MiB
 
 
 def test_rows_that_went_count_no_more(monkeypatch):

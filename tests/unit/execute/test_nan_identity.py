@@ -1,4 +1,4 @@
-"""NaN is the same as long as the node is whose property it is, also behind WITH."""
+"""NaN equals itself while it is the property of one node, also after WITH."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_computed_is_another_one_in_each_row(accelerator):
     assert len(list(accelerator.run(text, engine="gpu"))) == 4
 
 
-# What a Neo4j 5.26 gave; the reference has one object for several NaNs.
+# Answers of Neo4j 5.26; the reference has one object for several NaNs.
 @pytest.mark.parametrize(
     ("text", "counts"),
     [
@@ -86,7 +86,7 @@ def test_as_neo4j(accelerator, text, counts):
         "MATCH (n) WITH n, n.f AS v MATCH (n)-->(m) RETURN v + 1, count(m)",
         "MATCH (a)-->(b) CALL { WITH a MATCH (a)-->(c) RETURN a.f + 1 AS v } RETURN v, count(*)",
         "MATCH (n) RETURN 0.0 / 0.0 AS v UNION MATCH (n) RETURN 0.0 / 0.0 AS v",
-        # Neo4j's number of rows is that of the relationships; of nodes before `MATCH (m)`.
+        # Neo4j's number of rows follows the relationships; before `MATCH (m)`, the nodes.
         "MATCH (n)-->(m) RETURN DISTINCT n.f",
         "MATCH (n)-->(m) RETURN n.m, count(*)",
         "MATCH (n) MATCH (m) RETURN n.f, count(*)",

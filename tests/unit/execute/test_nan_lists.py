@@ -1,4 +1,4 @@
-"""Rows grouped by lists and maps with NaN: answered where these are stored, else refused."""
+"""Grouping by lists and maps with NaN: answered for stored ones, refused otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts in the oriented graph against the reference on the graph itself."""
+"""Counts in the oriented graph, against the reference on the original graph."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def counted(strategy, text, graph, parameters=None):
 
 
 def check_count(context, graph, text):
-    """That it is the reference's, where it is found in the oriented graph."""
+    """Asserts the reference's count, if it is computed in the oriented graph."""
     with extending(context, graph) as strategy:
         found = counted(strategy, text, graph)
         if found is not None:
@@ -88,7 +88,7 @@ def test_counts_are_those_of_the_reference(context, specs, text):
 
 @st.composite
 def simple_graphs_with_loops(draw):
-    """Of one type, with one relationship between two nodes at most, and one loop at a node."""
+    """One type, at most one relationship between two nodes, and at most one loop per node."""
     count = draw(st.integers(2, 6))
     pairs = [(one, other) for one in range(count) for other in range(one + 1)]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=len(pairs)))
@@ -256,7 +256,7 @@ def test_an_accelerator_counts_so_from_the_second_query_on():
 
 @pytest.mark.parametrize("before", [0, 1])
 def test_both_forms_are_timed(context, before):
-    """Three counts in the oriented graph; where the graph as it is was faster, it answers then."""
+    """Three counts in the oriented graph; then the original graph answers if it was faster."""
     graph = make_graph([("", {})] * 4, [(a, "R", b, {}) for b in range(4) for a in range(b)])
     plan = plan_of(TRIANGLE, graph)
     add_unoriented_seconds(plan, graph, 60.0)
@@ -288,7 +288,7 @@ def test_the_better_of_both_forms(plain, oriented, chosen):
     for _ in range(2):
         assert not times.prefer_plain
         times.note(oriented, is_oriented=True)
-    assert times.prefer_plain  # for it was seldom timed
+    assert times.prefer_plain  # because it was timed rarely
     times.note(plain, is_oriented=False)
     times.note(plain, is_oriented=False)
     assert times.prefer_plain is chosen
@@ -298,7 +298,7 @@ def test_the_slower_form_is_timed_again():
     times = oriented_form.Times()
     for _ in range(3):
         times.note(2.0, is_oriented=False)
-    for seconds in (9.0, 5.0, 3.0):  # the graph was merged, lists were, or others had the machine
+    for seconds in (9.0, 5.0, 3.0):  # merging of the graph, building of lists, or other load
         times.note(seconds, is_oriented=True)
     while times.prefer_plain:
         assert times.in_a_row < 200
@@ -312,7 +312,7 @@ def test_the_slower_form_is_timed_again():
 
 def test_cliques_are_joined_by_the_degrees_of_their_nodes(context):
     random = np.random.default_rng(3)
-    # Few nodes have most relationships, as in graphs of people.
+    # Few nodes have most relationships, as in social graphs.
     ends = (4000 * random.random((30_000, 2)) ** 3).astype(int)
     graph = make_graph([("", {})] * 4000, [(a, "R", b, {}) for a, b in ends.tolist() if a != b])
     text = "MATCH (a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d) RETURN count(*)"
@@ -322,7 +322,7 @@ def test_cliques_are_joined_by_the_degrees_of_their_nodes(context):
         assert count_oriented(plan, graph, strategy, {}, report, None)
     steps = [each for each in report.steps if each.startswith(("nodes", "extend"))]
     order = [each[each.index("(") + 1] for each in steps]
-    # Relationships run from the lower degree to the higher one. A GPU goes through the shorter
-    # list, and starts low; a CPU goes through that of the node bound last, and ends high.
+    # Relationships run from lower to higher degree. A GPU scans the shorter list, and starts
+    # at low degrees; a CPU scans the list of the node bound last, and ends at high degrees.
     assert order[-1] == "d" if context.is_cpu else order[0] == "a"
     assert sorted(order) == ["a", "b", "c", "d"]

@@ -1,4 +1,4 @@
-"""Groups found in the oriented graph against the reference on the graph itself."""
+"""Groups computed in the oriented graph, against the reference on the original graph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHAPES = [
 
 @st.composite
 def grouped(draw):
-    """Undirected patterns with the nodes they are grouped by, and whether groups are counted."""
+    """Undirected patterns with their grouping nodes; True if groups are counted."""
     ends = draw(st.sampled_from(SHAPES))
     labels = [draw(st.sampled_from(["", "", "", ":A", "{y: 1}"])) for _ in range(2)]
     kind = draw(st.sampled_from(["", "", "[:R]", "[:R|S]"]))
@@ -55,11 +55,11 @@ def grouped(draw):
 
 
 def oriented_groups(strategy, graph, text):
-    """The groups with their counts, None where they are not found in the oriented graph."""
+    """The groups with their counts; None if they are not computed in the oriented graph."""
     bound = bind(prepare(text), graph)
     need = need_of(bound.query, bound)
     if not isinstance(need, Groups):
-        return None  # the pattern can have no rows
+        return None  # the pattern matches nothing
     plan = plan_pattern(bound, graph.statistics, "extend", need)
     add_unoriented_seconds(plan, graph, 60.0, need)
     report = StrategyReport()

@@ -1,4 +1,4 @@
-"""Rows made of those in the oriented graph against the reference on the graph itself."""
+"""Rows computed from the oriented graph, against the reference on the original graph."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SHAPES = [
 
 @st.composite
 def patterns(draw):
-    """Undirected patterns, mostly with symmetries, and which of their nodes are read."""
+    """Undirected patterns, mostly with symmetries, and the nodes that are read."""
     ends = draw(st.sampled_from(SHAPES))
     label = draw(st.sampled_from(["", "", ":A", "{y: 1}"]))
     kind = draw(st.sampled_from(["", "", "[:R]", "[:R|S]"]))
@@ -53,11 +53,11 @@ def patterns(draw):
 
 
 def oriented_rows(strategy, graph, text):
-    """The rows, None where they are not made so; all of them must differ where that is said."""
+    """The rows; None if not computed so. Asserts distinct rows if distinctness is claimed."""
     bound = bind(prepare(text), graph)
     need = need_of(bound.query, bound)
     if not isinstance(need, Rows):
-        return None  # the pattern can have no rows
+        return None  # the pattern matches nothing
     plan = plan_pattern(bound, graph.statistics, "extend", need)
     add_unoriented_seconds(plan, graph, 60.0, need)
     names = {node.name: node.position for node in bound.nodes}

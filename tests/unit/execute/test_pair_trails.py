@@ -1,4 +1,4 @@
-"""So many of the shortest trails of each pair, against all trails, on the host and a device."""
+"""A number of shortest trails per pair, against all trails, on the host and a device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAIRS = [(a, b) for a in range(NODES) for b in range(NODES)]
 
 
 class Always(DeviceSearches):
-    """Whether it pays or not."""
+    """Searches regardless of cost."""
 
     def shortest_pay(self, *_: Any) -> bool:
         return True
@@ -51,7 +51,7 @@ def on_device(context: Any, graph: Any) -> Any:
 
 
 def check(edges: Any, arrow: str, asked: Any, pairs: Any, context: Any = None) -> set[Any]:
-    """The pairs that were left; all others have what is asked."""
+    """Asserts the trails of all finished pairs; returns the unfinished ones."""
     bounds, most, by_group = asked
     graph = make_graph([("", {})] * (NODES + 30), [(a, "R", b, {}) for a, b in edges])
     edges = list(
@@ -124,7 +124,7 @@ PARALLEL = [(0, 1)] * 9 + [(1, 2)] * 9 + [(2, 1)]
 @pytest.mark.parametrize("edges", [COMPLETE, PARALLEL])
 @pytest.mark.parametrize("by_group", [False, True])
 def test_few_walks_at_a_time(monkeypatch, edges, by_group):
-    """Windows of few entries, and fewer walks read at first than prove to be trails."""
+    """Small windows, and at first fewer walks than are needed for the trails."""
     monkeypatch.setattr(host_walks, "_MOST_ENTRIES", 3)
     monkeypatch.setattr(selected_trails, "_WALKS_PER_TRAIL", 1)
     monkeypatch.setattr(selected_trails, "_MIN_WALKS", 1)
@@ -167,7 +167,7 @@ def test_without_room_on_the_device_pairs_are_left(context, monkeypatch):
 
 
 def test_pairs_with_enough_trails_are_not_left():
-    """A pair is left only where lengths go by without a trail."""
+    """A pair stays unfinished only if several lengths pass without a trail."""
     two_ways = [(0, 1), (1, 2), (0, 3), (3, 2), (2, 0)]
     assert not check(two_ways, "->", ((1, None), 2, False), [(0, 2)])
     assert not check(two_ways, "->", ((1, None), 5, False), [(4, 2), (0, 4)])

@@ -1,4 +1,4 @@
-"""Percentiles and running means of all groups together, against those value by value."""
+"""Percentiles and running means of all groups together, against single values."""
 
 import math
 
@@ -28,7 +28,7 @@ NUMBERS = st.one_of(
 
 
 def bits(value):
-    """A value so that -0.0 is not 0.0, 1 is not 1.0, and NaN is itself."""
+    """A form in which -0.0 differs from 0.0 and 1 from 1.0, and NaN equals itself."""
     return "NaN" if isinstance(value, float) and math.isnan(value) else repr(value)
 
 
@@ -46,7 +46,7 @@ def of_rows(rows):
 
 
 def by_values(name, rows, groups, *further):
-    """What the function makes of each group's values."""
+    """The function's result for each group's values."""
     lists = [[] for _ in groups.first]
     for (_, value), group in zip(rows, groups.group_of.tolist(), strict=True):
         if value is not None:

@@ -31,26 +31,26 @@ def people():
 
 
 ANSWERS = {
-    # one relationship in two clauses, beside paths of varying length
+    # one relationship in two clauses, besides paths of varying length
     "MATCH ()-[r:L]-() MATCH (n)-[*0..1]-()-[r]-()-[*0..1]-(m) RETURN count(*)": [[44]],
-    # WHERE of WITH DISTINCT and of an aggregation reads what is written as a column
+    # WHERE of WITH DISTINCT and of an aggregation reads output columns
     "MATCH (a) WITH DISTINCT a.name AS n WHERE a.name = 'Bo' RETURN n": [["Bo"]],
     "MATCH (a)-->() WITH a.name AS n, count(*) AS c WHERE count(*) = 1 RETURN n, c": [["Bo", 1]],
-    # a node that is known already, and null
+    # a bound node, and null
     "OPTIONAL MATCH (a:Nope) MATCH (a) RETURN a": [],
     "MATCH (q:P) OPTIONAL MATCH (q)-[:L]->(a) MATCH (a), (b:Q) RETURN a.age, b.age": [[30, 40]],
     "OPTIONAL MATCH (a:Nope) RETURN EXISTS { (a) }, COUNT { MATCH (a) }": [[False, 0]],
     "OPTIONAL MATCH (a:Nope) OPTIONAL MATCH (a) RETURN a": [[None]],
-    # a path between nodes that nothing connects with those of a shortest path
+    # a path between nodes unconnected to those of a shortest path
     "MATCH (a:Q), (b {name: 'Ann'}) MATCH p = shortestPath((a)<-[*]-(b))"
     " MATCH (c)-[:K*..2]->()-[:L]->(c) RETURN length(p), count(*)": [[2, 1]],
-    # relationships of one clause that are joined before and after a path are not the same
+    # relationships of one clause that are joined before and after a path differ
     "MATCH (a)-[r:L]-(b), (c)-[s:L]-(d) MATCH (a)-[*1..1]-(x) RETURN count(*)": [[0]],
-    # WHERE of WITH reads what was there before
+    # WHERE of WITH reads earlier variables
     "MATCH (a:P) WITH a.name AS n WHERE a.age > 10 AND n < 'Cy' RETURN *": [["Bo"]],
-    # two paths, each between nodes of which one has no name
+    # two paths, each with one unnamed end
     "MATCH (:Q)<-[*1..2]-(a), ()-[:L*1..1]->(b) RETURN count(*)": [[2]],
-    # from rows to rows
+    # rows to rows
     "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.age ORDER BY b.age": [
         ["Cy", 10],
         ["Ann", 20],
@@ -140,7 +140,7 @@ def test_a_range_too_long_for_a_list_is_counted_off(people):
 
 
 def test_a_time_limit_holds_among_endless_paths():
-    """A complete graph has more trails than anybody waits for, and their windows stay small."""
+    """A complete graph has far too many trails to enumerate, and their windows stay small."""
     count = 60
     pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
     relationships = {

@@ -1,4 +1,4 @@
-"""LIMIT reaches the joins below it; operators give rows as they come."""
+"""LIMIT reaches the joins below it; operators yield rows incrementally."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ring():
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """After how many rows each join was told that its caller leaves."""
+    """For each join, the number of rows after which its caller stops."""
     found: list[int | None] = []
     embeddings = ExtendStrategy.embeddings
 

@@ -1,4 +1,4 @@
-"""Quantified paths and path selectors against all trails one by one."""
+"""Quantified paths and path selectors, against all trails one by one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _nodes(edges: Any, start: int, walked: Any) -> list[int]:
 
 
 FEW = max(15, settings().max_examples // 10)
-"""Each starts several queries."""
+"""Number of examples; each runs several queries."""
 
 
 @settings(max_examples=FEW, deadline=None)
@@ -175,7 +175,7 @@ def test_refused(query: str, construct: str) -> None:
 
 
 def test_a_subquery_in_the_brackets_of_a_quantified_relationship_is_asked_of_each() -> None:
-    """It must not be tested with all relationships of the path in the place of one."""
+    """It must not be tested with all relationships of the path in place of one."""
     source = gpugda.graph(
         nodes={"id": ["a", "b"], "labels": [["N"], ["N"]]},
         relationships={"source": ["a", "b"], "target": ["b", "a"], "type": ["R", "S"]},

@@ -1,4 +1,4 @@
-"""Undirected squares and cliques are counted in lists by rank where that was faster."""
+"""Undirected squares and cliques are counted in lists by rank once these were faster."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_two_runs_tell_whether_they_stay(seconds, stays):
 @pytest.mark.parametrize(
     ("query", "loops", "before", "counted"),
     [
-        # 15 cycles of four in eight orders; two loops, six triangles at each, eight ways to put it.
+        # 15 cycles of four in eight orders; two loops, six triangles at each, eight placements.
         (SQUARE, LOOPS, 3, 15 * 8 + 2 * 6 * 8),
         (TRIANGLE, [], 3, 10 * 6),
     ],
@@ -76,6 +76,6 @@ def test_all_of_five_nodes(monkeypatch, query, loops, before, counted, other):
     device_graph.close()
     context.close()
     assert found[: before + 2] == [None] * before + [counted] * 2
-    # Where another form is faster the pattern is left to it; to the oriented graph, which is cheap.
+    # If another form is faster, it is used: the oriented graph, which is cheap.
     assert set(found[before + 2 :]) <= ({counted} if other else {counted, None})
     assert plan.kept["ranked times"].runs == (4 if other else 2)

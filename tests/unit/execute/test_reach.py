@@ -1,4 +1,4 @@
-"""Nodes that trails reach, against all trails one by one."""
+"""Nodes reached by trails, against all trails one by one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_reached(
 
 
 def _accelerator() -> Any:
-    """A chain into a dense part: more trails than could ever be walked."""
+    """A chain into a dense part: too many trails to walk."""
     count = 24
     edges = [(0, 1), (1, 2)] + [(a, b) for a in range(2, count) for b in range(2, count) if a != b]
     columns = {

@@ -95,7 +95,7 @@ def test_all_shortest_paths(
 
 
 def test_many_pairs_of_few_nodes_are_searched_together() -> None:
-    """A search serves all pairs of its node; a pair alone is searched from both ends."""
+    """One search serves all pairs of its node; a single pair is searched from both ends."""
     steps = adjacency_of(_graph([(0, 1), (1, 2)])[0], Direction.BOTH, None)
     seconds = shared_searches.host_seconds(steps, pairs=1000, sources=2)
     assert seconds.shared < seconds.separate

@@ -1,4 +1,4 @@
-"""Queries with shortestPath and allShortestPaths, as a real Neo4j 5.26 answered them."""
+"""Queries with shortestPath and allShortestPaths, with the answers of Neo4j 5.26."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RELATIONSHIPS = [
     ("d", "R", "e", "de", 1),
     ("e", "R", "a", "ea", 5),
 ]
-"""In the order in which a data graph keeps them."""
+"""In the order of a data graph."""
 
 ENDS = "MATCH (a {name: 'a'}), (d {name: 'd'}) "
 
@@ -49,7 +49,7 @@ def accelerator() -> Iterator[Any]:
 
 
 def _shown(value: Any) -> Any:
-    """Entities by name, paths as the names of their relationships, or of their only node."""
+    """Entities by name; paths by their relationships' names, or by their only node."""
     if isinstance(value, Entity):
         return NAMES[value.index] if value.is_node else RELATIONSHIPS[value.index][3]
     if isinstance(value, list):
@@ -123,7 +123,7 @@ def test_query(accelerator: Any, query: str) -> None:
 
 
 def test_conditions_on_the_path_are_part_of_the_search(accelerator: Any) -> None:
-    """The search goes on with longer paths, which may pass a node twice."""
+    """The search continues with longer paths, which may visit a node twice."""
     not_those = "NOT e IN r AND NOT f IN r"
     given = (
         f"{ENDS} MATCH ()-[e {{name: 'bd'}}]->() WITH a, d, e"

@@ -21,7 +21,7 @@ def test_rows_with_equal_keys_stay_in_their_order(keys, bits, short):
     key = np.array(keys, dtype=np.int64)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_FEW", 0)
-        patch.setattr(module, "_BITS", bits)  # so that keys do not fit before the rows' numbers
+        patch.setattr(module, "_BITS", bits)  # so that keys do not fit before the row numbers
         patch.setattr(module, "_SHORT", 1 << 16 if short else 0)
         found = stable_order(key) if len(key) else np.zeros(0, np.int64)
     assert found.tolist() == sorted(range(len(keys)), key=keys.__getitem__)

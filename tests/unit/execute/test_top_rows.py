@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT: the first rows of a sort, without the sort."""
+"""ORDER BY with LIMIT: the first rows of a sort, without sorting everything."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Counts of paths of a few lengths, which the join makes, against all trails one by one."""
+"""Counts of paths of a few lengths, computed by joins, against all trails one by one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def accelerator() -> Any:
 
 
 def limits(patch: pytest.MonkeyPatch, expected: int, walked: int) -> None:
-    """Trails that may be expected, and found, where they are walked."""
+    """Sets the limits of expected and of found trails up to which trails are walked."""
     patch.setattr(short_trails, "MOST_TRAILS", expected)
     patch.setattr(lower, "MOST_TRAILS", walked)
 
@@ -90,7 +90,7 @@ def test_a_node_without_a_name_that_stands_in_two_patterns(accelerator: Any) -> 
 
 @pytest.mark.usefixtures("joined")
 def test_rows_of_unrolled_lengths_keep_their_weights(accelerator: Any) -> None:
-    """A row that stands for many paths is not repeated before it is counted."""
+    """A row with a weight is not repeated before it is counted."""
     seen: list[tuple[int, int]] = []
     batches = Union._batches
 
@@ -110,7 +110,7 @@ def test_rows_of_unrolled_lengths_keep_their_weights(accelerator: Any) -> None:
 
 
 def watched(patch: pytest.MonkeyPatch) -> dict[str, int]:
-    """How often trails were walked, and joined."""
+    """Number of times that trails were walked, and joined."""
     calls = {"walked": 0, "joined": 0}
 
     def counting(kind: Any, name: str) -> None:
@@ -139,7 +139,7 @@ def test_few_trails_are_walked(accelerator: Any, monkeypatch: pytest.MonkeyPatch
 def test_trails_that_turn_out_to_be_many_are_joined(
     accelerator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also from then on: they are not walked in vain each time."""
+    """From then on, too: later runs do not walk first."""
     limits(monkeypatch, 1 << 20, 3)
     calls = watched(monkeypatch)
     query = "MATCH (a {k: 2})-[:R*2..4]->(b) RETURN count(DISTINCT b), count(*)"

@@ -1,4 +1,4 @@
-"""Aggregates of rows that stand for several: no row is made for each of these."""
+"""Aggregates of weighted rows: the rows are not repeated."""
 
 from __future__ import annotations
 
@@ -157,6 +157,6 @@ def test_rows_are_those_of_the_reference(accelerator, monkeypatch, query, most):
 
 
 def shown(row):
-    """Lists have no order here, and floats are sums and means in any order."""
+    """Lists are compared without order; floats may be sums and means in any order."""
     made = [sorted(map(repr, each)) if isinstance(each, list) else each for each in row]
     return repr([float(f"{each:.12g}") if isinstance(each, float) else each for each in made])

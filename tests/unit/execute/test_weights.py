@@ -1,4 +1,4 @@
-"""Rows that stand for several: their numbers do not wrap, and optional ones are looked up."""
+"""Weighted rows: weights do not overflow, and optional matches are looked up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_products_end_at_the_largest_weight(pairs: Any) -> None:
 
 @given(st.lists(WEIGHT, max_size=20), st.sampled_from([1, 5]))
 def test_sums_are_exact(weights: Any, times: int) -> None:
-    """Of few and of many."""
+    """For few and for many rows."""
     assert sum_of(np.array(weights * times, np.uint64)) == sum(weights) * times
 
 
@@ -89,7 +89,7 @@ def test_optional_relationships_are_those_of_the_reference(star: Any, query: str
 
 @pytest.fixture
 def weighed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What was counted without rows of groups."""
+    """Records counts that made no rows of groups."""
     found: list[int] = []
 
     def count(*given: Any) -> int | None:
@@ -103,7 +103,7 @@ def weighed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture(scope="module")
 def graph() -> Any:
-    """Of any kind, with loops and parallel relationships."""
+    """Any kind of graph, with loops and parallel relationships."""
     random = np.random.default_rng(5)
     nodes = {"id": list(range(30)), "labels": random.choice(["L", "M"], 30).tolist()}
     relationships = {

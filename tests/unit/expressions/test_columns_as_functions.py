@@ -1,4 +1,4 @@
-"""Expressions on columns against single values, and so against what a real Neo4j gave."""
+"""Expressions on columns against single values, and so against Neo4j's answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_THE_SAME = ("rand", "realtime", "uuid")
 
 
 def answers(expression, text, variables, row_count):
-    """What the columns give in each row, as the case files write it."""
+    """Results of the columns per row, in the form of the case files."""
     environment = Environment(row_count, Parameters({}, text), text, variables=variables)
     try:
         found = evaluate_value(expression, environment)
@@ -44,7 +44,7 @@ def answers(expression, text, variables, row_count):
 
 
 def single(expression, text, version, variables):
-    """What single values give."""
+    """The result for single values."""
     evaluator = Evaluator(text, Context(statement=statement_instant()), version)
     evaluator.variables = variables
     try:
@@ -62,7 +62,7 @@ def expression_of(text):
 
 
 def compiled_alone(expression):
-    """Refused, or folded, when it is compiled: that is not for who evaluates."""
+    """True if it is refused or folded at compile time: evaluation never sees it."""
     return any(
         isinstance(node, ast.Binary) and node.operator is ast.BinaryOperator.DIVIDE
         for node in walk(expression)
@@ -108,7 +108,7 @@ def test_columns_as_single_values(path):
 
 
 def compared(expression, text, version):
-    """Per row its number, the answer of columns, and that of single values."""
+    """For each row, its number, the result of columns, and that of single values."""
     literals: list = []
     replaced = without_literals(expression, literals)
     if not literals:

@@ -1,4 +1,4 @@
-"""Expressions over columns against the rules for single values, row by row."""
+"""Expressions on columns, against the rules for single values, row by row."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def environment_of(graph, rows, parameters=PARAMETERS):
     return Environment(count, Parameters(parameters, TEXT), TEXT, graph, columns)
 
 
-# ------------------------------------------------------------------ the slow twin
+# ------------------------------------------------------------------ row-by-row evaluator
 class RefusedError(Exception):
     """A type error in one row."""
 
@@ -285,7 +285,7 @@ def scalar_binary(operator, a, b):
 
 
 def identical(a, b):
-    """The same answer to the last bit: 1 is not 1.0, 0.0 is not -0.0, NaN is NaN."""
+    """Equal to the last bit: 1 differs from 1.0, 0.0 from -0.0, and NaN equals itself."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(identical, a, b))
     if isinstance(a, float) and isinstance(b, float):
@@ -330,7 +330,7 @@ def test_conditions_are_those_of_single_rows(environment, conditions):
         assert (holds[row], fails[row], faulty[row]) == expected
 
 
-# ------------------------------------------------------------------ every value against every other
+# ------------------------------------------------------------------ all pairs of values
 def _all_values():
     graph = make_graph([("", {key: each}) for key, known in KEYS.items() for each in known])
     return environment_of(graph, {"n": list(range(graph.node_count))})
@@ -416,7 +416,7 @@ def test_constants_stay_scalar():
     assert folded.value is True
 
 
-# On a node with name 'bob', x 1, b true, l [1, 2, 3], e []: what RETURN gives.
+# On a node with name 'bob', x 1, b true, l [1, 2, 3], e []: the results of RETURN.
 RETURNED = [
     (binary(prop("n", "name"), "AND", True), "bob"),
     (binary(prop("n", "name"), "OR", False), "bob"),

@@ -1,4 +1,4 @@
-"""Columns of lists of entities and of paths, one below the other, against their values."""
+"""Concatenated columns of lists of entities and of paths, against their values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_as_their_values(some):
     expected = [value for each in some for value in to_values(each)]
     found = joined_lists(some)
     if found is None:
-        assert not any(expected)  # nothing but nulls, and lists that no row has
+        assert not any(expected)  # only nulls, and lists that no row has
         return
     assert to_values(found) == expected
     assert found.dictionary is not None

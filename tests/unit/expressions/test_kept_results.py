@@ -1,4 +1,4 @@
-"""What a function gives for the entries of a dictionary is computed once for all chunks."""
+"""A function's results for dictionary entries are computed once for all chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of lists in columns, and IN: the same as value by value."""
+"""List slices, subscripts and IN on columns, against single values."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ INDEXES = [0, 1, 2, 5, -1, -2, -6, 2**63 - 1, -(2**63)]
 
 
 def shown(operand, count):
-    """Values in a form in which 1, 1.0, the two zeros and NaN differ."""
+    """A form in which 1, 1.0, the two zeros and NaN differ."""
     places, found = distinct_values(operand, count)
     return [repr(found[place]) for place in places.tolist()]
 
 
 def lists_of_rows(rng, kind, rows):
-    """A column of some of the lists, with nulls; and its values."""
+    """A column with some of the lists and nulls; and its values."""
     lists = [rng.choices(ELEMENTS[kind], k=rng.choice([0, 1, 2, 5])) for _ in range(6)]
     offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     items = [item for each in lists for item in each]
@@ -80,7 +80,7 @@ def test_subscripts(kind, seed, row_count):
 @pytest.mark.parametrize("kind", ELEMENTS)
 @pytest.mark.parametrize("first", [0, 2])
 def test_subscripts_of_lists_in_a_row(kind, first):
-    """As collected lists are: where they begin is a slice of where all lists do."""
+    """As for collected lists: their offsets are a slice of all offsets."""
     given, _ = lists_of_rows(random.Random(kind), kind, 3)
     codes = np.arange(first, first + 4, dtype=np.int32)
     lists = Column(ColumnKind.OBJECT, codes, None, given.dictionary)

@@ -1,4 +1,4 @@
-"""Orders of floats with both zeros, and numbers chosen by masks, against single values."""
+"""Orders of floats with both zeros, and selection of numbers by masks, against single values."""
 
 import math
 
@@ -57,7 +57,7 @@ BOTH = [*FLOATS, 2.0**53, 2.0**63, -(2.0**63), 0.5]
 @pytest.mark.parametrize("kinds", ["ff", "fi", "if", "ii"])
 @pytest.mark.parametrize("constant", [None, 0, 1])
 def test_comparisons_are_those_of_single_values(kinds, constant):
-    """Of arrays, and of an array and one number."""
+    """Arrays with arrays, and arrays with one number."""
     numbers = {"f": BOTH, "i": LONGS}
     pairs = [(a, b) for a in numbers[kinds[0]] for b in numbers[kinds[1]]]
     wholes = [pairs] if constant is None else [[pair] for pair in pairs]

@@ -1,4 +1,4 @@
-"""What is computed once of each list is what goes row by row, to the last digit."""
+"""Results computed once per distinct list equal those computed row by row, to the last digit."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EXPRESSIONS = [
 
 
 def shown(text, variables, count):
-    """Values in a form in which 1, 1.0 and the two zeros differ, and the rows that fail."""
+    """Values in a form in which 1, 1.0 and the two zeros differ, and the failing rows."""
     body = parse(f"RETURN {text} AS r").parts[0].clauses[0].projection.items[0].expression
     environment = Environment(count, Parameters({"p": 3}, text), text, variables=variables)
     found = evaluate_value(body, environment)
@@ -97,7 +97,7 @@ def test_as_row_by_row(monkeypatch, kind, lengths, text):
 @pytest.mark.parametrize("kind", ["integers", "decimals"])
 @pytest.mark.parametrize(("first", "count"), [(0, 20), (0, 5), (7, 6)])
 def test_lists_of_rows_in_a_row(monkeypatch, kind, text, first, count):
-    """As collected lists are: what is known of lists is a slice for the rows."""
+    """As for collected lists: the known facts of the lists are a slice for these rows."""
     lengths = [9, 0, 12, 1, 30] * 4
     made = lists_of_rows(random.Random(kind), kind, 1, lengths)
     codes = np.arange(first, first + count, dtype=np.int32)

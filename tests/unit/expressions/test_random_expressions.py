@@ -1,4 +1,4 @@
-"""Random expressions on columns against the reference, which computes row by row."""
+"""Random expressions on columns, against the reference, which evaluates row by row."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ FORMS = [
 
 
 def written(pick: random.Random, depth: int, names: tuple[str, ...] = ()) -> str:
-    """A random expression; ``names`` are those of lists around it."""
+    """A random expression; ``names`` are the list variables in scope."""
     if depth == 0 or pick.random() < 0.15:
         return pick.choice([*LEAVES, *names, *names, *names])
     form = pick.choice(FORMS)
@@ -137,7 +137,7 @@ def shown(value):
 @given(st.integers(0, 2**62), st.integers(1, 3))
 def test_columns_as_rows(seed, depth):
     text = f"RETURN {written(random.Random(seed), depth)}"
-    if " IN {" in text:  # refused by Neo4j when it compiles
+    if " IN {" in text:  # Neo4j rejects it at compile time
         return
     try:
         expression = parse(text).parts[0].clauses[0].projection.items[0].expression

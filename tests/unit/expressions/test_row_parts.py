@@ -1,4 +1,4 @@
-"""Lists of many elements together are looked at in parts."""
+"""Lists with many elements in total are processed in parts."""
 
 from __future__ import annotations
 

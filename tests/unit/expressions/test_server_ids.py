@@ -1,4 +1,4 @@
-"""Queries about ids, where a server gave them: by the device's columns and by the reference."""
+"""Queries about server ids: on the device's columns and by the reference."""
 
 import numpy as np
 import pytest

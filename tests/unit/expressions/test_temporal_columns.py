@@ -1,4 +1,4 @@
-"""Temporal values of whole columns, against the same value by value."""
+"""Temporal values on whole columns, against single values."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ VARIABLES["mixed"][::2] = texts("Y-M-D")[::2]
 
 
 FEW = 63
-"""Rows that are done value by value."""
+"""Row count up to which evaluation goes value by value."""
 
 
 def made_column(text: str, rows: slice = slice(ROWS)) -> Column:
-    """The values in some rows."""
+    """A column with the values of some rows."""
     used = set(re.findall(r"\w+", text))
     columns = {name: column_of(VARIABLES[name][rows]) for name in VARIABLES if name in used}
     parts: Any = parse(f"RETURN {text}").parts[0]
@@ -89,7 +89,7 @@ def made_column(text: str, rows: slice = slice(ROWS)) -> Column:
 
 
 def found(text: str, rows: slice = slice(ROWS)) -> list[Any] | str:
-    """The same as Python's values, or the kind of the error."""
+    """The results as Python values, or the kind of the error."""
     try:
         return to_values(made_column(text, rows))
     except QueryError as error:

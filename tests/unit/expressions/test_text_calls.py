@@ -1,4 +1,4 @@
-"""Functions of many different texts by Arrow, beside the functions of single values."""
+"""Functions of many different texts by Arrow, against the functions of single values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CALLS = (
     "replace(t, 'a', 'ßß')",
     "replace(t, null, '')",
 )
-# Among them: sharp s, final sigma, dotted capital I, combining marks, no-break space, separators.
+# Includes sharp s, final sigma, dotted capital I, combining marks, no-break space, separators.
 _CASED = "aAbß\u0391\u03a3\u03c3\u03c2\u0130\u0131\u01c6"
 LETTERS = _CASED + "é\u0301\u0308\u00a0 \t\u2007\u2028\u001c\x85ﬁ😀𐐀\U0001f1e6\x00"
 TEXTS = st.text(st.one_of(st.sampled_from(LETTERS), st.characters(exclude_categories=["Cs"])))

@@ -1,4 +1,4 @@
-"""Functions on arrays of numbers give what they give for single values, to the last bit."""
+"""Functions on arrays of numbers equal those on single values, to the last bit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_rounding_as_for_single_values(places, values):
     further = [] if places is None else [places]
     arguments = [Evaluated(Constant(each)) for each in further]
     assert function is not None
-    for first in range(0, len(values), 1000):  # more than a thousand ties are none of its business
+    for first in range(0, len(values), 1000):  # it does not handle more than a thousand ties
         some = values[first : first + 1000]
         found = vectorised_call("round", [Evaluated(Column(kind, np.array(some))), *arguments])
         assert found is not None

@@ -29,7 +29,7 @@ def test_arrays_are_uploaded_once(context, graph):
     assert device_graph.csr_arguments(budget) == first
     assert device_graph.nbytes == budget.used
     csr = graph.incoming
-    # One type: a row is a run, and nothing else is needed.
+    # One type: a row is a run, and no other array is needed.
     expected = [csr.neighbours, None, None, csr.row_offsets, csr.relationship_indexes]
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         for array, values in zip(first[4:9], expected, strict=True):
@@ -89,7 +89,7 @@ def test_the_next_graph_uses_the_arrays_that_it_shares(context):
         pointers = [[each and each.buffer.int_ptr for each in some] for some in (theirs, ours)]
         assert (pointers[0][0] == pointers[1][0]) == shares
         assert pointers[0][1:] == pointers[1][1:]
-        assert (budget.used == used) == shares  # what is shared is counted when a run begins
+        assert (budget.used == used) == shares  # shared memory is counted when a run begins
         assert second.nbytes == first.nbytes
         if shares:
             second.close()

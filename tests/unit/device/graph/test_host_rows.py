@@ -1,4 +1,4 @@
-"""Graphs built by the processor's kernels are those that NumPy builds."""
+"""Graphs built by the processor's kernels equal those that NumPy builds."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_the_graph_is_that_of_numpy(listed):
 
 
 def made():
-    """None of one type are parallel, so that those of two types are looked for."""
+    """No two of one type are parallel, so that those of two types are checked."""
     random = np.random.default_rng(1)
     triples = np.unique(random.integers(0, [40, 3, 40], (500, 3)), axis=0)
     random.shuffle(triples)

@@ -1,4 +1,4 @@
-"""Bitmaps of labels and degrees that are made once and looked at by all queries."""
+"""Bitmaps of labels and degrees that are computed once and used by all queries."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def graph():
 
 
 def bits(graph, degree):
-    """In the order of nodes."""
+    """Expected bits in node order."""
     found = np.zeros(graph.words * 32, bool)
     for node in range(graph.graph.node_count):
         count = 0
@@ -84,7 +84,7 @@ def test_where_memory_is_short_there_are_none(context, graph, monkeypatch):
 
 
 def test_bitmaps_of_the_next_state_are_made_of_those_before(context, monkeypatch):
-    """Not where numbers have moved, nor where too much has changed."""
+    """Except if numbers have moved, or too much has changed."""
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
     made, make = [], NodeBitmaps._make
     monkeypatch.setattr(NodeBitmaps, "_make", lambda *given: made.extend(given[1]) or make(*given))

@@ -1,4 +1,4 @@
-"""How rows are cut, and what kernels see of parts: compared with the rows on the host."""
+"""Partition of rows, and the kernels' view of parts, against the rows on the host."""
 
 import random
 
@@ -19,7 +19,7 @@ DIRECTIONS = [("outgoing",), ("incoming",), ("outgoing", "incoming")]
 
 
 def hub_graph(seed, types):
-    """A hub with a quarter of all relationships, loops, parallel ones, and nodes without any."""
+    """A hub with a quarter of all relationships, loops, parallel ones, and isolated nodes."""
     rng = random.Random(seed)
     ends = [(rng.randrange(30), rng.randrange(30)) for _ in range(90)]
     ends += [(7, rng.randrange(30)) for _ in range(30)] + [(3, 3)] * 3 + [(7, 9)] * 4
@@ -40,7 +40,7 @@ def test_parts_hold_every_entry_once(most, names):
             numbers = [entry for each in entries for entry in each]
             assert sorted(numbers) == list(range(graph.relationship_count))
             assert max(ranges.count for ranges in found) <= segments.longest
-        # More only where a node has as many to one neighbour.
+        # Exceeded only if a node has more relationships to one neighbour.
         assert segments.longest <= max(most, 8)
 
 
@@ -92,7 +92,7 @@ def check_view(workspace, views, name, parts, graph, *, alone=False):
         mine = [part for part in parts if part.segment == segment]
         runs = range(node, node + 1) if offsets is None else range(*offsets[node : node + 2])
         if not mine:
-            # One part: all others are empty, where they may be looked at.
+            # One part: all others that kernels may read are empty.
             assert alone or len(parts) > 1 or all(starts[run] == starts[run + 1] for run in runs)
             continue
         held = segments.neighbours(mine[0])
@@ -108,6 +108,6 @@ def check_view(workspace, views, name, parts, graph, *, alone=False):
         if types is not None:
             found = [types[run] for run in runs for _ in range(starts[run], starts[run + 1])]
             np.testing.assert_array_equal(found, csr.entry_types()[entries])
-        if len(runs):  # a row of any types goes from its first run to the next row's
+        if len(runs):  # a row of any types extends from its first run to the next row's
             row = range(starts[runs.start], starts[runs.stop])
             assert list(row) == here

@@ -1,4 +1,4 @@
-"""The copy of a state on the device is made of the copy of the state before, or shares with it."""
+"""A state's copy on the device is patched from the previous state's copy, or shares its arrays."""
 
 import gc
 from dataclasses import replace
@@ -30,7 +30,7 @@ def patch_all(monkeypatch):
 
 
 def states(database, count, size=3):
-    """Data graphs of a database from transaction to transaction."""
+    """Data graphs of a database, one per transaction."""
     graph, version = database.graph(), database.server.version_of()
     yield graph
     for _ in range(count):
@@ -41,7 +41,7 @@ def states(database, count, size=3):
 
 
 def check(device_graph):
-    """The arrays of the rows hold what the host says."""
+    """Asserts that the arrays of the rows equal the host's."""
     found = device_graph.csr_arguments(MemoryBudget(BUDGET))
     for csr, arrays in (
         (device_graph.graph.outgoing, found[:4]),
@@ -54,7 +54,7 @@ def check(device_graph):
 
 @pytest.fixture
 def made(monkeypatch):
-    """A list that grows with each array that is made of an older one."""
+    """A list that grows with each array patched from an older one."""
     found = []
 
     def spied(make):
@@ -86,7 +86,7 @@ def test_each_state_is_made_of_the_one_before(context, made, seed):
 
 
 def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
-    """Nothing is sent anew but what is short, or said to be elsewhere."""
+    """Only short arrays and reported changes of place are transferred again."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 100)
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
     older, current, sent = [], None, []
@@ -110,7 +110,7 @@ def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
 
 @pytest.mark.parametrize("most", [sharing._MOST_PATCHES, 1])
 def test_compaction_makes_no_array_that_nobody_asks_for(context, made, monkeypatch, most):
-    """What is asked for after several of them is made where the first state's array was."""
+    """An array requested after several compactions is patched from the first state's array."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 100)
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
     monkeypatch.setattr(sharing, "_MOST_PATCHES", most)
@@ -136,7 +136,7 @@ def test_compaction_makes_no_array_that_nobody_asks_for(context, made, monkeypat
 
 
 def rebase_all(graph, older):
-    """As the compactor does."""
+    """Does what the compactor does."""
     found = []
     for way in DIRECTIONS:
         for array, before in zip(getattr(graph, way).parts, getattr(older, way).parts, strict=True):
@@ -147,7 +147,7 @@ def rebase_all(graph, older):
 
 
 def test_a_query_makes_nothing_whole_on_the_host(context):
-    """Not even to find out how large the graph is."""
+    """Not even to determine the size of the graph."""
     texts = ("MATCH (a)-->(b)-->(c) RETURN count(*)", "MATCH (a)-->(b) RETURN id(a), id(b)")
     following = states(RandomDatabase(1, 200), 3)
     first = next(following)
@@ -161,7 +161,7 @@ def test_a_query_makes_nothing_whole_on_the_host(context):
     for text in texts:
         runnable = plan_of(prepare(text), graph, "extend").runnable
         runnable.run(graph, ExtendStrategy(copies[1]), {}, StrategyReport(), None)
-    # Where there are many types, where runs begin is looked at once for a state.
+    # With many types, run starts are located once per state.
     names = [name for name in CsrParts._fields if name != "run_offsets"]
     for csr in (graph.outgoing, graph.incoming):
         arrays = {name: getattr(csr.parts, name) for name in names}
@@ -174,7 +174,7 @@ def test_a_query_makes_nothing_whole_on_the_host(context):
 
 
 def made_whole(graph):
-    """The same with arrays that are not patched."""
+    """The same graph with materialised arrays."""
     rows = {
         each: Csr(*(getattr(getattr(graph, each), name) for name in CsrParts._fields))
         for each in DIRECTIONS
@@ -183,7 +183,7 @@ def made_whole(graph):
 
 
 def test_who_reads_an_older_state_reads_on(context, made):
-    """Also while arrays that others left are written to again."""
+    """Also while arrays that others released are written again."""
     readers, current = [], None
     for number, graph in enumerate(states(RandomDatabase(7, 200), 9)):
         following = DeviceGraph(context, graph, like=current)
@@ -223,7 +223,7 @@ def test_a_state_that_no_query_asked_is_gone_on_from(context, made):
 
 
 def test_entries_that_were_freed_come_again(context, made):
-    """Those that were made of an earlier state's are not used once their memory is gone."""
+    """Arrays patched from an earlier state's entries are not used once their memory is freed."""
     current = None
     for graph in states(RandomDatabase(5, 100), 3):
         following = DeviceGraph(context, graph, like=current)
@@ -272,7 +272,7 @@ def test_memory_does_not_grow_with_the_states(context):
     ],
 )
 def test_a_query_makes_no_array_of_entries_whole(context, made, text):
-    """That would take the time of all relationships with each transaction."""
+    """That would take time proportional to all relationships for each transaction."""
     patched, current = [], None
     for graph in states(RandomDatabase(4, 200), 4):
         following = DeviceGraph(context, graph, like=current)

@@ -42,7 +42,7 @@ def test_what_goes_up_comes_down(context, count, dtype):
 
 
 def noting_waits(monkeypatch):
-    """Per copy between host and device whether the host waits for it."""
+    """For each copy between host and device, True if the host waits for it."""
     waits, copy = [], cl.enqueue_copy
 
     def noted(*args, **settings):
@@ -60,7 +60,7 @@ def test_nobody_waits_until_little_is_uploaded(context, monkeypatch, count, wait
     with Workspace(context, MemoryBudget(1 << 30)) as workspace:
         array = workspace.allocate(count, np.uint32)
         workspace.write(array, values)
-        values[:] = 7  # the caller's again
+        values[:] = 7  # the caller may reuse it
         np.testing.assert_array_equal(workspace.download(array), np.arange(count))
         assert waits == waited
 
@@ -169,7 +169,7 @@ def test_small_uploads_of_a_cpu_are_made_and_not_passed_on(context):
         assert first.download(made).tolist() == list(range(500))
         first.release(there, made)
         again = [first.allocate(1000, np.uint32) for _ in range(2)]
-        assert buffer in [each.buffer for each in again]  # both are used again in the same run
+        assert buffer in [each.buffer for each in again]  # both are reused within one run
         assert first.budget.used == 4000 + 4000 + 4800
         kept = [buffer, longer.buffer]
     assert first.budget.used == 0

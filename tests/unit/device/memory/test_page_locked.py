@@ -1,4 +1,4 @@
-"""Page-locked copies, and arrays that are made there."""
+"""Page-locked copies, and arrays created in page-locked memory."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Downloads by way of page-locked memory."""
+"""Downloads through page-locked memory."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def test_it_waits_for_the_copy_and_not_for_what_comes_after(context):
         target = workspace.allocate(6000, np.uint32)
         staging = Staging.of(context)
         copied = staging.copy(source, target)
-        workspace.fill(source, 7)  # as a kernel that makes the next table
+        workspace.fill(source, 7)  # as a kernel that writes the next table
         np.testing.assert_array_equal(staging.download(target, 0, 5000, copied), values)
 
 

@@ -1,4 +1,4 @@
-"""A function's module is loaded with the first of its functions, those of others are not."""
+"""A function's module is loaded on the first use of one of its functions; other modules are not."""
 
 import subprocess
 import sys
