@@ -1,4 +1,4 @@
-"""Why the device does not answer."""
+"""The reason why the device does not answer a query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Declined:
 
     Args:
         reason: One sentence.
-        can_run: False where the device could not answer it at all, whatever the cost.
+        can_run: False if the device cannot answer the query at all, whatever the cost.
     """
 
     reason: str

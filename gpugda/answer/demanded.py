@@ -1,4 +1,4 @@
-"""Answers of a live database's snapshot by an engine asked for by name: used, or an error."""
+"""Runs a query on a live database's snapshot with the engine that the caller named, or fails."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _MOST_TEXTS = 256
 
 
 class DemandedAnswers:
-    """One live database and its snapshot.
+    """Answers from the snapshot of one live database.
 
     Args:
         server: The database.
-        keeper: Its snapshot.
-        router: Tells how long the device may take.
-        snapshot: Answers from it.
+        keeper: Keeps its snapshot.
+        router: Estimates how long the device takes.
+        snapshot: Answers queries from the snapshot.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class DemandedAnswers:
         self._snapshot = snapshot
 
     def run(self, request: Request, engine: str) -> Result:
-        """The answer of this engine, from a fresh snapshot.
+        """Answers with this engine from a fresh snapshot.
 
         Raises:
-            ConfigurationError: The engine cannot answer this here.
-            QueryError: It is no query, or not answered by it.
-            StaleSnapshotError: There is no fresh snapshot to be had.
+            ConfigurationError: The engine cannot answer this request here.
+            QueryError: The text is no query, or the engine does not support it.
+            StaleSnapshotError: No fresh snapshot could be obtained.
         """
         facts = self._server.facts
         if not facts.sees_everything:
@@ -125,10 +125,10 @@ class DemandedAnswers:
 
 
 def checked(request: Request, server: DatabaseServer) -> Query | Statement:
-    """The analysed query, if the snapshot can answer it.
+    """Returns the analysed query if the snapshot can answer it.
 
     Raises:
-        QueryError: It is no Cypher, or nothing that can be answered here.
+        QueryError: The text is no Cypher, or cannot be answered here.
     """
     query = request.prepared()
     if isinstance(query, Statement):
@@ -139,16 +139,16 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
 
 
 def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingProperties:
-    """What a query reads that the snapshot lacks."""
+    """Returns the properties that a query reads and the snapshot lacks."""
     return missing_properties(loaded.graph, property_needs(query))
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _reads(text: str) -> Reads | None:
-    """What a query of this text reads; None where that is not known, or whole entities are.
+    """Returns what a query reads; None if that is unknown or the query reads whole entities.
 
-    Of those, properties are read when the rows are known, and proven to be of the snapshot's state:
-    it has to be the newest one.
+    The properties of whole entities are read once the rows are known, and must be proven to belong
+    to the snapshot's state: the snapshot has to be the newest one.
     """
     try:
         found = reads_of(text)
@@ -160,9 +160,9 @@ def _reads(text: str) -> Reads | None:
 def admission_for(
     request: Request, keeper: SnapshotKeeper, ahead: RanAhead | None, *, follows: bool
 ) -> Admission:
-    """Whether the snapshot may answer; known already where the device ran ahead.
+    """Decides whether the snapshot may answer; known already if the device ran ahead.
 
-    ``follows``: It may be brought to the newest state for that.
+    ``follows``: True if the snapshot may be brought to the newest state first.
     """
     if ahead is not None:
         return ahead.admission

@@ -1,4 +1,4 @@
-"""What is known of a device's speed before a query runs on it."""
+"""Estimates a device's speed before a query runs on it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["DeviceCosts", "row_limit", "stored_graph"]
 
 _OPEN_SECONDS: Final = 0.25
-"""Opening the device, once in a process; kernels compiled before lie on disk."""
+"""Seconds to open the device, once per process; kernels compiled earlier are on disk."""
 
 _COPIED_PER_SECOND: Final = 1e8
-"""Relationships of a graph that are copied to the device."""
+"""Relationships of a graph copied to the device per second."""
 
 _START_BYTES: Final = 4
 
 
 class DeviceCosts:
-    """Of one device, which nothing here opens.
+    """Cost estimates for one device, which this class never opens except to measure it.
 
     Args:
         session: The device.
@@ -47,36 +47,36 @@ class DeviceCosts:
 
     @property
     def rates(self) -> DeviceRates:
-        """Those measured, now or by an earlier process, else those of a device of its kind."""
+        """Rates measured by this or an earlier process, else defaults for this kind of device."""
         if self._rates is None:
             if not self._session.is_open:
-                return CPU_DEVICE  # to ask which one it is would mean to open it
+                return CPU_DEVICE  # asking the device for its name would open it
             info = self._session.info
             self._rates = kept_device_rates(info) or default_device_rates(info)
         return self._rates
 
     def measure(self, *, again: bool = False) -> DeviceRates:
-        """Measures the rates, unless they are kept from an earlier time.
+        """Measures the rates, unless saved rates exist.
 
         Args:
-            again: Measure all the same.
+            again: True to measure even if saved rates exist.
 
         Raises:
             DeviceError: There is no device, or it failed.
         """
-        from gpugda.calibration.device import device_rates  # once for a machine
+        from gpugda.calibration.device import device_rates  # runs once per machine
 
         self._rates = device_rates(self._session, again=again)
         return self._rates
 
     def opening_seconds(self, graph: DataGraph) -> float:
-        """What it takes until the device is open and holds the graph."""
+        """Seconds until the device is open and holds the graph."""
         if self._session.is_ready(graph):
             return 0.0
         return _OPEN_SECONDS + graph.relationship_count / _COPIED_PER_SECOND
 
     def streaming(self, plan: Plan, graph: DataGraph) -> Streaming | None:
-        """What of a graph that does not fit is sent in segments; None where it fits."""
+        """Returns what is sent in segments if the graph exceeds device memory; None if it fits."""
         limit = self._session.memory_limit
         if limit is None or plan.strategy != DEFAULT_STRATEGY:
             return None
@@ -92,12 +92,12 @@ class DeviceCosts:
         return expected_triangles(plan.bound, graph, size, limit, has_lists) or found
 
     def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
-        """The same in bytes, 0 where the graph fits."""
+        """Bytes that `streaming` sends, 0 if the graph fits."""
         found = self.streaming(plan, graph)
         return 0.0 if found is None else found.sent_bytes
 
     def seconds(self, request: Request, plan: Plan, graph: DataGraph) -> float:
-        """A query on a graph that no server has to be asked about."""
+        """Estimated seconds of a query on a graph without a server."""
         from gpugda.plan.route.cost import device_seconds
 
         return device_seconds(
@@ -116,7 +116,7 @@ class DeviceCosts:
 
 
 def stored_graph(graph: DataGraph) -> StoredGraph:
-    """What a data graph takes on a device."""
+    """Returns the sizes of a data graph on a device."""
     parts = [graph.outgoing.parts, graph.incoming.parts]
     several = len(graph.types) > 1
     return StoredGraph(
@@ -131,7 +131,7 @@ def stored_graph(graph: DataGraph) -> StoredGraph:
 
 
 def row_limit(request: Request) -> int | None:
-    """How many rows the query asks for at most, None where it sets no limit."""
+    """Maximum number of rows that the query asks for, None if it has no limit."""
     match request.prepared().limit:
         case ast.Literal(value=int(number)):
             return number

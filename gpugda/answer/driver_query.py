@@ -1,4 +1,4 @@
-"""Queries as the Neo4j driver takes them: ``neo4j.Query``, and calls of ``execute_query``."""
+"""Queries in the Neo4j driver's forms: ``neo4j.Query`` and calls of ``execute_query``."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ATTRIBUTES = ("text", "metadata", "timeout")
 
 
 def unwrapped(query: Any, timeout: float | None) -> tuple[Any, Mapping[str, Any], float | None]:
-    """The query itself, what the server's query log shall hold, and the time limit.
+    """Returns the query text, the metadata for the server's query log, and the time limit.
 
     Args:
-        query: A ``neo4j.Query``, known by its attributes, or anything else, which stays as it is.
-        timeout: Seconds; that of a ``neo4j.Query`` counts where None is given here.
+        query: A ``neo4j.Query``, recognised by its attributes; other values are returned unchanged.
+        timeout: Seconds; None for the time limit of the ``neo4j.Query``.
     """
     if isinstance(query, str) or not all(hasattr(query, name) for name in _ATTRIBUTES):
         return query, {}, timeout
-    # The driver takes 0 for no limit.
+    # For the driver, 0 means no limit.
     own = query.timeout or None
     return query.text, dict(query.metadata or {}), own if timeout is None else timeout
 
@@ -33,10 +33,10 @@ def unwrapped(query: Any, timeout: float | None) -> tuple[Any, Mapping[str, Any]
 def parameters_of_call(
     parameters: Mapping[str, Any] | None, more: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The parameters of a call of ``execute_query``: as there, keywords win.
+    """Returns the parameters of an ``execute_query`` call; keywords win, as in the driver.
 
     Raises:
-        ConfigurationError: A keyword ends with an underscore, as options do, and is none.
+        ConfigurationError: A keyword ends with an underscore like an option, but is none.
     """
     for name in more:
         if name.endswith("_") and not name.endswith("__"):
@@ -49,10 +49,10 @@ def parameters_of_call(
 
 
 def transformed(result: Result, transformer: Callable[[Any], Any] | None) -> Any:
-    """What the transformer makes of a result, by default a ``neo4j.EagerResult``."""
+    """Applies the transformer to a result; the default gives a ``neo4j.EagerResult``."""
     if transformer is None:
         return result.to_eager_result()
-    # A method of the driver's own class means that of ours.
+    # A method of the driver's result class is replaced by our method of the same name.
     name = getattr(transformer, "__name__", "")
     is_theirs = getattr(transformer, "__module__", "").startswith("neo4j.")
     return getattr(type(result), name)(result) if is_theirs else transformer(result)

@@ -1,4 +1,4 @@
-"""Answers of an accelerator whose source is an embedded graph: there is no other engine."""
+"""Answers of an accelerator whose source is an embedded graph; no database can answer instead."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ONLY_ENGINE = "an embedded source has no native engine, and the device answers 
 
 
 class EmbeddedAnswers:
-    """One embedded graph and one device.
+    """Answers from one embedded graph with one device.
 
     Args:
-        source: Read at once.
+        source: The source, read immediately.
         session: The device.
-        progress: Told how far reading has come.
+        progress: Receives the progress of reading.
 
     Raises:
         SourceError: The source cannot be read.
@@ -84,19 +84,19 @@ class EmbeddedAnswers:
         return found.result(request, reason=reason)
 
     def try_device(self, request: Request) -> Result:
-        """As `run` on the device: there is nobody else to leave it to."""
+        """Runs on the device like `run`, because there is no database to fall back to."""
         return self.run(request, "gpu")
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
-        """No bookmark names a state of an embedded graph."""
+        """True if there are no bookmarks: none can name a state of an embedded graph."""
         return not list(bookmarks)
 
     def observe_native(self, text: str, seconds: float | None) -> None:
-        """There is no database whose time could matter."""
+        """Does nothing, because there is no database to compare with."""
 
     def explain(self, request: Request) -> Explanation:
-        """The plan of a query: there is only one engine."""
-        from gpugda.plan.estimate import estimate  # queries that run need neither
+        """Explains the plan of a query; the engine is always the device."""
+        from gpugda.plan.estimate import estimate  # neither is needed to run a query
         from gpugda.plan.explain import Explanation
 
         refuse_other_databases(request.prepared())
@@ -119,7 +119,7 @@ class EmbeddedAnswers:
     def state_since(
         self, reads: Reads, since: DatabaseVersion | None
     ) -> tuple[DatabaseVersion | None, bool]:
-        """An embedded graph has no states."""
+        """Always raises ConfigurationError, because an embedded graph has no states."""
         raise ConfigurationError(
             "Only a query on a live database can be watched: this graph does not change by itself."
         )
@@ -129,7 +129,7 @@ class EmbeddedAnswers:
         return self._loaded
 
     def status(self) -> dict[str, Any]:
-        """What is known besides the graph."""
+        """Facts for the status besides those of the graph: none."""
         return {}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
@@ -137,4 +137,4 @@ class EmbeddedAnswers:
         return {"device": asdict(self._device.measure(again=again))}
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, because nothing is open."""

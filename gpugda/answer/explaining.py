@@ -1,4 +1,4 @@
-"""How a live database's queries would be answered: by whom, why, and how many rows."""
+"""Explains queries that a live database would answer: its plan, the reason, and the row count."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _UNKNOWN: Final = float("nan")
 
 
 def explained_by_database(request: Request, server: DatabaseServer, reason: str) -> Explanation:
-    """Of a query that the database answers, by the plan that it makes; nothing is run.
+    """Explains a query that the database answers, with the database's own plan; runs nothing.
 
     Args:
-        request: What is asked.
+        request: The query.
         server: The database.
-        reason: Why it answers.
+        reason: Why the database answers.
 
     Raises:
         QueryTimeoutError: The time limit passed.
-        neo4j.exceptions.Neo4jError: It is no query, as the server says.
+        neo4j.exceptions.Neo4jError: The server rejected the query.
     """
     text = _MODE.sub("", request.text, count=1)
     answer = server.run_native(
@@ -52,7 +52,7 @@ def _number(rows: float) -> str:
 
 
 def _steps(plan: dict[str, Any], depth: int = 0) -> list[str]:
-    """The operators of the server's plan, each before what it reads from."""
+    """Lines for the operators of the server's plan, each before its inputs."""
     if not plan:
         return []
     name = str(plan.get("operatorType", "")).partition("@")[0]

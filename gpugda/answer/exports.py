@@ -1,4 +1,4 @@
-"""The whole graph of an accelerator, saved or handed to other programs."""
+"""Saves or exports the whole graph of an accelerator."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ __all__ = ["GraphExports"]
 
 
 class GraphExports(ABC):
-    """The public methods of an accelerator that give its graph away."""
+    """The public methods of an accelerator that export its graph."""
 
     @abstractmethod
     def _complete(self) -> LoadedGraph:
         """The graph with all its properties."""
 
     def save(self, path: str | os.PathLike[str], *, compression: str | None = None) -> None:
-        """Saves the data graph as a folder for `gpugda.connect`; replaces an older snapshot there.
+        """Saves the data graph in a folder for `gpugda.connect`; replaces a snapshot found there.
 
         Args:
             path: The folder.
             compression: None (memory-mapped without a copy when opened), ``"lz4"`` or ``"zstd"``.
 
         Raises:
-            SourceError: It cannot be written, or something else lies there.
+            SourceError: The folder cannot be written, or holds something else.
         """
-        from gpugda.snapshot.store import save_snapshot  # rarely asked for
+        from gpugda.snapshot.store import save_snapshot  # rarely used
 
         loaded = self._complete()
         save_snapshot(
@@ -48,16 +48,16 @@ class GraphExports(ABC):
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes the graph as ``nodes.parquet`` and ``relationships.parquet`` for other programs.
 
-        Columns ``_id``, ``_labels``, ``_source``, ``_target`` and ``_type``, and one for each
-        property; `gpugda.connect` reads the folder. Zones of datetimes become UTC, and values of
-        several types in one property Cypher text: `save` keeps all as it is.
+        The columns are ``_id``, ``_labels``, ``_source``, ``_target`` and ``_type``, and one per
+        property; `gpugda.connect` reads the folder. Datetimes are converted to UTC, and a property
+        with values of several types to Cypher text; `save` keeps both as they are.
 
         Args:
-            path: The folder, made if need be.
+            path: The folder, created if it is missing.
 
         Raises:
-            ConfigurationError: A property is called like one of these columns.
-            SourceError: It cannot be written, or something else lies there.
+            ConfigurationError: A property has the name of one of these columns.
+            SourceError: The folder cannot be written, or holds something else.
         """
         from gpugda.result.parquet import write_graph
 
@@ -66,16 +66,16 @@ class GraphExports(ABC):
     def to_networkx(
         self, *, id: str | None = None, labels: str = "labels", type: str = "type"
     ) -> networkx.MultiDiGraph[Any]:
-        """The whole graph as a ``networkx.MultiDiGraph``; see `Result.to_networkx` for a part.
+        """Returns the whole graph as a ``networkx.MultiDiGraph``; see also `Result.to_networkx`.
 
         Args:
-            id: Property that names the nodes; default their element ids.
-            labels: Attribute for a node's labels, a list.
-            type: Attribute for an edge's type.
+            id: Property whose values identify the nodes; default is the element id.
+            labels: Attribute that holds the list of a node's labels.
+            type: Attribute that holds a relationship's type.
 
         Raises:
-            ConfigurationError: NetworkX is not installed, the property does not name each node
-                once, or another property is called like an attribute.
+            ConfigurationError: NetworkX is not installed, the property is missing or not unique
+                among the nodes, or another property has the name of an attribute.
         """
         from gpugda.result.networkx_graph import networkx_of_graph
 

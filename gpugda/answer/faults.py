@@ -1,4 +1,4 @@
-"""What fails here for a reason that nobody foresaw: told once, with what to report."""
+"""Turns unexpected exceptions into errors that say what to report, and logs each fault once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _told: set[tuple[str, str]] = set()
 _lock = threading.Lock()
 
 
-class foreseen:  # noqa: N801  # as contextlib names them; a generator takes thrice the time
-    """Within it, every exception becomes one of gpugda's own.
+class foreseen:  # noqa: N801  # named as in contextlib; a generator takes three times as long
+    """A context manager that turns every exception in its block into one of gpugda's own.
 
     Raises:
-        InternalError: In place of any exception that is not gpugda's.
-        MemoryLimitError: In place of Python's own.
+        InternalError: Replaces any exception that is not gpugda's.
+        MemoryLimitError: Replaces Python's ``MemoryError``.
     """
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class foreseen:  # noqa: N801  # as contextlib names them; a generator takes thr
 
 
 def log_fault(error: InternalError) -> None:
-    """Logs a fault with its traceback the first time, and in one line when it comes again."""
+    """Logs a fault with its traceback the first time, and in one line when it repeats."""
     cause = error.__cause__ or error
     key = type(cause).__name__, _place(cause)
     with _lock:

@@ -1,4 +1,4 @@
-"""What is told of how a snapshot keeps up with its database."""
+"""Status entries about how a snapshot follows the changes of its database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADVICE = (
 
 
 def following_status(keeper: SnapshotKeeper, facts: ServerFacts) -> dict[str, Any]:
-    """How the database is followed, what was applied, and what would make it better."""
+    """Returns how the database is followed, what was applied, and advice to improve it."""
     follower = keeper.follower
     loaded = keeper.loaded
     return {

@@ -1,4 +1,4 @@
-"""What is told of a loaded graph."""
+"""Status entries about a loaded graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["graph_status"]
 
 
 def graph_status(loaded: LoadedGraph | None) -> dict[str, Any]:
-    """Source, size and age, for `Accelerator.status`."""
+    """Returns source, size and age of the graph, for `Accelerator.status`."""
     if loaded is None:
         return {"source": "no snapshot yet"}
     age = datetime.now(UTC) - loaded.loaded_at

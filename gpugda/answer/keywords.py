@@ -1,4 +1,4 @@
-"""Keyword arguments that are taken for parameters of the query: each must be one."""
+"""Checks that each keyword argument that is no option is a parameter of the query."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 __all__ = ["check_keywords"]
 
 OPTIONS: Final = ("parameters", "engine", "strategy", "timeout")
-"""What `Accelerator.run` takes beside parameters of the query."""
+"""Arguments of `Accelerator.run` besides parameters of the query."""
 
 _OF_CONNECT: Final = (
     *("source", "auth", "database", "impersonated_user", "labels", "types", "device"),
     *("memory_limit", "refinement", "freshness", "planner", "load", "cache", "progress"),
 )
-"""For hints only."""
+"""Arguments of `gpugda.connect`, only for hints."""
 
 
 def check_keywords(text: str, names: Collection[str]) -> None:
-    """Refuses names that the query does not use: a misspelt option would be ignored in silence.
+    """Refuses names that the query does not use; a misspelt option would be ignored silently.
 
     Args:
-        text: The query. One that is no Cypher is left to whoever reads it.
-        names: Of the keyword arguments that are no options.
+        text: The query. Text that is no Cypher is not checked here; the parser rejects it later.
+        names: Names of the keyword arguments that are no options.
 
     Raises:
-        ConfigurationError: One of them is no parameter of the query.
+        ConfigurationError: One of the names is no parameter of the query.
     """
     if not names:
         return
@@ -47,7 +47,7 @@ def check_keywords(text: str, names: Collection[str]) -> None:
 def _hint(name: str, used: Collection[str]) -> str:
     if name in _OF_CONNECT:
         return f"; {name} is an argument of gpugda.connect()."
-    from difflib import get_close_matches  # takes long to import
+    from difflib import get_close_matches  # slow to import
 
     near = get_close_matches(name, [*OPTIONS, *used], n=1)
     if near:

@@ -1,4 +1,4 @@
-"""``USE name``: a query that names another database than the one that is connected."""
+"""``USE name``: refuses queries that name a database other than the connected one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["refuse_other_databases"]
 
 
 def refuse_other_databases(query: Query | Statement, database: str = "") -> None:
-    """Checks that each USE names this database; a graph of one's own has no name.
+    """Checks that each USE names this database; an embedded graph has no name.
 
     Raises:
-        UnsupportedQueryError: One names another, or computes a name.
+        UnsupportedQueryError: A USE names another database, or computes a name.
     """
     if not isinstance(query, Statement):
         return
     for clause in query.uses:
         graph = clause.graph
-        # Names of databases do not tell capitals from small letters.
+        # Database names are case-insensitive.
         if isinstance(graph, ast.Variable) and database and graph.name.lower() == database.lower():
             continue
         message = "USE of another database is not supported by this engine"

@@ -1,4 +1,4 @@
-"""The database's own answer."""
+"""Answers a query with the database itself."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["answer_natively"]
 def answer_natively(
     request: Request, server: DatabaseServer, reason: str
 ) -> tuple[Result, float, DatabaseVersion | None]:
-    """The result, the seconds that the server took, and the state that its answer tells.
+    """Returns the result, the server's seconds, and the database state that its answer reports.
 
     Raises:
         QueryTimeoutError: The time limit passed.
-        neo4j.exceptions.Neo4jError: As the server says.
+        neo4j.exceptions.Neo4jError: The server failed or rejected the query.
     """
     timeout = request.seconds_left()
     started = time.perf_counter()
@@ -47,7 +47,7 @@ def answer_natively(
 
 
 def _only_reads(request: Request) -> bool:
-    """Is it known that the query writes nothing? What is not understood may write."""
+    """True if the query is known to write nothing; a query that we cannot parse may write."""
     try:
         request.prepared()
     except GpugdaError:

@@ -1,4 +1,4 @@
-"""Answers from a loaded graph: on the device, by the reference, or the plan alone."""
+"""Answers from a loaded graph: by the device, by the reference engine, or with the plan only."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
 
 _NAMES = "names"
-"""Kept with a plan: the names in the query that may be unknown."""
+"""Key in ``plan.kept`` of the query's names that may be unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphAnswer:
-    """Rows in columns, and what the summary says of how they came to be."""
+    """Rows in columns, and facts for the summary about how they were computed."""
 
     table: ResultTable
     facts: dict[str, Any]
 
     def result(self, request: Request, **facts: Any) -> Result:
-        """The result, with more for the summary."""
+        """Returns the result, with further facts for the summary."""
         summary = request.summary(**{**self.facts, **facts, "rows": self.table.row_count})
         return Result(self.table, summary)
 
@@ -47,13 +47,13 @@ class GraphAnswer:
 def answer_on_device(
     request: Request, loaded: LoadedGraph, session: DeviceSession, deadline: float | None
 ) -> GraphAnswer:
-    """The rows, by the OpenCL device.
+    """Computes the rows on the OpenCL device.
 
     Args:
-        request: What is asked.
+        request: The query.
         loaded: The graph.
         session: The device.
-        deadline: Time of ``time.monotonic``; may come before the request's own.
+        deadline: Time of ``time.monotonic``; may be earlier than the request's own.
 
     Raises:
         QueryError: See `Accelerator.run`.
@@ -98,7 +98,7 @@ def _answer_on_device(
 
 
 def _names_in(query: Query | Statement, loaded: LoadedGraph, plan: Plan) -> Collection[KindAndName]:
-    """Those of a query that may be unknown, kept with its plan."""
+    """Names of a query that may be unknown, cached with its plan."""
     names: Collection[KindAndName] | None = plan.kept.get(_NAMES)
     if names is None:
         names = plan.kept[_NAMES] = names_to_look_up(query, loaded.graph)
@@ -106,13 +106,13 @@ def _names_in(query: Query | Statement, loaded: LoadedGraph, plan: Plan) -> Coll
 
 
 def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
-    """The rows, by plain Python.
+    """Computes the rows in plain Python.
 
     Raises:
         QueryError: See `Accelerator.run`.
         QueryTimeoutError: The deadline passed.
     """
-    from gpugda.reference.run import run_reference  # who asks the device does without both
+    from gpugda.reference.run import run_reference  # the device needs neither
     from gpugda.result.from_rows import table_from_rows
 
     query = request.prepared()
@@ -125,8 +125,8 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
 
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:
-    """No rows: the plan, as the steps of the summary."""
-    from gpugda.plan.explain import explain_text  # queries that run need neither
+    """Returns no rows, but the plan as the steps of the summary."""
+    from gpugda.plan.explain import explain_text  # neither is needed to run a query
     from gpugda.result.from_rows import table_from_rows
 
     query = request.prepared()

@@ -1,4 +1,4 @@
-"""Answers from the snapshot of a live database: the device's rows, and the properties they show."""
+"""Answers from a live database's snapshot: the device's rows with their entities' properties."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 __all__ = ["ATTEMPTS", "RanAhead", "SnapshotAnswers"]
 
 ATTEMPTS = 3
-"""How often a newer snapshot is taken before it is said that this is futile."""
+"""Number of attempts, each from a newer snapshot, before giving up."""
 
 
 _SHORT_SECONDS = 0.05
-"""What is expected to take less on the device runs while the probe is under way. Longer ones gain
-little by it, and would go on for nothing where the database has changed."""
+"""Queries expected to take less on the device run during the probe. Longer queries gain little
+from that, and their work is wasted if the database has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RanAhead:
-    """What the device found before it was known whether its snapshot may answer.
+    """The device's answer, computed before it was known whether its snapshot may answer.
 
     Args:
-        loaded: That snapshot.
-        found: Its rows, None where they could not be had.
-        admission: Whether it may answer.
+        loaded: The snapshot.
+        found: The answer, None if the device failed.
+        admission: The decision whether the snapshot may answer.
     """
 
     loaded: LoadedGraph
@@ -46,13 +46,13 @@ class RanAhead:
 
 
 class SnapshotAnswers:
-    """One live database's snapshot, and one device.
+    """Answers from the snapshot of one live database with one device.
 
     Args:
         server: The database.
-        keeper: Its snapshot.
+        keeper: Keeps its snapshot.
         session: The device.
-        progress: Told how far reading properties has come.
+        progress: Receives the progress of reading properties.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class SnapshotAnswers:
         self._completed: tuple[DatabaseVersion | None, MissingProperties] | None = None
 
     def newest(self) -> LoadedGraph:
-        """The snapshot, however old it is; read where there is none."""
+        """Returns the snapshot, however old it is; reads one if there is none."""
         return self._keeper.loaded or self._keeper.refresh()
 
     def complete(self) -> LoadedGraph:
-        """The snapshot with all its properties.
+        """Returns the snapshot with all its properties.
 
         Raises:
-            SourceError: They cannot be read, or the database changed since the snapshot.
+            SourceError: The properties cannot be read, or the database changed in each attempt.
         """
         for _ in range(ATTEMPTS):
             loaded = self.newest()
@@ -97,16 +97,16 @@ class SnapshotAnswers:
     def run_ahead(
         self, request: Request, loaded: LoadedGraph, expected: float, deadline: float | None
     ) -> RanAhead | None:
-        """The device's rows and a probe at the same time; None where that is not worth it.
+        """Runs the query on the device during a probe; None if that is not worth it.
 
         Args:
-            request: What is asked.
+            request: The query.
             loaded: The snapshot.
-            expected: Seconds on the device.
+            expected: Expected seconds on the device.
             deadline: As in `answer`.
 
         Raises:
-            GpugdaError: The device's, of a snapshot that is fresh; or the probe's.
+            GpugdaError: The probe failed, or the device failed on a snapshot that is fresh.
         """
         if expected > _SHORT_SECONDS or not self._session.is_ready(loaded.graph):
             return None
@@ -118,7 +118,7 @@ class SnapshotAnswers:
         with self._keeper.asking() as answer:
             try:
                 found = answer_on_device(request, loaded, self._session, deadline)
-            except (QueryError, DeviceError) as error:  # maybe only of a state that is gone
+            except (QueryError, DeviceError) as error:  # perhaps only for an old state
                 failed = error
             with request.stage("probe"):
                 admission = answer()
@@ -134,7 +134,7 @@ class SnapshotAnswers:
         deadline: float | None,
         ahead: RanAhead | None = None,
     ) -> GraphAnswer | None:
-        """The answer with the properties of whole entities; None if the database changed."""
+        """Answers, with the properties of whole entities; None if the database changed."""
         if engine == "reference":
             found = answer_by_reference(request, loaded)
         elif ahead is not None and ahead.found is not None and ahead.loaded is loaded:
@@ -149,18 +149,18 @@ class SnapshotAnswers:
         return GraphAnswer(table, found.facts)
 
     def _complete_soon(self, loaded: LoadedGraph, table: ResultTable) -> None:
-        """Reads all properties in the background, where results show whole entities."""
+        """Reads all properties in the background if the result shows whole entities."""
         if table.entity_properties is None:
             return
         missing = properties_to_complete(loaded.graph, table.entity_properties)
-        # Once for each snapshot: where the database has changed since, it would fail each time.
+        # Once per snapshot: if the database has changed since then, every attempt would fail.
         if not missing or self._completed == (loaded.version, missing):
             return
         if self._keeper.in_background(lambda: self.load(loaded, missing)):
             self._completed = (loaded.version, missing)
 
     def load(self, loaded: LoadedGraph, missing: MissingProperties) -> LoadedGraph | None:
-        """The snapshot, or a later one, with these properties; None where the database changed."""
+        """Returns this or a later snapshot with these properties; None if the database changed."""
         found = load_properties(self._keeper, self._server, loaded, missing, self._progress)
         if found is not None and not found.transactions:
             self._keeper.keep(found)

@@ -1,4 +1,4 @@
-"""From a database server to the answers of an accelerator."""
+"""Connects an accelerator to a database server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["LOADS", "open_server"]
 logger = logging.getLogger(__name__)
 
 LOADS = ("now", "background")
-"""When the first snapshot is read: while connecting, or while the first queries go native."""
+"""When to read the first snapshot: while connecting, or while Neo4j answers the first queries."""
 
 
 def open_server(
@@ -37,10 +37,10 @@ def open_server(
     cache: bool,
     progress: Progress,
 ) -> ServerAnswers:
-    """The answers of a live database; on any error the server is closed again.
+    """Makes the answers of a live database; closes the server on any error.
 
     Raises:
-        ConfigurationError: An argument makes no sense.
+        ConfigurationError: An argument is invalid.
         SourceError: The database cannot be read.
     """
     try:
@@ -66,7 +66,7 @@ def _first_snapshot(server: DatabaseServer, keeper: SnapshotKeeper, when: str) -
     try:
         keeper.refresh()
     except StaleSnapshotError as error:
-        # Not a reason to refuse the connection: queries go native meanwhile.
+        # No reason to refuse the connection: Neo4j answers the queries meanwhile.
         logger.warning("%s", error)
 
 

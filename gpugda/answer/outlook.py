@@ -1,4 +1,4 @@
-"""What would become of a query, found out without a graph and without a server."""
+"""Predicts which engine would run a query, without a graph and without a server."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Outlook:
     """Where a query would run.
 
     Attributes:
-        device: The patterns that the device would match, a line each.
-        host: What would be done on columns of the host, a line each.
-        error: Why it would not run on the device, with the place of the first construct that is
-            not answered there; None where it would.
-        mode: ``EXPLAIN`` or ``PROFILE``, which a server answers itself; else empty.
+        device: The patterns that the device would match, one line each.
+        host: The operators that would run on columns in host memory, one line each.
+        error: Why the query would not run on the device, with the place of the first unsupported
+            construct; None if it would run there.
+        mode: ``EXPLAIN`` or ``PROFILE``, which the server answers itself; else empty.
     """
 
     device: tuple[str, ...] = ()
@@ -39,20 +39,20 @@ class Outlook:
 
     @property
     def engine(self) -> str:
-        """``device``, ``Neo4j``, or ``nobody`` where it is no query."""
+        """``device``, ``Neo4j``, or ``nobody`` if the text is no query."""
         if isinstance(self.error, CypherSyntaxError):
             return "nobody"
         return "Neo4j" if self.error is not None or self.mode else "device"
 
     @property
     def construct(self) -> str:
-        """The first construct that is not answered on the device; else empty."""
+        """The first construct that the device does not support; else empty."""
         error = self.error
         return error.construct if isinstance(error, UnsupportedQueryError) else ""
 
 
 def outlook(text: str) -> Outlook:
-    """Reads a query, and lowers it to operators as a run would."""
+    """Parses a query and lowers it to operators like a run would."""
     try:
         query = prepare(text)
         if query.mode is not None:
@@ -67,7 +67,7 @@ def outlook(text: str) -> Outlook:
 
 
 def _operators(operator: Operator) -> Iterator[Operator]:
-    """Inputs before what reads them."""
+    """Yields the operators, each after its inputs."""
     for child in operator.children:
         yield from _operators(child)
     yield operator

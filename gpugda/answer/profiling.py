@@ -1,4 +1,4 @@
-"""What each operator of a query did, from its summary."""
+"""Profile of a query's operators, from its summary."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["profile_of"]
 
 
 def profile_of(result: Result) -> OperatorNode:
-    """The tree of operators, the last one first: rows expected and found, seconds and bytes.
+    """Returns the operator tree, last operator first: estimated and actual rows, seconds, bytes.
 
-    What another engine answered is one operator.
+    If an engine other than the device answered, the tree is a single operator.
     """
     summary = result.summary
     operators = summary.operators

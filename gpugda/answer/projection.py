@@ -1,4 +1,4 @@
-"""Whether a query stays within the part of a database that was read."""
+"""Checks that a query stays within the part of a database that was read."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["leads_outside", "refuse_outside"]
 
 
 def refuse_outside(query: Query | Statement, projection: Projection) -> None:
-    """Refuses what the part that was read cannot answer.
+    """Refuses a query that the part that was read cannot answer.
 
     Raises:
-        UnsupportedQueryError: The query leads outside of it.
+        UnsupportedQueryError: The query leads outside that part.
     """
     if isinstance(query, Statement):
         outside = _of_statement(projection)
@@ -39,10 +39,10 @@ def _of_statement(projection: Projection) -> str | None:
 
 
 def leads_outside(query: QueryGraph, projection: Projection) -> str | None:
-    """Why the part that was read cannot answer the query; None if it can.
+    """Returns why the part that was read cannot answer the query; None if it can.
 
-    It can if every query node asks for a label, and every query relationship for types, that the
-    projection holds: then nothing outside of it could match.
+    It can if every query node requires a label, and every query relationship a type, that the
+    projection holds: then nothing outside the projection can match.
     """
     if projection.labels is not None:
         for node in query.nodes:
@@ -62,7 +62,7 @@ def leads_outside(query: QueryGraph, projection: Projection) -> str | None:
 
 
 def _within(expression: ast.LabelExpression, names: Collection[str]) -> bool:
-    """Does whatever satisfies the expression have one of the names?"""
+    """True if everything that satisfies the expression has one of the names."""
     match expression:
         case ast.LabelName(name=name):
             return name in names

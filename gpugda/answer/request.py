@@ -1,4 +1,4 @@
-"""What belongs to one run of a query."""
+"""The state of one run of a query."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = ["Request"]
 
 @dataclass(slots=True)
 class Request:
-    """One run: what was asked, until when, and what has been timed so far.
+    """One run: the query, its deadline, and the times measured so far.
 
     Args:
         query: Cypher text or a query graph.
-        values: Of its parameters.
-        strategy: How the device joins.
-        deadline: Time of ``time.monotonic`` at which it is given up, None for never.
+        values: Values of the query's parameters.
+        strategy: Name of the device's join strategy.
+        deadline: Time of ``time.monotonic`` at which the run is given up, None for never.
         timings: Seconds per stage.
-        notes: What the summary says besides.
-        progress: Told how far a long query has come.
-        metadata: For the server's query log.
-        started: Time of ``time.monotonic`` when it was made.
+        notes: Further facts for the summary.
+        progress: Receives the progress of a long query.
+        metadata: Metadata for the server's query log.
+        started: Time of ``time.monotonic`` at which the request was made.
     """
 
     query: str | QueryGraph
@@ -56,11 +56,11 @@ class Request:
         return self.query if isinstance(self.query, str) else self.prepared().text
 
     def prepared(self) -> Query | Statement:
-        """The analysed query, analysed once.
+        """Returns the analysed query, which is analysed only once.
 
         Raises:
-            QueryError: It is no Cypher, or outside what is answered here.
-            ConfigurationError: It is neither text nor a query graph.
+            QueryError: The text is no Cypher, or not supported here.
+            ConfigurationError: The query is neither text nor a query graph.
         """
         if self._prepared is None:
             with self.stage("parse"):
@@ -68,23 +68,23 @@ class Request:
         return self._prepared
 
     def seconds_left(self) -> float | None:
-        """Until the deadline, None without one.
+        """Seconds until the deadline, None without one.
 
         Raises:
-            QueryTimeoutError: It has passed.
+            QueryTimeoutError: The deadline has passed.
         """
         return seconds_left(self.deadline)
 
     def stage(self, name: str) -> Stage:
-        """Adds the time of a block to a stage."""
+        """Returns a context manager that adds the time of its block to a stage."""
         return Stage(self.timings, name)
 
     def add_time(self, stage: str, seconds: float) -> None:
-        """Adds to a stage."""
+        """Adds seconds to a stage."""
         self.timings[stage] = self.timings.get(stage, 0.0) + seconds
 
     def summary(self, **facts: Any) -> Summary:
-        """The summary of this run; the total is what was timed so far."""
+        """Makes the summary of this run; the total is the sum of the times measured so far."""
         self.timings["total"] = sum(
             seconds for stage, seconds in self.timings.items() if stage != "total"
         )

@@ -1,4 +1,4 @@
-"""Which engine is worth it: the planner's rules, rates, and the times that were seen before."""
+"""Chooses the engine, by the planner's rules, calibrated rates and earlier run times."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ RULES: Final[dict[str, Callable[[RouteInput], Verdict]]] = {
     "cost": judge_by_cost,
     "density": judge_by_density,
 }
-"""By the names that ``planner=`` takes."""
+"""Routing rules by the names that ``planner=`` accepts."""
 
 
 class Router:
-    """Judges queries of one accelerator.
+    """Chooses the engine for each query of one accelerator.
 
     Args:
         planner: Name of the rule that decides.
@@ -45,7 +45,7 @@ class Router:
         server: The database.
 
     Raises:
-        ConfigurationError: There is no such rule.
+        ConfigurationError: No rule has this name.
     """
 
     def __init__(self, planner: str, session: DeviceSession, server: DatabaseServer) -> None:
@@ -63,13 +63,13 @@ class Router:
     def decide(
         self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> Verdict:
-        """What the asked rule says."""
+        """Returns the verdict of the selected rule."""
         return RULES[self._planner](self._input(request, plan, loaded, keeper))
 
     def is_curious(
         self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> bool:
-        """Would it help to know how long the database takes for this text?"""
+        """True if the database's time for this text would help to decide."""
         return self._planner == "cost" and is_worth_learning(
             self._input(request, plan, loaded, keeper)
         )
@@ -77,36 +77,36 @@ class Router:
     def described(
         self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> tuple[str, ...]:
-        """What every rule says, a line a rule."""
+        """Verdicts of all rules, one line per rule."""
         given = self._input(request, plan, loaded, keeper)
         return tuple(route_text([rule(given) for rule in RULES.values()], self._planner))
 
     def streamed(self, plan: Plan, loaded: LoadedGraph) -> tuple[str, ...]:
-        """A line where the graph is larger than the device's memory: what would be sent."""
+        """One line about the data to be sent if the graph exceeds device memory, else none."""
         found = self._device.streaming(plan, loaded.graph)
         return () if found is None else (str(found),)
 
     def record_device(self, request: Request, loaded: LoadedGraph, seconds: float) -> None:
-        """The device took so long."""
+        """Records how long the device took."""
         self._history.add_device(request.text, seconds)
 
     def record_native(self, request: Request, seconds: float) -> None:
-        """The database took so long."""
+        """Records how long the database took."""
         self.observe_native(request.text, seconds)
 
     def observe_native(self, text: str, seconds: float | None) -> None:
-        """The database answered a text, in so many seconds if that is known."""
+        """Records that the database answered a text; ``seconds`` is None if unknown."""
         self._history.add_native(text, seconds)
 
     def calibrate(self, *, again: bool = False) -> tuple[DeviceRates, ServerRates]:
-        """Measures the device and the server, unless their rates are kept from an earlier time.
+        """Measures the device and the server, unless saved rates exist.
 
         Args:
-            again: Measure all the same.
+            again: True to measure even if saved rates exist.
 
         Raises:
             DeviceError: There is no device, or it failed.
-            SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
+            SourceError, neo4j.exceptions.Neo4jError: The server cannot be queried.
         """
         device = self._device.measure(again=again)
         self._server_rates = server_rates(self._server, again=again)

@@ -1,17 +1,17 @@
-"""Answers where the source is a live database: by the device if that is right and worth it.
+"""Answers queries on a live database, by the device if its answer is correct and faster.
 
-The way of a query, with engine ``auto``:
+With engine ``auto``, a query passes these decisions:
 
-1. Can the device answer it? What it does not understand, and what it may not see, goes to Neo4j.
-2. Should it? The planner compares both, from statistics and earlier times; nothing is sent.
-3. Are the kernels compiled? Else that is done in the background, once for a machine.
-4. Is the snapshot fresh enough? One probe at most; if not, what changed is applied to it, or it
-   is refreshed, where that is cheaper than the native answer, else in the background.
-5. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
-6. The device answers; whole nodes and relationships get their properties; what was read since the
-   probe counts only if a second probe finds the database unchanged.
+1. Can the device answer it? Unsupported queries, and data that it may not see, go to Neo4j.
+2. Should it? The planner compares both from statistics and earlier times; it sends nothing.
+3. Are the kernels compiled? If not, they are compiled in the background, once per machine.
+4. Is the snapshot fresh enough, by at most one probe? If not, the changes are applied or it is
+   refreshed: at once if that is cheaper than the native answer, else in the background.
+5. Does it hold the properties that the query reads? If not, they are read, or Neo4j answers.
+6. The device answers; whole nodes and relationships get their properties. Properties read after
+   the probe count only if a second probe finds the database unchanged.
 
-More than 300 lines: the way of a query, decision after decision.
+More than 300 lines: the decisions about a query, one after the other.
 """
 
 from __future__ import annotations
@@ -63,30 +63,30 @@ __all__ = ["ServerAnswers"]
 logger = logging.getLogger(__name__)
 
 _LEARNING_SECONDS = 2.0
-"""What finding out the database's time for a text may cost it, each time."""
+"""Time limit of each run that measures the database's time for a text."""
 
 _LEARNING_RUNS = 3
 
 _CHANGED = "the database changed while the query ran"
 
 _VALUE_SECONDS = {True: 1.5e-6, False: 0.1e-6}
-"""Making a whole entity, or another value, that the user reads; Neo4j's answers come with it."""
+"""Seconds to make a whole entity (True) or another value for the user; Neo4j's time includes it."""
 
 _WHOLE = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
 
 _REFRESH_GAIN = 1.5
-"""A stale snapshot is refreshed at once when the native answer would take so many times as long."""
+"""A stale snapshot is refreshed at once if the native answer takes this many times as long."""
 
 
 class ServerAnswers:
-    """One live database, its snapshot, and one device.
+    """Answers from one live database, its snapshot and one device.
 
     Args:
         server: The database.
-        keeper: Its snapshot.
+        keeper: Keeps its snapshot.
         session: The device.
-        router: Who judges what is worth it.
-        progress: Told how far reading properties has come.
+        router: Chooses the engine.
+        progress: Receives the progress of reading properties.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ServerAnswers:
 
     @property
     def loaded(self) -> LoadedGraph | None:
-        """The snapshot, None while there is none."""
+        """The snapshot, None if there is none yet."""
         return self._keeper.loaded
 
     # ------------------------------------------------------------------ queries
@@ -125,12 +125,12 @@ class ServerAnswers:
         return found
 
     def try_device(self, request: Request) -> Result | Declined:
-        """The device's answer, or why the database should be asked; nothing but reads was sent."""
+        """Returns the device's answer, or why to ask the database; sends only reads to it."""
         request.notes.update(_of_server(self._server.facts))
         return self._offer(request)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
-        """Whether the snapshot is of the state of all bookmarks; else it soon is, if it may be."""
+        """True if the snapshot covers all bookmarks; else refreshes it soon, if that is allowed."""
         try:
             with foreseen():
                 return self._covers(bookmarks)
@@ -147,14 +147,14 @@ class ServerAnswers:
         return len(known) == len(versions) and all(covered)
 
     def observe_native(self, text: str, seconds: float | None) -> None:
-        """The database answered a text that it was asked by somebody else."""
+        """Records that the database answered a text that another caller sent to it."""
         self._note(lambda: self._router.observe_native(text, seconds))
 
     def explain(self, request: Request) -> Explanation:
-        """Who would answer, why, and by which plan, on the snapshot however old it is.
+        """Explains engine, reason and plan, on the snapshot however old it is.
 
         Raises:
-            neo4j.exceptions.Neo4jError: It is no query, as the database says.
+            neo4j.exceptions.Neo4jError: The database rejected the query.
         """
         refused = self._cannot_run(request)
         if refused is not None:
@@ -186,7 +186,7 @@ class ServerAnswers:
             with foreseen(), working_until(request.deadline):
                 return self._offer_if_possible(request)
         except QueryTimeoutError:
-            request.seconds_left()  # raises if it was the user's time limit that passed
+            request.seconds_left()  # raises if the user's time limit has passed
             return Declined("the device took longer than expected")
         except (QueryError, DeviceError) as error:
             return Declined(f"the device does not answer it: {first_line(error)}", can_run=False)
@@ -209,7 +209,7 @@ class ServerAnswers:
 
     def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
         declined = self._offer_once(request, loaded)
-        # Entities that were read belong to a later state by now: once more, from that one.
+        # The entities were read from a later state: answer once more, from that state.
         if isinstance(declined, Declined) and declined.reason == _CHANGED and self._keeper.follows:
             return self._offer_once(request, self._keeper.loaded or loaded)
         return declined
@@ -245,7 +245,7 @@ class ServerAnswers:
         return found.result(request, reason=verdict.reason)
 
     def _open_soon(self, loaded: LoadedGraph) -> None:
-        """Opens the device while the database answers: the next query may be worth it then."""
+        """Opens the device while the database answers, so that it may pay off for later queries."""
         if not self._session.is_ready(loaded.graph) and not self._unusable:
             self._keeper.in_background(lambda: self._open(loaded))
 
@@ -260,10 +260,10 @@ class ServerAnswers:
             logger.info("the device cannot be opened: %s", error)
 
     def _learn(self, request: Request) -> None:
-        """Asks the database what it would have taken; see ADR 0007.
+        """Measures how long the database takes for the query; see ADR 0007.
 
-        Nobody waits for it. The query only reads, and is expected to be cheap: the first time the
-        database plans it, the others count.
+        Nobody waits for it. The query only reads, and is expected to be cheap. The first run
+        includes the database's planning, so the later runs count.
         """
         for _ in range(_LEARNING_RUNS):
             started = time.perf_counter()
@@ -272,7 +272,7 @@ class ServerAnswers:
                     request.text, request.values, timeout=_LEARNING_SECONDS, read_only=True
                 )
             except QueryTimeoutError:
-                # That is an answer, too; else somebody would wait for it to be found out.
+                # This is a measurement, too; otherwise a user would wait for it to be found out.
                 for _ in range(_LEARNING_RUNS):
                     self._router.record_native(request, _LEARNING_SECONDS)
                 return
@@ -322,7 +322,7 @@ class ServerAnswers:
     def _followed(
         self, request: Request, admission: Admission, verdict: Verdict
     ) -> LoadedGraph | Declined | None:
-        """The snapshot of the newest state by applying what changed; None if that is not known."""
+        """Brings the snapshot to the newest state by its changes; None if they are unknown."""
         newest = admission.newest
         assert newest is not None
         keeper = self._keeper
@@ -341,7 +341,7 @@ class ServerAnswers:
     def _with_properties(
         self, request: Request, loaded: LoadedGraph, verdict: Verdict
     ) -> LoadedGraph | Declined:
-        """The snapshot, or a later one, with what the query reads."""
+        """Returns this or a later snapshot with the properties that the query reads."""
         missing = missing_for(loaded, request.prepared())
         if not missing:
             return loaded
@@ -367,7 +367,7 @@ class ServerAnswers:
         return result
 
     def _note(self, what: Callable[[], None]) -> None:
-        """Learns from an answer that is there, and that no fault in learning may take away."""
+        """Records facts about a finished answer; a failure here must not lose the answer."""
         try:
             with foreseen():
                 what()
@@ -385,7 +385,7 @@ class ServerAnswers:
     def state_since(
         self, reads: Reads, since: DatabaseVersion | None
     ) -> tuple[DatabaseVersion | None, bool]:
-        """The newest state, and whether what is read may have changed since another one.
+        """Returns the newest state, and True if ``reads`` may have changed since another state.
 
         Raises:
             SourceError: The server cannot be reached.
@@ -401,11 +401,11 @@ class ServerAnswers:
         return found.version, keeper.follower.may_affect(reads, since, found.version)
 
     def complete(self) -> LoadedGraph:
-        """The snapshot with all its properties, see `SnapshotAnswers.complete`."""
+        """Returns the snapshot with all its properties, see `SnapshotAnswers.complete`."""
         return self._snapshot.complete()
 
     def status(self) -> dict[str, Any]:
-        """What is known of the server and of the snapshot's freshness."""
+        """Facts about the server and the snapshot's freshness."""
         facts, keeper = self._server.facts, self._keeper
         return {
             "server": f"{facts.product} {facts.version} {facts.edition}",
@@ -422,12 +422,12 @@ class ServerAnswers:
         }
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
-        """Measures the device and the server, once or again."""
+        """Measures the device and the server; ``again`` ignores saved rates."""
         device, server = self._router.calibrate(again=again)
         return {"device": asdict(device), "server": asdict(server)}
 
     def close(self) -> None:
-        """Ends work in the background and closes the connection."""
+        """Stops background work and closes the connection."""
         self._keeper.close()
         self._server.close()
 
@@ -437,7 +437,7 @@ def _of_server(facts: ServerFacts) -> dict[str, Any]:
 
 
 def _patience(request: Request, verdict: Verdict) -> float | None:
-    """When the device is given up: at the request's own deadline or before."""
+    """Deadline of the device: the request's own or an earlier one."""
     if verdict.give_up_after is None:
         return request.deadline
     budget = time.monotonic() + verdict.give_up_after
@@ -445,7 +445,7 @@ def _patience(request: Request, verdict: Verdict) -> float | None:
 
 
 def _usual_seconds(request: Request, found: GraphAnswer) -> float:
-    """What the device took, as it will take again: all but what is read once."""
+    """The device's expected seconds for a repeated run: all but reading that happens once."""
     once = sum(request.timings.get(stage, 0.0) for stage in ("refresh", "properties"))
     kinds = (column.kind in _WHOLE for column in found.table.columns)
     making_values = found.table.row_count * sum(_VALUE_SECONDS[whole] for whole in kinds)

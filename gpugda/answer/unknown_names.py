@@ -1,4 +1,4 @@
-"""Names in a query that nothing in the data graph has: warnings, and Neo4j's notifications."""
+"""Warnings and Neo4j's notifications about names in a query that the data graph does not have."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ _WORDS: Final = {
 def remarks_on_names(
     text: str, loaded: LoadedGraph, names: Collection[KindAndName] | None = None
 ) -> dict[str, Any]:
-    """What the summary says of them: ``warnings``, a sentence a name, and ``notices``, each place.
+    """Returns ``warnings``, one sentence per unknown name, and ``notices``, one per occurrence.
 
-    Nothing of a part of a database: the rest of it may have what is not in there.
+    Both are empty for a part of a database, because the rest may have the names.
 
     Args:
         text: The query.
         loaded: The graph.
-        names: What `names_to_look_up` gives: where all of them exist, the text is not read for
-            places.
+        names: The result of `names_to_look_up`; if all of these exist, the text is not searched
+            for their places.
     """
     graph, part = loaded.graph, loaded.projection
     if part.labels is not None or part.types is not None:
@@ -87,9 +87,9 @@ def remarks_on_names(
 
 
 def names_to_look_up(query: Query | Statement, graph: DataGraph) -> tuple[KindAndName, ...]:
-    """Names in a query that may be of nothing in this graph, now or once more of it was read.
+    """Names in a query that may not exist in this graph, now or once more of it was read.
 
-    A label or a type that it has, it keeps.
+    A label or type that exists now always will, so it is left out.
     """
     return tuple(
         each for each in names_of(query) if each[0] == "property" or _is_unknown(each, graph)
@@ -104,8 +104,8 @@ def _is_unknown(each: KindAndName, graph: DataGraph) -> bool:
         return graph.types.get(name) is None
     counts = graph.statistics.distinct_counts, graph.statistics.relationship_distinct_counts
     own, other = reversed(counts) if of_relationship else counts
-    # Of what was not read yet of the others nobody knows; whoever is asked about has been read.
-    return name not in own and name not in other.keys()  # noqa: SIM118 - those read
+    # The other kind's properties may be unread, so only its read ones are known; ours are read.
+    return name not in own and name not in other.keys()  # noqa: SIM118 - only keys that were read
 
 
 def _sentence(each: Named, text: str, graph: DataGraph) -> str:
@@ -127,7 +127,7 @@ def _known(each: Named, graph: DataGraph) -> Iterable[str]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # few queries name what is not there
+    from difflib import get_close_matches  # few queries have unknown names
 
     by_folded = {each.casefold(): each for each in known}
     found = get_close_matches(name.casefold(), by_folded, n=1)

@@ -1,4 +1,4 @@
-"""A query that is run again when something that it reads has changed."""
+"""Runs a query again when data that it reads has changed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RowChanges:
-    """How the rows of a query's answer differ from those of the one before.
+    """Differences between the rows of a query's answer and those of its previous answer.
 
     Args:
         keys: Column names.
-        added: Rows that came, in the answer's order; the first time all of them.
-        removed: Rows that went.
+        added: New rows, in the answer's order; all rows the first time.
+        removed: Rows that are no longer in the answer.
     """
 
     keys: tuple[str, ...]
@@ -41,17 +41,17 @@ class RowChanges:
 
 
 class Watch:
-    """Runs a query in a thread of its own; made by `Accelerator.watch`.
+    """Runs a query in its own thread; made by `Accelerator.watch`.
 
-    Iterate over it, also with ``async for``, for `RowChanges`; leaving it open costs a question to
-    the server each time. Use it as a context manager, or `close` it.
+    Iterate over it, also with ``async for``, to get `RowChanges`. While it is open, it sends the
+    server one request per interval. Use it as a context manager, or `close` it.
 
     Args:
         ask: Runs the query.
-        state: Given the state of the last answer, the newest one, and whether the answer may be
-            another one there.
-        every: Seconds between two runs, at least.
-        callback: Called in the thread for each `RowChanges`; None: they are iterated over.
+        state: Takes the state of the last answer; returns the newest state, and True if the
+            answer may differ there.
+        every: Minimum seconds between two runs.
+        callback: Called in the thread for each `RowChanges`; None to iterate over them instead.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Watch:
 
     # ------------------------------------------------------------------ for users
     def close(self, seconds: float = 30.0) -> None:
-        """Ends it; iterating over it ends, too."""
+        """Ends the watch, and iteration over it."""
         self._stop.set()
         self._found.put(None)
         if threading.current_thread() is not self._thread:
@@ -86,7 +86,7 @@ class Watch:
         if isinstance(found, BaseException):
             raise found
         if found is None:
-            self._found.put(None)  # for the next who asks
+            self._found.put(None)  # for the next call
             raise StopIteration
         return found
 
@@ -120,7 +120,7 @@ class Watch:
                 version = self._look(version)
                 self._stop.wait(max(0.0, self._every - (time.monotonic() - started)))
         except Exception as error:
-            # A query that cannot be answered, or the callback's own: whoever iterates is told.
+            # The query cannot be answered, or the callback failed: iteration raises the error.
             if not self._stop.is_set():
                 logger.warning("a watch ended: %s", first_line(error))
                 self._found.put(error)
@@ -128,12 +128,12 @@ class Watch:
             self._found.put(None)
 
     def _look(self, version: DatabaseVersion | None) -> DatabaseVersion | None:
-        """The state of which the newest answer is, or an earlier one."""
+        """Runs the query if needed; returns the state of the newest answer, or an earlier state."""
         try:
             newest, may_differ = self._state(version)
             if may_differ or self._rows is None:
                 self._compare(self._ask())
-        except (SourceError, StaleSnapshotError) as error:  # maybe not the next time
+        except (SourceError, StaleSnapshotError) as error:  # perhaps only this time
             logger.info("a watched query could not be run: %s", first_line(error))
             return version
         return newest
@@ -157,14 +157,14 @@ class Watch:
 
 
 def _picked(named: Any, counts: Counter[Any]) -> list[list[Any]]:
-    """As many of each row as are counted, in their order."""
+    """The rows in their order, each as often as it is counted."""
     left = counts.copy()
     found = []
     for name, row in named:
         if left[name] > 0:
             left[name] -= 1
             found.append(row)
-    # Of removed rows that are alike only one is at hand.
+    # Of equal removed rows, only one is stored: repeat it.
     by_name = dict(named)
     for name, count in left.items():
         found.extend([by_name[name]] * max(0, count))
@@ -172,7 +172,7 @@ def _picked(named: Any, counts: Counter[Any]) -> list[list[Any]]:
 
 
 def _identity(value: Any) -> Any:
-    """What tells a value from others; of nodes and relationships all that is shown of them."""
+    """A hashable identity of a value; for nodes and relationships it includes all shown data."""
     if isinstance(value, list | tuple):
         return ("list", *map(_identity, value))
     if isinstance(value, dict):
