@@ -1,4 +1,4 @@
-"""LSQB: nine queries on the social network, gpugda beside DuckDB and Ladybug in one run."""
+"""LSQB: nine queries on the social network; compares gpugda with DuckDB and Ladybug in one run."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class LsqbOptions:
     """Options of one run.
 
     Args:
-        scale: 1 has 4 million nodes and 18 million relationships.
-        seed: Of the generator.
-        repetitions: Runs of each query on each engine that count; one more before does not.
+        scale: Scale of the graph; 1 has 4 million nodes and 18 million relationships.
+        seed: Seed of the generator.
+        repetitions: Counted runs of each query on each engine, after one uncounted run.
         timeout: Seconds per query and engine.
-        folder: Where the results go.
+        folder: Folder of the results.
         connect: Further arguments of `gpugda.connect`.
     """
 
@@ -50,13 +50,13 @@ class LsqbOptions:
 
 @dataclass(slots=True)
 class LsqbOutcome:
-    """What was measured.
+    """Measurements of one run.
 
     Args:
-        engines: Those that loaded the graph, gpugda first.
-        answers: All runs by query and engine, the first of each uncounted.
-        notes: Sentences for the user.
-        table: In Markdown.
+        engines: The engines that loaded the graph, gpugda first.
+        answers: All runs by query and engine; the first run of each is not counted.
+        notes: Notes for the user.
+        table: The table in Markdown.
     """
 
     engines: tuple[str, ...]
@@ -65,7 +65,7 @@ class LsqbOutcome:
     table: str = ""
 
     def best(self, query: str, engine: str) -> Answer | None:
-        """The fastest run; one that failed where a run failed; None where there was none."""
+        """The fastest run; a failed run if there is one; None if there were no runs."""
         runs = self.answers.get((query, engine), [])
         failed = [each for each in runs if each.outcome != "ok"]
         if failed or not runs:
@@ -74,7 +74,7 @@ class LsqbOutcome:
 
     @property
     def wrong(self) -> list[str]:
-        """Queries whose counts are not all equal, and those that gpugda did not answer."""
+        """Queries whose counts are not all equal, or that gpugda did not answer."""
         return [query.name for query in LSQB if not self._agreed(query.name)]
 
     def _agreed(self, query: str) -> bool:
@@ -84,7 +84,7 @@ class LsqbOutcome:
         return ours is not None and ours.outcome == "ok" and len(counts) == 1
 
     def total(self, engine: str) -> float:
-        """Seconds of all queries, with the limit for what was given up; infinite if one failed."""
+        """Seconds of all queries; the time limit for timed-out ones; infinite if one failed."""
         found = [self.best(query.name, engine) for query in LSQB]
         return math.fsum(
             each.seconds if each and each.outcome in ("ok", "too long") else math.inf
@@ -93,10 +93,10 @@ class LsqbOutcome:
 
 
 def run_lsqb(options: LsqbOptions, progress: Progress) -> LsqbOutcome:
-    """Loads every engine, asks all queries in turn, compares the counts, writes the report.
+    """Loads all engines, runs all queries in turn, compares the counts, writes the report.
 
     Raises:
-        ConfigurationError: gpugda cannot load the graph, or the folder cannot be written.
+        ConfigurationError: gpugda cannot load the graph, or the folder is not writable.
     """
     folder = made_folder(options.folder)
     given = options.scale, options.seed, {"cache": False, **options.connect}
@@ -142,7 +142,7 @@ def _loaded(children: Sequence[Child], notes: list[str], progress: Progress) -> 
 def _measure(
     children: Sequence[Child], options: LsqbOptions, outcome: LsqbOutcome, progress: Progress
 ) -> None:
-    """All engines run each query in turn, so that a busy machine is busy for all."""
+    """Runs each query on all engines in turn, so that load on the machine affects all alike."""
     progress.phase("measuring", len(LSQB) * (options.repetitions + 1))
     for query in LSQB:
         for _ in range(options.repetitions + 1):
@@ -155,7 +155,7 @@ def _measure(
 
 # ------------------------------------------------------------------ the report
 def _processors(outcome: LsqbOutcome) -> str:
-    """Least time of all processors by query and engine, of the runs that count."""
+    """Minimum processor time by query and engine, of the counted runs."""
     rows = [["query", *(f"{name} ms" for name in outcome.engines)]]
     rows.append(["---"] * len(rows[0]))
     for query in LSQB:
@@ -178,7 +178,7 @@ def _table(outcome: LsqbOutcome) -> str:
 
 def _row(outcome: LsqbOutcome, query: LsqbQuery, peers: Sequence[str]) -> list[str]:
     ours = outcome.best(query.name, _OURS)
-    assert ours is not None  # gpugda is asked every query
+    assert ours is not None  # gpugda runs every query
     cells = [query.name, "" if ours.count is None else f"{ours.count:,}", _alone(ours)]
     for name in peers:
         peer = outcome.best(query.name, name)

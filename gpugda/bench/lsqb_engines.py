@@ -1,4 +1,4 @@
-"""Engines that answer the nine queries: each loads the social network and counts."""
+"""Engines for the nine queries: each loads the social network and counts."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "PEER_MEMORY", "Engine", "SocialSource", "TooLongError"]
 
 PEER_MEMORY = 3 << 30
-"""Bytes that Ladybug and DuckDB may each use."""
+"""Bytes of memory that Ladybug and DuckDB may each use."""
 
 _MESSAGES = ("Post", "Comment")
 
 
 class TooLongError(Exception):
-    """The engine gave the query up when its time was over."""
+    """The engine aborted the query at the time limit."""
 
 
 class Engine(Protocol):
@@ -43,7 +43,7 @@ class Engine(Protocol):
         """The count of a query.
 
         Raises:
-            TooLongError: It takes longer than that.
+            TooLongError: The query exceeds the time limit.
         """
 
 
@@ -51,8 +51,8 @@ class SocialSource:
     """The generated graph as a source of gpugda.
 
     Args:
-        scale: 1 has 4 million nodes.
-        seed: Of the generator.
+        scale: Scale of the graph; 1 has 4 million nodes.
+        seed: Seed of the generator.
     """
 
     def __init__(self, scale: float = 1.0, seed: int = 1) -> None:
@@ -61,7 +61,7 @@ class SocialSource:
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
-        """Makes the graph; nodes by label, relationships by type and labels of both ends."""
+        """Generates the graph; nodes by label, relationships by type and labels of both ends."""
         progress.phase("generating the social network")
         graph = social_network(*self._made)
         nodes = (_nodes(label, *ends) for label, ends in graph.labels.items())
@@ -85,12 +85,12 @@ def _relationships(
 
 
 class Gpugda:
-    """The device.
+    """gpugda on its device.
 
     Args:
-        scale: Of the graph.
-        seed: Likewise.
-        options: Of `gpugda.connect`.
+        scale: Scale of the graph.
+        seed: Seed of the graph.
+        options: Options of `gpugda.connect`.
     """
 
     def __init__(self, scale: float, seed: int, options: Mapping[str, Any]) -> None:
@@ -128,11 +128,11 @@ _RELATIONSHIPS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("Likes", "Person", "Message", "LIKES", ()),
     ("HasInterest", "Person", "Tag", "HAS_INTEREST", ()),
 )
-"""Ladybug's tables that the queries use: name, labels of the ends, type, labels it starts at."""
+"""Ladybug's tables that the queries use: name, labels of the ends, type, start labels."""
 
 
 class Ladybug:
-    """Ladybug, in memory; of the graph it loads what the queries use."""
+    """Ladybug in memory; loads only the part of the graph that the queries use."""
 
     def __init__(self, scale: float, seed: int, options: Mapping[str, Any]) -> None:
         import ladybug
@@ -168,7 +168,7 @@ class Ladybug:
 
 
 class DuckDB:
-    """DuckDB, in memory; of the graph it loads what the queries use."""
+    """DuckDB in memory; loads only the part of the graph that the queries use."""
 
     def __init__(self, scale: float, seed: int, options: Mapping[str, Any]) -> None:
         import duckdb
@@ -198,7 +198,7 @@ class DuckDB:
 
 
 def _sql_tables(graph: SocialNetwork) -> dict[str, dict[str, Any]]:
-    """DuckDB's tables: a relationship that each node has once is a column of its node."""
+    """DuckDB's tables; a relationship that each node has exactly once is a column of its node."""
     ids = {label: np.arange(*ends) for label, ends in graph.labels.items()}
     both = {
         "knows": ("a", "b", _both_ways(graph)),
@@ -251,4 +251,4 @@ ENGINES: dict[str, Callable[[float, int, Mapping[str, Any]], Engine]] = {
     "duckdb": DuckDB,
     "ladybug": Ladybug,
 }
-"""What loads the graph of a scale and a seed, by the name of its package."""
+"""By package name: the class that loads the graph of a scale and a seed."""

@@ -1,8 +1,8 @@
-"""The nine queries of the Labelled Subgraph Query Benchmark, as each engine is asked them.
+"""The nine queries of the Labelled Subgraph Query Benchmark, in the language of each engine.
 
-Ladybug and DuckDB have the tables that the benchmark's authors give such engines: posts and
-comments in one node table (Ladybug), relationships to one node as columns (DuckDB), ties between
-persons in both directions (both).
+Ladybug and DuckDB use the tables that the benchmark's authors define for such engines: posts and
+comments in one node table (Ladybug), relationships to one node as columns (DuckDB), KNOWS
+relationships in both directions (both).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class LsqbQuery:
     """One query: each text returns one count.
 
     Args:
-        name: As the benchmark numbers it.
-        what: In words.
-        cypher: For gpugda, on the labels and types of the social network.
-        ladybug: For Ladybug, on its tables.
-        sql: For DuckDB.
+        name: Name by the benchmark's numbering.
+        what: Description in words.
+        cypher: Text for gpugda, with the labels and types of the social network.
+        ladybug: Text for Ladybug, on its tables.
+        sql: Text for DuckDB.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The machine and the versions that figures belong to; no host names, no paths."""
+"""Describes the machine and the versions of the measurements, without host names and paths."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _PACKAGES = (
 
 
 def describe_machine(status: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reader needs to know to judge the figures.
+    """Facts that a reader needs to judge the figures.
 
     Args:
-        status: What `Accelerator.status` says, after a query ran on the device.
+        status: Result of `Accelerator.status`, after a query ran on the device.
     """
     return {
         "device": _device(str(status.get("device", ""))),
@@ -44,7 +44,7 @@ def describe_machine(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def peak_bytes() -> int | None:
-    """The most memory that this process has had; None where the system does not say."""
+    """Peak memory of this process; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -81,7 +81,7 @@ def _cpu() -> str:
 def _cores() -> int:
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # not available on every system
         return os.cpu_count() or 0
 
 

@@ -1,6 +1,6 @@
-"""Measuring: every case on every engine, in random order, each answer compared.
+"""Measures every case on every engine, in random order, and compares each answer.
 
-More than 300 lines: one loop over cases and engines, and what it keeps of each run.
+More than 300 lines: one loop over cases and engines, and the records of each run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["NEW", "REPEATED", "Engines", "Measured", "Mismatch", "Pace", "Run", 
 logger = logging.getLogger(__name__)
 
 NEW, REPEATED = "new", "repeated"
-_BLOCK = 20  # cases: fewer texts than any cache of plans keeps, ours and Neo4j's
+_BLOCK = 20  # cases: fewer texts than any plan cache keeps, gpugda's or Neo4j's
 
 
 def _new_mark() -> str:
@@ -35,7 +35,7 @@ def _new_mark() -> str:
 
 
 class Engines(Protocol):
-    """What answers: an `Accelerator`."""
+    """Runs and explains queries: an `Accelerator`."""
 
     def run(self, query: str, parameters: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """As `Accelerator.run`."""
@@ -46,20 +46,20 @@ class Engines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much is measured.
+    """Extent of the measurement.
 
     Args:
-        baseline: ``native``, or ``reference`` where there is no server.
+        baseline: ``native``, or ``reference`` if there is no server.
         engines: All engines, the baseline first.
-        new_texts: Runs per engine with a text that nobody has seen.
-        repetitions: Runs per engine with one and the same text.
-        settle: Runs of that text before them, which do not count: caches fill, the planner learns.
-        timeout: Seconds per query; more runs of it are left out once they took as long together.
-        row_cap: Most rows compared one by one.
-        warm_up: Queries run before anything counts.
-        clear_caches: Empty the server's query caches before new texts.
-        seed: Of the random order.
-        mark: In every tag: what an earlier benchmark asked is in the server's caches still.
+        new_texts: Runs per engine with a text that no cache contains.
+        repetitions: Runs per engine with one repeated text.
+        settle: Uncounted runs of that text before them: caches fill, the planner learns.
+        timeout: Seconds per query; a query's further runs are skipped when their sum reaches it.
+        row_cap: Maximum number of rows compared one by one.
+        warm_up: Number of queries run before the measurement.
+        clear_caches: True to empty the server's query caches before new texts.
+        seed: Seed of the random order.
+        mark: Part of every tag, as the server's caches still contain an earlier benchmark's texts.
     """
 
     baseline: str
@@ -75,7 +75,7 @@ class Pace:
     mark: str = field(default_factory=_new_mark)
 
     def again(self) -> Pace:
-        """For a second look at some cases: other texts, as many new ones as of the repeated one."""
+        """The pace of a second measurement: other texts, as many new ones as repetitions."""
         often = max(self.new_texts, self.repetitions)
         return replace(self, new_texts=often, warm_up=0, mark=_new_mark())
 
@@ -89,11 +89,11 @@ class Run:
         phase: `NEW` or `REPEATED`.
         engine: The engine asked for.
         repetition: From 1.
-        seconds: From `run` to the last value in Python; where it timed out, at least so many.
+        seconds: From `run` to the last value in Python; a lower bound if it timed out.
         outcome: ``ok``, ``timeout`` or ``error``.
-        rows: Rows that came.
+        rows: Number of rows received.
         answered_by: The engine that answered.
-        note: The reason of the engine, or the error.
+        note: The engine's reason, or the error.
         timings: Seconds per stage.
     """
 
@@ -115,9 +115,9 @@ class Mismatch:
 
     Args:
         case: The case.
-        engine: Which engine differs.
-        text: The query that it answered.
-        what: What differs.
+        engine: The engine that differs.
+        text: The text of the query.
+        what: Description of the difference.
     """
 
     case: Case
@@ -128,17 +128,17 @@ class Mismatch:
 
 @dataclass(slots=True)
 class Measured:
-    """All that was measured until now.
+    """All measurements so far.
 
     Args:
-        runs: In the order in which they ran.
+        runs: All runs, in the order in which they ran.
         mismatches: Wrong answers.
-        compared_by: By case and engine, ``rows``, ``hash`` or ``count``; absent where one of the
+        compared_by: By case and engine, ``rows``, ``hash`` or ``count``; absent if one of the
             two gave no answer.
-        answers: Rows, or the count where the answer is one, by case.
-        verdicts: By phase, case and rule of the planner, the engine it would choose.
-        cleared: How often the server's query caches were emptied; None where that is refused.
-        finished: False where it was cancelled.
+        answers: By case, the number of rows, or the count if the answer is one.
+        verdicts: By phase, case and rule of the planner, the engine that the rule would choose.
+        cleared: Number of times the server's query caches were emptied; None if it refused.
+        finished: False if the measurement was cancelled.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -151,7 +151,7 @@ class Measured:
 
 
 def measure(engines: Engines, cases: Sequence[Case], pace: Pace, progress: Progress) -> Measured:
-    """Runs everything; Ctrl-C ends it early with what there is."""
+    """Runs everything; after Ctrl-C, returns the measurements so far."""
     measured = Measured()
     rng = np.random.default_rng([pace.seed, 1])
     order = [cases[place] for place in rng.permutation(len(cases))]
@@ -167,7 +167,7 @@ def measure(engines: Engines, cases: Sequence[Case], pace: Pace, progress: Progr
 
 
 def _warm_up(engines: Engines, cases: Sequence[Case], pace: Pace) -> None:
-    """Both sides compile code while they run: what they do first is not typical."""
+    """Runs queries uncounted, as both sides compile code at first; first runs are not typical."""
     for case in cases[: pace.warm_up]:
         for engine in pace.engines:
             _timed(engines, case, case.text(f"{pace.mark}w{engine}"), engine, pace.timeout)
@@ -175,7 +175,7 @@ def _warm_up(engines: Engines, cases: Sequence[Case], pace: Pace) -> None:
 
 @dataclass(slots=True)
 class _Block:
-    """Some cases from their first run to the comparison of their answers."""
+    """A group of cases, from their first run to the comparison of their answers."""
 
     engines: Engines
     cases: Sequence[Case]
@@ -210,7 +210,7 @@ class _Block:
             self._one(case, phase, engine, number, f"{self.pace.mark}{tag}")
 
     def _settle(self) -> None:
-        # A text per engine, so that no cache learns from another engine's run.
+        # One text per engine, so that no cache profits from another engine's run.
         for case in self.cases:
             for engine in self.pace.engines:
                 spent = 0.0
@@ -224,7 +224,7 @@ class _Block:
     def _one(self, case: Case, phase: str, engine: str, number: int, tag: str) -> None:
         stopped = self.stopped.get((case.name, engine))
         if stopped is not None:
-            if phase != stopped.phase and number == 1:  # it would only take as long again
+            if phase != stopped.phase and number == 1:  # it would take as long again
                 note = f"not run again: {stopped.note}"
                 self.measured.runs.append(
                     Run(case.name, phase, engine, 1, stopped.seconds, stopped.outcome, note=note)
@@ -246,13 +246,13 @@ class _Block:
         self._keep(case, engine, text, outcome)
 
     def _clear(self, case: Case) -> None:
-        """Empties the query caches where the text alone does not make the query new."""
+        """Empties the query caches if the text alone does not make the query new."""
         if self.measured.cleared is None or not (self.pace.clear_caches or not case.renames):
             return
         try:
             self.engines.run("CALL db.clearQueryCaches()", {}, engine="native").values()
             self.measured.cleared += 1
-        except Exception as error:  # the right is missing, or the server has no such procedure
+        except Exception as error:  # a missing right, or a server without such a procedure
             logger.info("query caches cannot be emptied: %s", error)
             self.measured.cleared = None
 
@@ -282,7 +282,7 @@ class _Block:
                 self.measured.compared_by[case.name, engine] = how
 
     def _explain(self, phase: str, tag: str) -> None:
-        """Asks each rule of the planner what it would do."""
+        """Records the decision of each rule of the planner."""
         if self.pace.baseline != "native":
             return
         for case in self.cases:
@@ -303,13 +303,13 @@ class _Rows:
 def _timed(
     engines: Engines, case: Case, text: str, engine: str, timeout: float
 ) -> tuple[float, _Rows | Exception]:
-    """Seconds until all values are there, and the rows or what was raised."""
+    """Seconds until all values are read, and the rows or the exception."""
     started = time.perf_counter()
     try:
         result = engines.run(text, case.parameters, engine=engine, timeout=timeout)
         rows = result.values()
         seconds = time.perf_counter() - started
-    except Exception as error:  # the server's too: each is recorded, none ends the benchmark
+    except Exception as error:  # the server's too: all are recorded, none ends the benchmark
         return time.perf_counter() - started, error
     return seconds, _Rows(rows, result.summary)
 
@@ -344,14 +344,14 @@ def _run(
 
 
 def _size(answer: Answer, case: Case) -> int:
-    """The count where that is what was asked, else rows."""
+    """The count if the query asks for one, else the number of rows."""
     if case.form in ("count", "predicate") and isinstance(answer.value, int):
         return answer.value
     return answer.row_count
 
 
 def _verdict(line: str) -> tuple[str, str] | None:
-    """Rule and engine of ``planner cost (asked): gpu, …``."""
+    """Rule and engine from a line ``planner cost (asked): gpu, …``."""
     head, _, rest = line.partition(": ")
     words = head.split()
     if len(words) < 2 or words[0] != "planner":

@@ -1,4 +1,4 @@
-"""What a benchmark is told."""
+"""Options of a benchmark."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ class BenchOptions:
     """Options of one benchmark.
 
     Args:
-        sizes: Query nodes of the generated query graphs.
-        per_size: Query graphs of each size and density.
-        forms: Of `gpugda.bench.cases.FORMS`.
-        queries: File of the user's own queries, instead of generated ones.
+        sizes: Numbers of query nodes of the generated query graphs.
+        per_size: Number of query graphs of each size and density.
+        forms: Names from `gpugda.bench.cases.FORMS`.
+        queries: File of the user's queries, which replace generated ones.
         parameters: File of their parameters.
-        seed: Of the query graphs and of the order of the runs.
+        seed: Seed of the query graphs and of the order of the runs.
         new_texts: Runs per engine with new text.
         repetitions: Runs per engine with repeated text.
-        settle: Runs with the same text before them, which do not count.
+        settle: Uncounted runs with the repeated text before them.
         timeout: Seconds per query.
-        row_cap: LIMIT of queries that return nodes, and most rows compared one by one.
-        warm_up: Queries before anything counts.
-        clear_caches: Empty the server's query caches before new texts also where the text alone
-            makes a query new.
-        exports: How often the export is measured.
-        ablations: Measure single parts as well.
-        load: Name of the graph to write into an empty database first.
-        indexes: Create property indexes in a database that is loaded.
+        row_cap: LIMIT of queries that return nodes, and maximum of rows compared one by one.
+        warm_up: Number of queries run before the measurement.
+        clear_caches: True to empty the server's query caches before new texts, even if the text
+            alone makes a query new.
+        exports: Number of times the export is measured.
+        ablations: True to measure single parts as well.
+        load: Name of the graph to write into an empty database before the benchmark.
+        indexes: True to create property indexes in a database that is loaded.
         graphs: Folder of the graphs.
-        folder: Where the results go.
-        graph_name: Of an embedded graph, for the report.
-        applications: Ask the queries of applications that there are for the graph.
+        folder: Folder of the results.
+        graph_name: Name of an embedded graph, for the report.
+        applications: True to run the graph's application queries.
         connect: Further arguments of `gpugda.connect`.
     """
 
@@ -71,7 +71,7 @@ class BenchOptions:
     connect: Mapping[str, Any] = field(default_factory=dict)
 
     def described(self) -> dict[str, Any]:
-        """For the report: without paths and credentials."""
+        """The options for the report, without paths and credentials."""
         found: dict[str, Any] = {
             "seed": self.seed,
             "timeout": f"{self.timeout:g} s",
@@ -93,10 +93,10 @@ class BenchOptions:
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Sizes from ``2-6`` or ``2,4,8``, rising.
+    """Parses sizes such as ``2-6`` or ``2,4,8``; returns them ascending.
 
     Raises:
-        ConfigurationError: Anything else.
+        ConfigurationError: The text has another form.
     """
     sizes: set[int] = set()
     for part in text.split(","):
@@ -110,7 +110,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def parse_forms(names: Sequence[str]) -> tuple[str, ...]:
-    """The forms named, all of them where none is.
+    """The named forms; all of them if none is named.
 
     Raises:
         ConfigurationError: There is no such form.

@@ -1,9 +1,9 @@
-"""The patterns q1 to q9 of the paper on PBE, as far as its text tells them.
+"""The patterns q1 to q9 of the paper on PBE, as far as its text describes them.
 
-The text shows them in a figure alone. It says of them that they are small and dense and usual in
-subgraph enumeration, that q2 has a large diameter, that all relationships of q6 can be exchanged,
-and that those of q9 fall into four classes. The others are the usual patterns of four and five
-nodes.
+The paper shows them only in a figure. Its text says that they are small and dense and usual in
+subgraph enumeration, that q2 has a large diameter, that all relationships of q6 are
+interchangeable, and that those of q9 fall into four classes. The others are the usual patterns of
+four and five nodes.
 """
 
 from __future__ import annotations
@@ -28,4 +28,4 @@ def _pattern(ends: str) -> str:
 
 
 PBE_PATTERNS = {name: _pattern(ends) for name, ends in _ENDS.items()}
-"""By what they are; undirected and without labels."""
+"""Patterns by description; undirected and without labels."""

@@ -24,12 +24,12 @@ def write_plots(folder: Path, findings: Findings, export_seconds: float, title: 
     """Writes each plot as PNG and SVG.
 
     Returns:
-        Names of the plots, without suffix.
+        Names of the plots, without file extension.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    from matplotlib.figure import Figure  # without pyplot there is no state, and no window
+    from matplotlib.figure import Figure  # without pyplot there is no global state, and no window
 
     made = []
     for name, draw in _plots(findings, export_seconds):
@@ -68,7 +68,7 @@ def _plots(findings: Findings, export_seconds: float) -> list[tuple[str, Any]]:
 
 
 class _Drawn:
-    """A drawing function with all but its axes."""
+    """A drawing function that lacks only its axes."""
 
     def __init__(self, draw: Any, *arguments: Any) -> None:
         self._draw, self._arguments = draw, arguments
@@ -155,7 +155,7 @@ def _cumulative(
     axes: Any, times: Sequence[CaseTimes], baseline: str, export_seconds: float
 ) -> None:
     shown = [each for each in times if each.ratio(baseline, "gpu") is not None]
-    # In any order but that of the sizes: small queries first would say nothing about a workload.
+    # In random order, not by size: small queries first would not represent a workload.
     Random(len(shown)).shuffle(shown)
     numbers = range(len(shown) + 1)
     for engine, first in ((baseline, 0.0), ("gpu", export_seconds), ("auto", export_seconds)):

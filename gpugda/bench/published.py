@@ -1,4 +1,4 @@
-"""What the papers say of their own systems on their own machines, to stand beside our figures."""
+"""Figures that the papers publish for their own systems and machines, to compare with ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PUBLISHED: dict[tuple[str, str], str] = {
     for graph, figures in _GSI_MILLISECONDS.items()
     for variant, milliseconds in zip(_GSI_VARIANTS, figures, strict=True)
 }
-"""By graph and strategy, of the whole graph."""
+"""By graph and strategy; figures of the whole graph."""
 
 _SGSI_SECONDS = {"db": (56, 21), "fr": (210, 148), "yh": (596, 403), "wd": (282, 117)}
 for _graph, (_fixed, _histogram) in _SGSI_SECONDS.items():
@@ -51,12 +51,12 @@ _PATTERN_SECONDS = {
 
 
 def published_seconds(graph: str, strategy: str, title: str | None = None) -> float | None:
-    """Of one query on a graph of the paper's size; None where no figure is published.
+    """Published seconds per query on a graph of the paper's size; None if there is no figure.
 
     Args:
         graph: Name of the recipe.
-        strategy: Name, with its variant; of `extend` it is the time of the paper's own system.
-        title: Of a pattern of PBE; None for the mean of all queries.
+        strategy: Name with its variant; for `extend`, the time of the paper's own system.
+        title: Title of a pattern of PBE; None for the mean of all queries.
     """
     if title is not None:
         is_own = strategy in ("extend", "pbe")

@@ -1,4 +1,4 @@
-"""Queries of the user's own: a file of statements, and one of parameters."""
+"""Reads users' own queries: a file of statements and a file of parameters."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _WRITES = re.compile(
 
 
 def read_parameters(path: str | None) -> dict[str, Any]:
-    """Parameters from a JSON file: one object, names to values.
+    """Reads parameters from a JSON file: one object of names and values.
 
     Raises:
-        ConfigurationError: It cannot be read, or is something else.
+        ConfigurationError: The file cannot be read, or contains something else.
     """
     if path is None:
         return {}
@@ -53,7 +53,7 @@ def cases_of_file(path: str, parameters: Mapping[str, Any]) -> list[Case]:
     """The cases of a query file.
 
     Raises:
-        ConfigurationError: It cannot be read, holds no query, one that writes, or a command.
+        ConfigurationError: The file is unreadable, has no query, a writing query, or a command.
     """
     statements = _statements(_read(path, "--queries"))
     if not statements:
@@ -62,10 +62,10 @@ def cases_of_file(path: str, parameters: Mapping[str, Any]) -> list[Case]:
 
 
 def application_cases(graph: str) -> list[Case]:
-    """The queries of applications on a graph; their rows are determined, also where LIMIT is.
+    """The application queries of a graph; their rows are determined, also under LIMIT.
 
     Raises:
-        ConfigurationError: There are none for this graph.
+        ConfigurationError: The graph has no such queries.
     """
     if graph not in APPLICATIONS:
         known = ", ".join(APPLICATIONS)
@@ -130,7 +130,7 @@ def _prepared(text: str) -> Query | None:
     try:
         found = prepare(text)
     except QueryError:
-        return None  # Neo4j may know it; the run says what the device thinks of it
+        return None  # Neo4j may accept it; the run reports whether the device does
     return found if isinstance(found, Query) else None
 
 

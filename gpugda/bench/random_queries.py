@@ -1,7 +1,7 @@
-"""Random connected query graphs, found by a depth-first walk on the data graph.
+"""Generates random connected query graphs by a depth-first walk on the data graph.
 
-Each is a copy of a part of the data graph, so it has at least one embedding: the nodes where the
-walk was, and relationships that are distinct there.
+Each is a copy of a part of the data graph, so it has at least one embedding: the nodes of the
+walk, and distinct relationships between them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ __all__ = ["DENSITIES", "RandomQuery", "random_queries"]
 DENSITIES = ("dense", "sparse")
 
 _ROOTS_TRIED = 40
-"""Roots per query graph until the densest found is taken."""
+"""Maximum number of roots per query graph; the densest result is taken."""
 
 _LOOKED_AT = 24
-"""Relationships of a node that a step of the walk chooses from."""
+"""Number of a node's relationships from which a step of the walk chooses."""
 
 
 @dataclass(frozen=True, slots=True)
 class RandomQuery:
-    """A connected query graph, and where it lies in the data graph.
+    """A connected query graph, and one of its embeddings in the data graph.
 
     Args:
         density: ``dense`` or ``sparse``.
-        labels: Of each query node, as of the data node.
-        relationships: Start, type and end; ends are positions of query nodes.
-        wanted: How many relationships there should be.
-        node_indexes: The data nodes of one embedding.
-        relationship_indexes: Its relationships, all different.
+        labels: Labels of each query node, as of the data node.
+        relationships: Source, type and target; source and target are positions of query nodes.
+        wanted: The requested number of relationships.
+        node_indexes: Data nodes of the embedding.
+        relationship_indexes: Relationships of the embedding, all distinct.
     """
 
     density: str
@@ -53,11 +53,11 @@ class RandomQuery:
 def random_queries(
     graph: DataGraph, node_count: int, density: str, count: int, seed: int
 ) -> list[RandomQuery]:
-    """Query graphs of one size, the same for the same graph and seed.
+    """Query graphs of one size, reproducible by graph and seed.
 
     Sparse ones are trees of ``node_count - 1`` relationships; dense ones have up to twice as many
-    relationships as nodes, as far as the graph allows. None is like another in its text as long as
-    others are found; fewer than ``count`` only where the graph has no connected part of this size.
+    relationships as nodes, as far as the graph allows. Texts repeat only if no others are found;
+    there are fewer than ``count`` only if the graph has no connected part of this size.
     """
     rng = np.random.default_rng([seed, node_count, DENSITIES.index(density)])
     walker = _Walker(graph, rng)
@@ -87,12 +87,12 @@ class _Walker:
         self._rng = rng
 
     def query(self, node_count: int, density: str) -> RandomQuery | None:
-        """One query graph; None where no root led to one."""
+        """One query graph; None if no root led to one."""
         dense = density == "dense"
         wanted = 2 * node_count if dense else node_count - 1
         best: RandomQuery | None = None
         for attempt in range(_ROOTS_TRIED if len(self._roots) else 0):
-            # Every other root is where relationships are parallel: there the densest parts begin.
+            # Every other root is drawn by parallel relationships: the densest parts start there.
             weights = self._tight if dense and attempt % 2 else None
             root = int(self._rng.choice(self._roots, p=weights))
             walked = self._walk(root, node_count, greedy=dense)
@@ -108,7 +108,7 @@ class _Walker:
     def _walk(
         self, root: int, node_count: int, *, greedy: bool
     ) -> tuple[list[int], list[int]] | None:
-        """Nodes and the relationships that led to them, depth first; None if there are too few."""
+        """Nodes and the relationships to them, depth first; None if there are too few."""
         nodes, tree, path = [root], [], [root]
         while path and len(nodes) < node_count:
             step = self._step(path[-1], nodes, greedy=greedy)
@@ -122,7 +122,7 @@ class _Walker:
         return (nodes, tree) if len(nodes) == node_count else None
 
     def _step(self, node: int, nodes: Sequence[int], *, greedy: bool) -> tuple[int, int] | None:
-        """A relationship to a node that is new; greedy: one with many relationships to the rest."""
+        """A relationship to a new node; greedy: prefers one with many relationships to the rest."""
         relationships, others = self._around.around(node)
         fresh = np.flatnonzero(~np.isin(others, np.array(nodes)))
         if not len(fresh):
@@ -130,7 +130,7 @@ class _Walker:
         chosen = self._rng.permutation(fresh)[: _LOOKED_AT if greedy else 1]
         if greedy and len(chosen) > 1:
             ties = [self._ties(int(others[place]), nodes) for place in chosen]
-            # The chance left to the others keeps the query graphs different from one another.
+            # The random choice keeps the query graphs different from one another.
             weights = np.array(ties, dtype=np.float64) ** 2
             place = self._rng.choice(chosen, p=weights / weights.sum())
         else:

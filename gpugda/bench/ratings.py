@@ -1,4 +1,4 @@
-"""Movies, people, genres, users and ratings from two CSV files, as one graph."""
+"""Reads movies, people, genres, users and ratings from two CSV files into one graph."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _ROLES = {"actors": ("Actor", "ACTED_IN"), "director": ("Director", "DIRECTED")}
 
 
 def rating_graph(movies: Path, ratings: Path) -> GraphSource:
-    """A source of both files.
+    """A graph source of both files.
 
     Args:
-        movies: ``movieId, released, title, actors, director, genres, imdbRating``; the lists are
-            separated by ``|``.
-        ratings: ``userId, movieId, rating, timestamp``.
+        movies: File of ``movieId, released, title, actors, director, genres, imdbRating``; lists
+            are separated by ``|``.
+        ratings: File of ``userId, movieId, rating, timestamp``.
     """
     made = _read(movies)
     known = {row["movieId"] for row in made}
-    # Ratings of movies that are not in the other file have no end.
+    # Ratings of movies that are missing in the other file have no target.
     rated = [row for row in _read(ratings) if row["movieId"] in known]
     people, genres, users = _labels_of_people(made), _genres(made), _users(rated)
     nodes: dict[str, Any] = {
@@ -67,7 +67,7 @@ def _split(row: Mapping[str, str], key: str) -> list[str]:
 
 
 def _labels_of_people(movies: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """The labels of everybody who plays a role, by name."""
+    """The labels of each person with a role, by name."""
     found: dict[str, list[str]] = {}
     for key, (label, _) in _ROLES.items():
         for row in movies:

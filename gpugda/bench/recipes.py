@@ -1,4 +1,4 @@
-"""Graphs of the papers by shape and size, generated; and query graphs from random walks on them."""
+"""Generates graphs of the papers' shapes and sizes, and query graphs by random walks on them."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ T = TypeVar("T")
 __all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries", "walk_queries"]
 
 _WALK_STEPS = 50
-"""Times as many steps as nodes a walk may take before it is given up."""
+"""Maximum steps of a walk, as a multiple of the number of nodes."""
 _PIECE = 1 << 20
-"""Drawn by one thread at a time: its arrays stay in the caches."""
+"""Number drawn at a time by one thread: its arrays stay in the caches."""
 _MOST_WALKS = 100
-"""Walks per query graph that is asked for."""
+"""Maximum number of walks per requested query graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A graph of a paper.
+    """Parameters of a paper's graph.
 
     Args:
         nodes: Number of nodes.
         relationships: Number of relationships.
-        labels: Number of labels; one per node, by a power law.
-        types: Number of relationship types, likewise.
+        labels: Number of labels; one per node, distributed by a power law.
+        types: Number of relationship types, distributed likewise.
         quadrants: R-MAT's a, b and c; None for a mesh.
-        query_nodes: Nodes of a query graph.
-        by_walks: Are query graphs what random walks see? Else nodes with labels drawn at random,
-            and twice as many relationships between any two of them, as for the STwig join.
-        patterns: Query graphs by name, in place of drawn ones; then the graph is simple: no two
-            nodes have two relationships.
+        query_nodes: Number of nodes of a query graph.
+        by_walks: True if random walks make the query graphs. Else nodes have random labels, and
+            there are twice as many relationships between random nodes, as for the STwig join.
+        patterns: Query graphs by name, instead of drawn ones; the graph is then simple: at most
+            one relationship between two nodes.
     """
 
     nodes: int
@@ -66,11 +66,11 @@ class Recipe:
 _SCALE_FREE = (0.57, 0.19, 0.19)
 _SOCIAL = (0.45, 0.22, 0.22)
 _MORE_DRAWN = 1.3
-"""Times as many relationships as a simple graph shall have: some are drawn again."""
+"""Factor of drawn relationships for a simple graph, because duplicates are removed."""
 
 
 def _social(nodes: int, relationships: int) -> Recipe:
-    """A graph without labels, and the patterns of PBE."""
+    """Recipe of a graph without labels, with the patterns of PBE."""
     return Recipe(nodes, relationships, 1, 1, _SOCIAL, 5, patterns=PBE_PATTERNS)
 
 
@@ -91,8 +91,8 @@ RECIPES = {
     "uk2002": _social(18_500_000, 298_100_000),
     "friendster": _social(65_600_000, 1_806_000_000),
 }
-"""By the name of the paper's graph: all of GSI but DBpedia, the smallest one of STwig, and the four
-of SGSI; and those of PBE but Yahoo."""
+"""By name of the paper's graph: all of GSI except DBpedia, the smallest of STwig, the four of
+SGSI, and those of PBE except Yahoo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ class _Batches:
 
 
 def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = None) -> DataGraph:
-    """The graph of a recipe, with so many times its nodes and relationships.
+    """The graph of a recipe, with its nodes and relationships scaled.
 
     Args:
-        name: Of the recipe.
-        scale: Above 0, at most 100.
-        seed: Of what is drawn.
+        name: Name of the recipe.
+        scale: Factor above 0, at most 100.
+        seed: Seed of the random draws.
         sorter: See `build_data_graph`.
 
     Raises:
@@ -147,7 +147,7 @@ def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = N
 def _rmat(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
 ) -> tuple[Indexes, Indexes]:
-    """Ends by R-MAT, over a number of nodes that need not be a power of two; loops are left out."""
+    """Sources and targets by R-MAT; any number of nodes, not only powers of two; no loops."""
     drawn = _in_pieces(rng, count, lambda rng, count: _rmat_piece(rng, nodes, count, quadrants))
     return np.concatenate([each[0] for each in drawn]), np.concatenate([each[1] for each in drawn])
 
@@ -161,7 +161,7 @@ def _rmat_piece(
         quadrant = rng.random(count)
         starts = 2 * starts + (quadrant >= a + b)
         ends = 2 * ends + (((quadrant >= a) & (quadrant < a + b)) | (quadrant >= a + b + c))
-    # Nodes of low number are the hubs: numbers past the last are folded in anywhere.
+    # Low numbers are hubs; numbers beyond the last are distributed over all nodes.
     starts, ends = starts * 0x9E3779B1 % nodes, ends * 0x9E3779B1 % nodes
     kept = starts != ends
     return starts[kept], ends[kept]
@@ -170,7 +170,7 @@ def _rmat_piece(
 def _in_pieces(
     rng: np.random.Generator, count: int, draw: Callable[[np.random.Generator, int], T]
 ) -> list[T]:
-    """What is drawn piece by piece, by all processors; the same whatever their number."""
+    """Draws in pieces on all processors; the result does not depend on their number."""
     if count <= _PIECE:
         return [draw(rng, count)]
     sizes = [min(_PIECE, count - first) for first in range(0, count, _PIECE)]
@@ -181,14 +181,14 @@ def _in_pieces(
 def _simple(
     rng: np.random.Generator, nodes: int, count: int, drawn: tuple[Indexes, Indexes]
 ) -> tuple[Indexes, Indexes]:
-    """So many of the relationships, if there are, no two between the same two nodes."""
+    """At most ``count`` of the relationships, with at most one between two nodes."""
     low, high = np.minimum(*drawn), np.maximum(*drawn)
     pairs = rng.permutation(np.unique(low * nodes + high))[:count]
     return pairs // nodes, pairs % nodes
 
 
 def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, Indexes]:
-    """Neighbours in a square grid, so many of them."""
+    """Relationships between neighbours in a square grid, ``count`` of them."""
     side = max(2, int(nodes**0.5))
     at = np.arange(nodes, dtype=np.int64)
     right, below = at[at % side < side - 1], at[: max(nodes - side, 0)]
@@ -200,7 +200,7 @@ def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, In
 
 
 def _power_law(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.int32]:
-    """Kinds, each as often as its rank says."""
+    """Random kinds whose frequency depends on their rank."""
     shares = 1 / np.arange(1, kinds + 1)
     shares /= shares.sum()
 
@@ -211,7 +211,7 @@ def _power_law(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.i
 
 
 def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[str]:
-    """Patterns on the graph of a recipe, undirected as the papers' graphs are."""
+    """Patterns on the graph of a recipe; undirected, like the papers' graphs."""
     recipe = RECIPES[name]
     if recipe.patterns is not None:
         return list(recipe.patterns.values())[:count]
@@ -233,9 +233,9 @@ def _drawn_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[s
 
 
 def walk_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str]:
-    """Patterns of so many nodes: what random walks on the graph saw, in either direction.
+    """Patterns with ``size`` nodes from random walks on the graph, in either direction.
 
-    Fewer than ``count`` only where walks do not reach so many nodes.
+    Returns fewer than ``count`` only if walks do not reach enough nodes.
     """
     rng = np.random.default_rng([seed, size])
     found: list[str] = []
@@ -251,7 +251,7 @@ def walk_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str
 def _walk(
     graph: DataGraph, size: int, rng: np.random.Generator
 ) -> tuple[list[int], list[int]] | None:
-    """Nodes in the order in which they were met, and relationships."""
+    """Nodes in the order in which the walk reached them, and relationships."""
     node = int(rng.integers(graph.node_count))
     nodes, relationships = {node: None}, dict[int, None]()
     for _ in range(_WALK_STEPS * size):

@@ -1,4 +1,4 @@
-"""The report in Markdown.
+"""Writes the report in Markdown.
 
 More than 300 lines: a function for each section of the report.
 """
@@ -26,16 +26,16 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What the figures belong to.
+    """Context of the figures.
 
     Args:
         graph: Name and sizes of the graph.
-        machine: As `describe_machine` gives it.
-        options: Of the benchmark, with the seed.
-        generated: What was wanted and reached, a line a size.
+        machine: Result of `describe_machine`.
+        options: Options of the benchmark, with the seed.
+        generated: Requested and reached numbers, one line per size.
         export: Seconds of each export.
-        properties_seconds: Reading the properties that conditions ask for.
-        notes: Sentences about what was not done, and why.
+        properties_seconds: Seconds to read the properties that predicates need.
+        notes: Sentences about omitted steps, with the reason.
     """
 
     graph: Mapping[str, Any]

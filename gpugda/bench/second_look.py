@@ -1,4 +1,4 @@
-"""Measuring again what took longer than it may: was it the query, or what else the machine did?"""
+"""Measures cases above the limit again, to tell slow queries from load on the machine."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def measured_again(
     pace: Pace,
     progress: Progress,
 ) -> Measured | None:
-    """The cases that broke a promise, by other texts; None where none did, or nobody promised.
+    """Measures cases that broke a promise, with other texts; None if there are none, or no promise.
 
-    Wrong answers are added to those of ``measured``.
+    Adds wrong answers to those of ``measured``.
     """
     if pace.baseline != "native" or not measured.finished:
         return None

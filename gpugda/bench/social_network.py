@@ -1,7 +1,7 @@
-"""A generated graph of the social network's shape: labels, types, skews and correlations.
+"""Generates a graph of the social network's shape: labels, types, skews and correlations.
 
 Sizes are those of `SIZES` at scale 1 (4 million nodes, 18 million relationships). The same scale
-and seed give the same graph. `docs/benchmark.md` tells the recipe. Draws are in `drawing`.
+and seed give the same graph. `docs/benchmark.md` has the recipe. Draws are in `drawing`.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ FIXED = {
     "TagClass": 71,
     "Tag": 16_080,
 }
-"""Nodes that do not grow: at scales below `_FULL` there are fewer, as the persons of a small graph
-would otherwise share nothing."""
+"""Node counts that do not grow with the scale. Below the scale `_FULL` they are smaller, because
+the persons of a small graph would otherwise have nothing in common."""
 GROWING = {"Person": 11_000, "Forum": 100_000, "Post": 1_250_000, "Comment": 2_620_000}
 SIZES = {**FIXED, **GROWING}
 
 _FULL = 0.1
 _LARGEST = 100.0
 _KNOWN, _INTERESTS, _MEMBERS, _LIKES = 20.5, 23, 18, 0.44
-"""Means: ties per person (each stored once), interests, members per forum, likes per message."""
+"""Means: KNOWS per person (each stored once), interests, members per forum, likes per message."""
 _ACTIVITY, _FORUM, _POPULARITY = 1.17, 1.58, 1.2
-"""Standard deviations of logarithms: of a person's activity, a forum's size, a message's fame."""
+"""Standard deviations of logarithms: persons' activity, forums' sizes, messages' popularity."""
 _NEAR = 40.0
-"""How far in the order of places or interests friends are: a mean, in persons of mean activity."""
+"""Mean distance of friends in the order of places or interests, in persons of mean activity."""
 _GENERATIONS = (0.5, 0.25, 0.15, 0.1)
-"""Shares of comments that reply to a post, to such a comment, and so on."""
+"""Shares of comments that reply to a post, to a comment on a post, and so on."""
 
 
 @dataclass(frozen=True)
 class SocialNetwork:
-    """Nodes are 0…n-1, those of one label beside each other.
+    """The graph. Nodes are 0…n-1; those of one label are contiguous.
 
     Args:
-        labels: First node and one past the last, by label; a post or comment is a message, too.
-        ends: Start and end nodes by type and the labels of both ends.
+        labels: By label, the first node and one past the last; a post or comment is also a message.
+        ends: By type and the labels of both ends, source and target nodes.
     """
 
     labels: Mapping[str, tuple[int, int]]
@@ -65,16 +65,16 @@ class SocialNetwork:
 
     @property
     def node_count(self) -> int:
-        """All nodes."""
+        """The number of nodes."""
         return max(last for _, last in self.labels.values())
 
     @property
     def relationship_count(self) -> int:
-        """All relationships."""
+        """The number of relationships."""
         return sum(len(source) for source, _ in self.ends.values())
 
     def of_type(self, name: str, *starts: str) -> tuple[Indexes, Indexes]:
-        """Ends of all relationships of a type, or of those that start at some labels."""
+        """Source and target of all relationships of a type, or of those from some source labels."""
         found = [
             ends
             for (kind, start, _), ends in self.ends.items()
@@ -85,10 +85,10 @@ class SocialNetwork:
 
 
 def social_network(scale: float = 1.0, seed: int = 1) -> SocialNetwork:
-    """The graph.
+    """Generates the graph.
 
     Raises:
-        ConfigurationError: The scale is not above 0, or above 100.
+        ConfigurationError: The scale is not above 0, or is above 100.
     """
     if not 0 < scale <= _LARGEST:
         raise ConfigurationError(
@@ -105,7 +105,7 @@ def _counts(scale: float) -> dict[str, int]:
 
 
 class _Maker:
-    """Numbers within a label until the end, where each label gets its range of nodes."""
+    """Uses node numbers within a label; at the end, each label gets its range of nodes."""
 
     def __init__(self, counts: Mapping[str, int], rng: np.random.Generator) -> None:
         self.counts, self.rng = counts, rng
@@ -136,11 +136,11 @@ class _Maker:
         return SocialNetwork(ranges, ends)
 
     def _each(self, name: str, start: str, end: str, targets: Indexes) -> None:
-        """One relationship from each node of a label."""
+        """Adds one relationship from each node of a label."""
         self.ends[name, start, end] = np.arange(len(targets)), targets
 
     def _pairs(self, name: str, start: str, end: str, source: Indexes, target: Indexes) -> None:
-        """Relationships of which no two have the same ends."""
+        """Adds relationships, at most one per pair of source and target."""
         width = self.counts[end]
         keys = np.unique(source * width + target)
         self.ends[name, start, end] = keys // width, keys % width
@@ -148,7 +148,7 @@ class _Maker:
     def _places(self) -> None:
         counts, rng = self.counts, self.rng
         self._each("IS_PART_OF", "Country", "Continent", _any(rng, "Continent", counts, "Country"))
-        # Sorted, so that persons sorted by city are sorted by country, too.
+        # Sorted, so that persons sorted by city are also sorted by country.
         cities = np.sort(skewed(rng, counts["Country"], counts["City"], 0.6))
         self._each("IS_PART_OF", "City", "Country", cities)
         self.country_of_city = cities
@@ -166,7 +166,7 @@ class _Maker:
             self._pairs(name, "Person", end, who, rng.integers(0, counts[end], len(who)))
 
     def _knows(self) -> None:
-        """Near in the order of places, near in that of tastes, or anybody: 45, 45 and 10 %."""
+        """Friends: close by place (45 %), close by taste (45 %), or random (10 %)."""
         rng, persons = self.rng, self.counts["Person"]
         one = drawn(rng, self.activity, round(_KNOWN * persons))
         kind = rng.choice(3, len(one), p=(0.45, 0.45, 0.1))
@@ -209,7 +209,7 @@ class _Maker:
         self.forum_tags = Lists(*self.ends["HAS_TAG", "Forum", "Tag"], forums)
 
     def _posts(self) -> None:
-        """A forum has as many posts as its size makes it; members write them."""
+        """Posts; a forum's share follows its size; members write them."""
         rng, posts = self.rng, self.counts["Post"]
         self.forum_of_post = np.sort(drawn(rng, self.members.sizes.astype(float), posts))
         forum = self.forum_of_post
@@ -219,7 +219,7 @@ class _Maker:
         self.post_fame = popularity(rng, posts, _POPULARITY)
 
     def _comments(self) -> None:
-        """Generation by generation; four of five answer a friend."""
+        """Comments, generation by generation; four of five reply to a friend."""
         rng, comments = self.rng, self.counts["Comment"]
         bounds = np.round(np.cumsum((0.0, *_GENERATIONS)) * comments).astype(int).tolist()
         self.parents: list[tuple[str, Indexes, Indexes]] = []
@@ -251,7 +251,7 @@ class _Maker:
         self._each("IS_LOCATED_IN", label, "Country", home)
 
     def _message_tags(self) -> None:
-        """Half of the posts have tags, mostly of their forum; replies repeat some."""
+        """Adds tags to half of the posts, mostly their forum's; replies repeat some."""
         rng, posts = self.rng, self.counts["Post"]
         tagged = np.flatnonzero(rng.random(posts) < 0.5)
         post = np.repeat(tagged, 1 + rng.poisson(0.6, len(tagged)))

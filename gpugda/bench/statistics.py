@@ -1,4 +1,4 @@
-"""Figures of samples: mean and standard deviation, median and 95th percentile, geometric mean."""
+"""Statistics of samples: mean, standard deviation, median, 95th percentile, geometric mean."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Figures", "break_even", "figures_of", "geometric_mean", "percentile"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of a sample; NaN where it is empty.
+    """Statistics of a sample; NaN if it is empty.
 
     Args:
-        count: Values.
-        mean: Their mean.
+        count: Number of values.
+        mean: Mean of the values.
         deviation: Standard deviation of the sample (n - 1), 0 for one value.
-        median: Their median.
-        percentile_95: 95 of 100 are not above it.
-        least: The smallest.
-        largest: The largest.
+        median: Median of the values.
+        percentile_95: 95th percentile.
+        least: The minimum.
+        largest: The maximum.
     """
 
     count: int
@@ -37,7 +37,7 @@ class Figures:
 
 
 def figures_of(values: Sequence[float]) -> Figures:
-    """The figures of a sample."""
+    """The statistics of a sample."""
     if not values:
         return Figures(0, *[math.nan] * 6)
     return Figures(
@@ -52,7 +52,7 @@ def figures_of(values: Sequence[float]) -> Figures:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Between the two values next to the place, linearly; NaN of nothing."""
+    """The percentile by linear interpolation between adjacent values; NaN if there are none."""
     if not values:
         return math.nan
     ordered = sorted(values)
@@ -63,19 +63,19 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """The n-th root of the product; NaN of nothing. Values are above zero."""
+    """The n-th root of the product of positive values; NaN if there are none."""
     if not values:
         return math.nan
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
 def break_even(once: float, before: float, after: float) -> float:
-    """After how many queries something that costs once has paid; infinite if never.
+    """The number of queries after which a one-time cost is paid off; infinite if never.
 
     Args:
-        once: Seconds, once.
-        before: Mean seconds a query without it.
-        after: Mean seconds a query with it.
+        once: The one-time cost in seconds.
+        before: Mean seconds per query without it.
+        after: Mean seconds per query with it.
     """
     if math.isnan(before) or math.isnan(after):
         return math.nan

@@ -1,4 +1,4 @@
-"""``gpugda bench --strategies``: all strategies on the same queries, with what the papers say."""
+"""``gpugda bench --strategies``: runs all strategies on the same queries; cites the papers."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ logger = logging.getLogger(__name__)
 _COMMON = ("extend", "gpsm")
 """Strategies whose kernels are compiled for every query."""
 _SLOW_SECONDS = 1.0
-"""What takes longer is not run again: its first run counts."""
+"""Above this time, a query is not run again; its first run counts."""
 
 
 def run_strategies(options: StrategiesOptions, progress: Progress) -> StrategiesOutcome:
     """Generates the graph, runs every query with every strategy, and writes the report.
 
-    Ctrl-C while queries run ends the run: what was measured is reported.
+    Ctrl-C during the queries ends the run; the report contains the measurements so far.
 
     Raises:
         ConfigurationError: There is no such recipe, or the folder cannot be written.
@@ -105,9 +105,9 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
 def _everyone(
     context: DeviceContext, graph: DataGraph, options: StrategiesOptions
 ) -> dict[str, Matcher]:
-    """By name: under the limit that is asked for, and under each share of the graph's bytes.
+    """Matchers by name: under the requested limit, and under each share of the graph's bytes.
 
-    Each limit has a graph of its own on the device: what one keeps there is not the other's.
+    Each limit has its own graph on the device, so that the limits share no cached data.
     """
     limit = parse_bytes(options.connect.get("memory_limit"))
     found = all_matchers(options.graph, DeviceGraph(context, graph), limit)
@@ -120,7 +120,7 @@ def _everyone(
 
 
 def _account(drawn: float, asked: int, queries: int) -> str:
-    """What else a run took, and whether it came to its end."""
+    """Further costs of a run, and whether it completed."""
     peak = peak_bytes()
     memory = f"; the process took at most {peak / 2**30:.1f} GiB" if peak else ""
     ended = "" if asked == queries else f" Ended by hand: {asked} of {queries} queries were asked."
@@ -128,12 +128,12 @@ def _account(drawn: float, asked: int, queries: int) -> str:
 
 
 def _needs_more(only: Sequence[str]) -> bool:
-    """Does a strategy run whose kernels no other one shares?"""
+    """True if a strategy runs whose kernels no other strategy shares."""
     return not only or any(each not in _COMMON for each in only)
 
 
 def _sorter(context: DeviceContext) -> RowSorter:
-    """The device, where it sorts faster than the host."""
+    """Sorts on the device where that is faster than on the host."""
     wanted_from = context.profile.sorted_from
 
     def sort(given: Unsorted, *, with_order: bool) -> SortedRows | None:
@@ -163,7 +163,7 @@ def _measure(
     options: StrategiesOptions,
     progress: Progress,
 ) -> list[Timed]:
-    """Strategies in random order for each query: who else uses the machine hits all alike."""
+    """Runs strategies in random order for each query, so that other load affects all alike."""
     progress.phase("measuring", len(patterns) * len(options.forms))
     runs = list[Timed]()
     try:
@@ -184,7 +184,7 @@ def _asked(
     progress: Progress,
 ) -> Iterator[Timed]:
     order = Random(options.seed)
-    given_up = set[tuple[int, str]]()  # who cannot count in time need not make rows
+    given_up = set[tuple[int, str]]()  # a strategy that times out on the count does not make rows
     for number, pattern in enumerate(patterns):
         for form in options.forms:
             names = list(matchers)
@@ -204,7 +204,7 @@ def _asked(
 def _question(
     graph: DataGraph, pattern: str, form: str, name: str, matcher: Matcher
 ) -> Callable[[float], int]:
-    """Asks one strategy for one query until a deadline; gives the number of embeddings."""
+    """A function that runs one query with one strategy until a deadline; it returns the count."""
     query = prepare(f"MATCH {pattern} RETURN count(*)")
     assert isinstance(query, Query)  # one pattern
     bound = bind(query, graph)
@@ -228,7 +228,7 @@ def _rows(matcher: Matcher, plan: Plan, need: Rows, deadline: float) -> int:
 def _fastest(
     ask: Callable[[float], int], options: StrategiesOptions
 ) -> tuple[str, float, float, int | None]:
-    """How it ended, the first run, the fastest counted one, and the number of embeddings."""
+    """Outcome, seconds of the first run and of the fastest counted run, number of embeddings."""
     first = best = 0.0
     found: int | None = None
     for number in range(options.repetitions + 1):

@@ -1,4 +1,4 @@
-"""The report of ``gpugda bench --strategies``: tables, and what is faster than published or not."""
+"""The report of ``gpugda bench --strategies``: tables, and comparison with published figures."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class StrategiesOptions:
 
     Args:
         graph: Name of the recipe.
-        scale: Of its nodes and relationships.
-        count: Query graphs.
+        scale: Factor of its nodes and relationships.
+        count: Number of query graphs.
         forms: ``count``, ``rows`` or both.
-        only: Names of strategies and variants; none for all.
-        seed: Of graph and queries.
-        repetitions: Runs that count, after one that does not.
+        only: Names of strategies and variants; empty for all.
+        seed: Seed of graph and queries.
+        repetitions: Counted runs, after an uncounted one.
         timeout: Seconds per run.
-        shares: Of the graph's bytes; with each as memory limit all strategies run once more.
-        folder: Where the report goes.
-        connect: ``device`` and ``memory_limit``, as `gpugda.connect` takes them.
+        shares: Shares of the graph's bytes; all strategies also run with each as memory limit.
+        folder: Folder of the report.
+        connect: ``device`` and ``memory_limit``, as in `gpugda.connect`.
     """
 
     graph: str = "enron"
@@ -64,9 +64,9 @@ class StrategiesOptions:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The fastest run of one strategy on one query; ``embeddings`` is None where it failed.
+    """The fastest run of one strategy on one query; ``embeddings`` is None if it failed.
 
-    ``first`` is what the run before those that count took: with what a strategy makes once.
+    ``first`` is the time of the first, uncounted run, which includes one-time work of a strategy.
     """
 
     query: int
@@ -80,12 +80,12 @@ class Timed:
 
 @dataclass(slots=True)
 class StrategiesOutcome:
-    """What was found.
+    """Result of the comparison.
 
     Args:
-        table: For people, in Markdown.
-        wrong: Queries whose strategies do not agree.
-        notes: What is to be said beside the table.
+        table: The table in Markdown.
+        wrong: Queries on which the strategies disagree.
+        notes: Notes to the table.
     """
 
     table: str
@@ -94,17 +94,17 @@ class StrategiesOutcome:
 
 
 def within(name: str, share: float) -> str:
-    """A strategy's name under a limit that is a share of the graph."""
+    """Name of a strategy under a limit that is a share of the graph."""
     return f"{name}{_WITHIN}{share:g} of the graph"
 
 
 def strategy_of(name: str) -> str:
-    """The strategy, with its variant, whatever the limit."""
+    """Name of the strategy with its variant, without the limit."""
     return name.partition(_WITHIN)[0]
 
 
 def disagreeing(runs: Sequence[Timed]) -> list[str]:
-    """Queries of which not all found as many embeddings."""
+    """Queries with differing numbers of embeddings."""
     counts: dict[int, set[int]] = {}
     for run in runs:
         if run.embeddings is not None:
@@ -113,7 +113,7 @@ def disagreeing(runs: Sequence[Timed]) -> list[str]:
 
 
 def table_of(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> str:
-    """A line per form and strategy, in Markdown."""
+    """A table in Markdown with a line per form and strategy."""
     head = ["asked for", "strategy", "answered", "first ms", "median ms", "median ms of all's"]
     head += ["mean ms of all's", "times extend", "the paper's figure"]
     rows = [head, ["---"] * len(head)]
@@ -128,7 +128,7 @@ def table_of(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[
 
 
 def table_by_query(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> str:
-    """Where queries have names: milliseconds of each by each strategy, and the embeddings."""
+    """For named queries: milliseconds of each with each strategy, and the embeddings."""
     titles, text = RECIPES[options.graph].patterns, ""
     for form in options.forms if titles else ():
         rows = [[form, "embeddings", *names], ["---"] * (len(names) + 2)]
@@ -180,7 +180,7 @@ def _published(options: StrategiesOptions, name: str) -> str:
 
 
 def notes_of(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[str]) -> list[str]:
-    """What was measured, and on what hardware the papers' figures are from."""
+    """What was measured, and the hardware of the papers' figures."""
     size = RECIPES[options.graph].query_nodes
     what = f"{size} nodes" if RECIPES[options.graph].patterns is None else f"up to {size} nodes"
     notes = [
@@ -197,9 +197,9 @@ def notes_of(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[st
 
 
 def verdicts(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> list[str]:
-    """Who is faster than the paper's own system on this graph, and who is slower: counts, means.
+    """Names strategies faster and slower than the paper's own system: counts, mean times.
 
-    Nothing where the graph is not of the paper's size. Who did not answer all is slower.
+    Empty if the graph is not of the paper's size. A strategy with unanswered queries is slower.
     """
     if options.scale != 1:
         return []
@@ -221,7 +221,7 @@ def verdicts(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[
 def _beside_published(
     options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]
 ) -> Iterator[tuple[str, float, list[Timed]]]:
-    """What has a published time, that time, and the runs."""
+    """Name, published time and runs of everything with a published time."""
     titles = list(RECIPES[options.graph].patterns or ())
     for name in names:
         own = [run for run in runs if run.strategy == name and run.form == "count"]

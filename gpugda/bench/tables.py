@@ -1,4 +1,4 @@
-"""The measurements as CSV: one line a query with the thesis' columns first, and one line a run."""
+"""Writes measurements as CSV: a line per query, the thesis' columns first, and a line per run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _RUN = (
 def write_queries(
     path: Path, findings: Findings, measured: Measured, export_seconds: float
 ) -> None:
-    """A line per query and phase."""
+    """Writes a line per query and phase."""
     rows = [
         [*_thesis(each, findings, measured, export_seconds), *_ours(each, findings, measured)]
         for each in findings.cases
@@ -72,7 +72,7 @@ def write_queries(
 
 
 def write_runs(path: Path, runs: Sequence[Run]) -> None:
-    """A line per run, in the order in which they ran."""
+    """Writes a line per run, in the order in which they ran."""
     stages = sorted({stage for run in runs for stage in run.timings})
     rows = [
         [

@@ -1,4 +1,4 @@
-"""All strategies, and those that lack techniques of their papers."""
+"""All strategies, and their variants without some of the papers' techniques."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["all_matchers"]
 
 _PARTITIONS = 4
-"""Of the paper's ablation of PBE."""
+"""Number of partitions in the paper's ablation of PBE."""
 
 
 def all_matchers(recipe: str, graph: DeviceGraph, limit: int | None) -> dict[str, Matcher]:
-    """By name; of GSI and SGSI, or of PBE, the variants too, whose paper has this graph."""
+    """Matchers by name, with variants of GSI and SGSI, or of PBE if the graph is from its paper."""
     found: dict[str, Matcher] = {
         name: matcher(graph, memory_limit=limit) for name, matcher in STRATEGIES.items()
     }

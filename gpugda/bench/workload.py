@@ -1,4 +1,4 @@
-"""The cases of a benchmark: generated from the data graph, or from the user's file."""
+"""The cases of a benchmark, generated from the data graph or read from the user's file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["Workload", "make_workload"]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is asked.
+    """The queries of a benchmark.
 
     Args:
         cases: The queries.
-        reached: For each size and density, what was wanted and what the graph allowed.
-        property_keys: Properties of nodes that conditions read.
+        reached: For each size and density, the requested number and the number found in the graph.
+        property_keys: Keys of the node properties that predicates read.
     """
 
     cases: tuple[Case, ...]
@@ -46,17 +46,17 @@ def make_workload(
     read_nodes: Callable[[NDArray[np.int64]], list[dict[str, Any]]] | None,
     progress: Progress,
 ) -> Workload:
-    """The cases.
+    """Makes the cases.
 
     Args:
-        options: Of the benchmark.
+        options: Options of the benchmark.
         graph: The data graph.
-        read_nodes: Properties of nodes by index, for a graph whose properties were not read; None
-            where they are in the graph.
-        progress: Told how far it has come.
+        read_nodes: Properties of nodes by index, for a graph without loaded properties; None if
+            they are in the graph.
+        progress: Receives the progress.
 
     Raises:
-        ConfigurationError: There would be no query.
+        ConfigurationError: The workload would be empty.
     """
     if options.applications:
         return Workload(tuple(application_cases(options.load or options.graph_name)))
