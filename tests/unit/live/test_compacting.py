@@ -1,4 +1,4 @@
-"""Worn arrays are made whole beside the queries: nobody sees it, whatever happens meanwhile."""
+"""Compaction of patched arrays in the background: queries are not affected, whatever happens."""
 
 import logging
 import threading
@@ -29,7 +29,7 @@ def soon_worn(monkeypatch):
 
 @pytest.fixture
 def rebased(monkeypatch):
-    """A list that grows with each array that is made of a later base."""
+    """A list that grows with each array that is rebased."""
     found, rebase = [], Patched.rebase
 
     def spy(self, older):
@@ -59,13 +59,13 @@ def make():
 
 
 def followed(keeper, database, size=3):
-    """The next state."""
+    """Commits transactions; returns the next state."""
     database.transact(size)
     return keeper.catch_up(database.server.version_of())
 
 
 def own(array):
-    """The same array, of which nothing is made whole where it is kept."""
+    """A separate copy of the array: materialising it leaves the original unchanged."""
     return Patched(array.form) if isinstance(array, Patched) else array
 
 
@@ -103,7 +103,7 @@ def test_each_state_is_right_and_nothing_is_made_whole_for_a_query(make, rebased
         stretches.append(len(loaded.graph.incoming.parts.neighbours.form.stretches))
     assert any(rebased)
     assert max(stretches) < 60
-    # Who has an older state still reads it.
+    # Holders of an older state can still read it.
     for graph, expected in states:
         assert seen(graph) == expected
     assert database.server.count("read") == 1
@@ -111,7 +111,7 @@ def test_each_state_is_right_and_nothing_is_made_whole_for_a_query(make, rebased
 
 
 class Gate:
-    """Holds the compactor where it is asked whether to go on."""
+    """Holds the compactor at its check whether to continue."""
 
     def __init__(self, monkeypatch):
         self.reached, self.open = threading.Event(), threading.Event()
@@ -126,7 +126,7 @@ class Gate:
 
 
 def worn(keeper, database, gate):
-    """Follows until it is compacted, and then some states more."""
+    """Follows the database until compaction begins; returns four further states."""
     for _ in range(100):
         followed(keeper, database)
         if gate.reached.is_set():
@@ -189,7 +189,7 @@ def test_a_fault_is_logged_and_the_state_stays_right(make, rebased, monkeypatch,
     assert f"gpugda-compact: {error}" in caplog.text
     assert seen(newest) == seen(database.graph())
     monkeypatch.setattr(Form, "made", made)
-    newest = followed(keeper, database).graph  # it is tried again
+    newest = followed(keeper, database).graph  # it is retried
     assert keeper.follower.compactor.wait(SECONDS)
     assert any(rebased)
     assert seen(newest) == seen(database.graph())
@@ -208,7 +208,7 @@ def test_what_is_larger_than_the_memory_limit_is_not_made(make, rebased, monkeyp
 
 
 def test_a_branch_is_not_made_of_another_one(make):
-    """What was applied to an older state, beside the newest, is of another line."""
+    """Two states derived from one older state are different branches."""
     keeper, database = make(11)
     graph = followed(keeper, database).graph
     version = database.server.version_of()

@@ -1,4 +1,4 @@
-"""A snapshot that keeps up with its database by what it is told of the changes."""
+"""A snapshot that follows its database by the changes that the database reports."""
 
 import random
 import threading
@@ -37,7 +37,7 @@ def make():
 
 
 def admitted(keeper):
-    """What a strict query would be answered from."""
+    """The state that a strict query would be answered from."""
     admission = keeper.admit()
     if admission.loaded is None and admission.newest is not None:
         return keeper.catch_up(admission.newest, admission.asked_at)
@@ -45,7 +45,7 @@ def admitted(keeper):
 
 
 def admitted_at_once(keeper):
-    """The same by one question."""
+    """The same with one request."""
     admission = keeper.admit_following()
     return None if admission is None else admission.loaded
 
@@ -82,7 +82,7 @@ def test_a_commit_is_applied_and_nothing_is_read_anew(make):
     assert sorted(found.graph.external_ids.relationships.tolist()) == [8, 9]
     assert server.count("read") == 1
     assert keeper.admit().loaded is found
-    # Who has the old one still reads it.
+    # Holders of the old state can still read it.
     assert first.graph.node_count == 3
     assert sorted(first.graph.external_ids.relationships.tolist()) == [7, 8]
 
@@ -121,20 +121,20 @@ def test_values_of_columns_that_were_read_follow(make):
     found = admitted(keeper)
     assert values(found, "x") == {1: "one", 2: 2}
     assert values(found, "w", of_nodes=False) == {}
-    assert server.count("properties") == asked  # they were told
+    assert server.count("properties") == asked  # the changes included them
     assert "y" not in found.graph.node_properties.loaded_keys
 
 
 def test_values_that_are_not_told_are_read_and_proven(make):
     keeper, server = make()
     load(keeper, server, ["x"])
-    server.changes.keys[True].clear()  # as a server that tells no values
+    server.changes.keys[True].clear()  # as a server that reports no values
     server.commit(nodes={1: (("A",), {"x": 10})})
     asked = server.count("properties")
     server.changes.follow = lambda *keys: server.version_of()
     assert values(admitted(keeper), "x") == {1: 10, 2: 2}
     assert server.count("properties") == asked + 1
-    # The database changes while they are read: what was read is of no use, and read again.
+    # The database changes during the read: its result is discarded, and the read is repeated.
     commits = iter([lambda: server.commit(nodes={2: (("B",), {"x": 21})}), lambda: None])
     server.commit(nodes={1: (("A",), {"x": 11})})
     server.during_properties = lambda: next(commits)()
@@ -193,7 +193,7 @@ def label_lists(loaded):
 
 
 def test_labels_are_listed_as_the_server_lists_them(make):
-    """However the changes tell them, for they are told as a set."""
+    """In any order of the changes, as these are a set."""
     keeper, server = make(FakeServer(SEVERAL))
     server.commit(
         nodes={
@@ -206,7 +206,7 @@ def test_labels_are_listed_as_the_server_lists_them(make):
     found = admitted(keeper)
     assert label_lists(found)[1] == ["A", "C", "B"]
     assert label_lists(found) == {n: list(row[0]) for n, row in server.state.nodes.items()}
-    assert server.count("labels") == 0  # nodes have told
+    assert server.count("labels") == 0  # inferred from nodes
     server.commit(nodes={4: (("A", "D", "B"), {}), 9: (("E", "A"), {}), 10: (("D",), {})})
     found = admitted(keeper)
     assert label_lists(found) == {n: list(row[0]) for n, row in server.state.nodes.items()}
@@ -250,7 +250,7 @@ def test_a_gap_leads_to_a_fresh_export(make):
 
 def test_changes_that_do_not_fit_lead_to_a_fresh_export(make, caplog):
     keeper, server = make()
-    server.states[10].nodes[77] = ((), {})  # it says that this was there
+    server.states[10].nodes[77] = ((), {})  # changes contradict the snapshot: the node is not in it
     server.commit(without=[77])
     assert admitted(keeper) is None
     assert "did not match" in keeper.follower.reason
@@ -322,7 +322,7 @@ def test_two_accelerators_apply_changes_once(make):
     asked = server.count("changes")
     assert admitted(two) is found
     assert server.count("changes") == asked
-    # Another user may be told other things.
+    # Another user may see different data.
     other = FakeServer(NODES, RELATIONSHIPS, facts=facts(user="somebody else"))
     three, _ = make(other)
     assert three.loaded is not two.loaded
@@ -358,7 +358,7 @@ def test_one_question_tells_the_newest_state_and_what_changed(make):
     assert not keeper.prefers_changes
     server.commit(nodes={3: ((), {})})
     admitted(keeper)
-    assert keeper.prefers_changes  # for now it seems to be written to
+    assert keeper.prefers_changes  # for now it looks busy with writes
     asked = len(server.calls)
     server.commit(nodes={4: ((), {})})
     admission = keeper.admit_following()
@@ -397,7 +397,7 @@ def test_one_question_is_not_enough_where_its_answer_is_not_proven(make):
 def test_one_question_and_values_that_have_to_be_read(make):
     keeper, server = make()
     load(keeper, server, ["x"])
-    server.changes.keys[True].clear()  # as a server that tells no values
+    server.changes.keys[True].clear()  # as a server that reports no values
     server.changes.follow = lambda *keys: server.version_of()
     server.commit(nodes={1: (("A",), {"x": 11})})
     commits = iter([lambda: server.commit(nodes={2: (("B",), {"x": 21})}), lambda: None])
@@ -409,7 +409,7 @@ def test_one_question_and_values_that_have_to_be_read(make):
 
 @pytest.mark.parametrize("admitted", [admitted, admitted_at_once])
 def test_writers_beside_readers(make, admitted):
-    """Two nodes are always changed together, and a number only rises."""
+    """Two nodes always change together, and a number only increases."""
     server = FakeServer({1: ((), {"n": 0}), 2: ((), {"n": 0})}, {})
     keeper, _ = make(server)
     load(keeper, server, ["n"])

@@ -1,4 +1,4 @@
-"""What may go wrong while a database is followed: each ends in the right state, or in a reason."""
+"""Faults while a database is followed: each ends in the right state, or in a reason."""
 
 import time
 
@@ -29,7 +29,7 @@ def make():
 
 
 def admitted(keeper):
-    """What a strict query would be answered from."""
+    """The state that a strict query would be answered from."""
     admission = keeper.admit()
     if admission.loaded is None and admission.newest is not None:
         return keeper.catch_up(admission.newest, admission.asked_at)
@@ -37,7 +37,7 @@ def admitted(keeper):
 
 
 def become_another(server, transaction):
-    """The database is dropped, and another one, of the same name, is there."""
+    """Replaces the database by a new one with the same name."""
     server.state = type(server.state)({7: (("Other",), {})}, {})
     server.database_id, server.transaction = "another-database", transaction
     server.states = {transaction: server.state}
@@ -46,7 +46,7 @@ def become_another(server, transaction):
 
 @pytest.mark.parametrize("transaction", [3, 10, 11, 500])
 def test_a_database_that_was_made_anew_is_read_anew(make, transaction):
-    """Whatever its newest transaction is, also that of the snapshot."""
+    """Whatever its newest transaction id is, even if it equals the snapshot's."""
     server = FakeServer(NODES)
     keeper = make(server)
     become_another(server, transaction)
@@ -82,7 +82,7 @@ def test_a_clock_that_is_set_changes_nothing(make, monkeypatch, jump):
 
 
 def test_a_member_that_lags_is_not_believed(make):
-    """The probe tells of a state that whoever is asked for the changes does not have."""
+    """The probe reports a state that the member asked for the changes does not have yet."""
     server = FakeServer(NODES)
     keeper = make(server)
     server.changes.known_up_to = server.transaction

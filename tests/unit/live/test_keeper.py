@@ -1,4 +1,4 @@
-"""When a snapshot may answer, and how it is made fresh again."""
+"""Conditions under which a snapshot may answer, and its refreshes."""
 
 import logging
 import threading
@@ -52,7 +52,7 @@ def test_strict_asks_once_per_query(make):
     assert admission.loaded is None
     assert "transaction 11" in admission.reason
     asked = server.count("probe")
-    assert keeper.admit().loaded is None  # a newer state is known: no need to ask again
+    assert keeper.admit().loaded is None  # a newer state is known: no further probe
     assert server.count("probe") == asked
 
 
@@ -184,7 +184,7 @@ def test_what_is_read_later_is_confirmed_by_a_probe(make):
     server.commit()
     assert not keeper.confirm(loaded)
     keeper.refresh()
-    assert not keeper.confirm(loaded)  # the database rests, but this snapshot is an older one
+    assert not keeper.confirm(loaded)  # the database is unchanged, but this snapshot is older
 
 
 def test_refreshing_in_the_background(make):
@@ -199,7 +199,7 @@ def test_refreshing_in_the_background(make):
     released.set()
     assert keeper.wait(30)
     assert keeper.admit().loaded is not None
-    assert ("read", True) in server.calls  # gently: nobody waits for it
+    assert ("read", True) in server.calls  # at low priority: nobody waits for it
 
 
 def test_why_there_is_no_snapshot(make, caplog):
@@ -268,7 +268,7 @@ def test_steady_writes_do_not_make_refreshing_the_only_work(make, monkeypatch):
     assert keeper.refresh_soon()
     assert keeper.wait(30)
     now += 0.9
-    assert not keeper.refresh_soon()  # it rests at least as long as the attempt took
+    assert not keeper.refresh_soon()  # it pauses at least as long as the attempt took
     assert not keeper.busy
     now += 3
     assert keeper.refresh_soon()
@@ -317,11 +317,11 @@ def test_asking_does_not_wait(make):
         assert server.count("probe") == asked
         assert answer().loaded is loaded
     with keeper.asking() as answer:
-        server.commit()  # before the server answers: the state that it tells is this one
+        server.commit()  # before the server answers: it reports this state
         admission = answer()
     assert admission.loaded is None
     assert "transaction 11" in admission.reason
-    assert not keeper.needs_probe  # what is known to be old needs no probe
+    assert not keeper.needs_probe  # a state known to be stale needs no probe
     asked = server.count("probe")
     with keeper.asking() as answer:
         assert answer().loaded is None

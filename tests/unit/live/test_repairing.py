@@ -1,4 +1,4 @@
-"""A database that is written to all the time is read all the same, and in one of its states."""
+"""A database under permanent writes is still read, in exactly one of its states."""
 
 import random
 
@@ -32,7 +32,7 @@ class Writer:
         return (*(self.draw.choice(nodes) for _ in range(2)), self.draw.choice("RST"), {})
 
     def nodes(self):
-        """One goes, with what hangs on it; others come, also with ids that were given before."""
+        """Deletes a node with its relationships, and creates one, possibly with a reused id."""
         state = self.server.state
         if len(state.nodes) > 5:
             self.delete(self.draw.choice(list(state.nodes)))
@@ -50,7 +50,7 @@ class Writer:
         self.server.commit(relationships={self.draw.randrange(60): self.relationship()})
 
     def back_and_forth(self):
-        """What is as it was in the end was another thing meanwhile."""
+        """Entities that change and then have their old values again."""
         state = self.server.state
         node = self.draw.choice(list(state.nodes))
         self.server.commit(nodes={node: self.node(), 99: self.node()})
@@ -89,7 +89,7 @@ def database(seed):
 
 
 def check(loaded, server):
-    """The snapshot is of the state that it says it is of."""
+    """Asserts that the snapshot's contents are those of its stated version."""
     state, graph = server.states[loaded.version.transaction], loaded.graph
     ids = graph.external_ids
     found = {number: set(graph.node_labels(node)) for node, number in enumerate(ids.nodes.tolist())}
@@ -111,7 +111,7 @@ def test_a_database_that_never_rests_is_read(make, seed):
     assert server.count("read") <= 2
     check(loaded, server)
     assert loaded.graph.node_count
-    # It is gone on from, as from any other.
+    # It is followed from there, like any other.
     server.during_read = None
     writer.nodes()
     writer.labels()

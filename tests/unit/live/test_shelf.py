@@ -1,4 +1,4 @@
-"""Snapshots that outlive their process."""
+"""Snapshots that are kept on disk beyond their process."""
 
 import pytest
 from fake_server import FakeServer, facts, silent
@@ -72,7 +72,7 @@ def test_what_came_from_disk_is_kept_again_with_more_properties(make, monkeypatc
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
     assert first.wait(30)
-    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)  # it was worth it, and so still is
+    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)  # it was worth it, and still is
     second = make(FakeServer(NODES, RELATIONSHIPS))
     loaded = second.refresh()
     loaded.graph.add_properties({"x": column_from_values([1, 2])}, ["x", "y"], of_nodes=True)
@@ -94,7 +94,7 @@ def test_what_was_read_fast_is_not_kept(make, monkeypatch):
 
 
 def kept_by_an_earlier_process(make, server):
-    """Follows the database, keeps a snapshot of its state, and ends."""
+    """Follows the database, saves a snapshot of its state, and ends."""
     server.tell_changes()
     first = make(server)
     first.refresh()
@@ -130,7 +130,7 @@ def test_a_gap_since_the_state_on_disk_leads_to_a_fresh_export(make):
     loaded = keeper.refresh()
     assert server.count("read") == 1
     assert (loaded.version.transaction, loaded.graph.node_count) == (13, 5)
-    # From here on it is followed again.
+    # From here on the database is followed again.
     server.commit(nodes={9: (("A",), {})})
     assert keeper.refresh().graph.node_count == 6
     assert server.count("read") == 1

@@ -1,4 +1,4 @@
-"""Queries in terms of a data graph."""
+"""Queries bound to a data graph."""
 
 import pytest
 from graphs import make_graph

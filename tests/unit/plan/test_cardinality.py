@@ -1,4 +1,4 @@
-"""Shares that predicates and label programs keep."""
+"""Selectivities of predicates and label programs."""
 
 import pytest
 from graphs import make_graph

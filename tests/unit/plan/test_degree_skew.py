@@ -1,4 +1,4 @@
-"""Rows of paths and cycles: who is met along a relationship is no random node."""
+"""Row estimates of paths and cycles: nodes reached along relationships are not random nodes."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def rows(text, graph, strategy="extend"):
 @pytest.mark.parametrize("strategy", ["extend", "gpsm"])
 @pytest.mark.parametrize(("first", "second"), ["RR", "RS", "SR", "SS", "RT", "TR"])
 def test_paths_of_two_are_expected_as_often_as_they_are(first, second, strategy):
-    """Hubs are met more often than others, and some kinds of relationships meet at few nodes."""
+    """Hubs are reached more often than others, and some types of relationships share few nodes."""
     types, ends = HUBS.relationship_types().tolist(), HUBS.outgoing.neighbours.tolist()
     links = list(zip(HUBS.start_nodes().tolist(), types, ends, strict=True))
     ids = [HUBS.types.get(name) for name in (first, second)]
@@ -45,7 +45,7 @@ def test_paths_of_two_are_expected_as_often_as_they_are(first, second, strategy)
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_nodes_that_became_one_are_met_along_more(directed):
-    """A path whose ends are one is a triangle, and is expected as one."""
+    """A path whose ends are merged is a triangle, and is estimated as one."""
     arrow = "->" if directed else "-"
     path = bound(f"(a)-[:S]{arrow}(b)-[:S]{arrow}(c)-[:R]{arrow}(d)")
     triangle = bound(f"(a)-[:S]{arrow}(b)-[:S]{arrow}(c)-[:R]{arrow}(a)")

@@ -17,7 +17,7 @@ from gpugda.query.prepare import prepare
 from gpugda.thresholds import CPU, GPU, CountThresholds
 
 NODES = 120
-# Few have most of the outgoing relationships; all have as many incoming ones.
+# Few nodes have most outgoing relationships; all have equally many incoming ones.
 GRAPH = make_graph(
     [("A", {})] * NODES,
     [(i % 7 if i % 2 else i % NODES, "R", (i * 11 + 1) % NODES, {}) for i in range(1200)],
@@ -71,7 +71,7 @@ def test_no_order_costs_less(growths, search):
 
 
 def test_large_joins_of_cycles_have_all_orders_compared():
-    """Few have most of the outgoing relationships: who has them is no good last."""
+    """Few nodes have most outgoing relationships; the query node with them is no good last."""
     triangle = bind(prepare("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(c) RETURN 1"), GRAPH)
     counts = ExpectedCandidates([NODES, NODES // 2, NODES])
 

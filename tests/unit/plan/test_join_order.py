@@ -1,4 +1,4 @@
-"""Orders of joins are looked for once for texts that differ only in names."""
+"""Join orders are searched once for texts that differ only in names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_other_names_have_the_same_order(monkeypatch):
     one = planned_order(bound("(a)-[:R]->(b:B)-[:R]->(c), (a)-[:R]->(c)"))
     made = planned_order(bound("(x)-[:R]->(y:B)-[:R]->(z), (x)-[:R]->(z)"))
     assert made == one
-    made.clear()  # nobody else's
+    made.clear()  # the caller's own copy
     assert planned_order(bound("(x)-[:R]->(y:B)-[:R]->(z), (x)-[:R]->(z)")) == one
     assert len(found) == 1
 

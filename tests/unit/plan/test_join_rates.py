@@ -1,4 +1,4 @@
-"""How many relationships candidates have: of all nodes, of those that were met, of those left."""
+"""Extension rates of candidates: of all nodes, of reached nodes, of remaining nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matching order, and plans followed step by step against the reference."""
+"""The matching order, and plans executed step by step, against the reference."""
 
 from dataclasses import replace
 
@@ -69,9 +69,9 @@ def test_the_last_estimate_is_exact_where_statistics_are(star):
     assert plan.steps[-1].cardinality == 10
 
 
-# ------------------------------------------------------------------ following plans
+# ------------------------------------------------------------------ executing plans
 class Follower:
-    """Follows a plan step by step; as little as it takes."""
+    """A minimal step-by-step executor of plans."""
 
     def __init__(self, plan, data):
         self.bound, self.plan, self.data = plan.bound, plan, data

@@ -1,4 +1,4 @@
-"""Steps query node by query node: the same rows as relationship by relationship."""
+"""Steps node by node give the same rows as steps relationship by relationship."""
 
 from __future__ import annotations
 

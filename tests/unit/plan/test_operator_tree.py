@@ -1,4 +1,4 @@
-"""The tree of operators as text, as plain values, and drawn."""
+"""The operator tree as text, as plain values, and drawn."""
 
 import json
 

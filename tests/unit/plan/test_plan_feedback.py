@@ -1,4 +1,4 @@
-"""When a run asks for another plan, which plan stays, and what the rates learn."""
+"""Requests for another plan after a run, the choice of the plan, and learned rates."""
 
 import pytest
 from graphs import make_graph
@@ -52,7 +52,7 @@ def test_two_more_plans_are_looked_for_and_the_one_with_the_fewest_rows_stays():
 def test_a_plan_that_comes_out_worse_gives_way_to_the_one_before():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first") == (None, True)
-    assert feedback.should_judge([1, 2])  # however few: which plan stays is still open
+    assert feedback.should_judge([1, 2])  # despite few rows: the choice of the plan is still open
     assert judged(feedback, [10, 950], [10, 900], "second") == ("first", False)
 
 

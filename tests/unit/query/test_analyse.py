@@ -1,4 +1,4 @@
-"""Names, scopes and types. What is refused and what passes here was checked on Neo4j 5.26."""
+"""Names, scopes and types. All rejections and acceptances here were checked on Neo4j 5.26."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def predicates(text):
     return [expression_text(each) for each in graph(text).predicates]
 
 
-# ------------------------------------------------------------------ refused, with what and where
+# ------------------------------------------------------------------ rejected, with code and place
 REFUSED = [
     ("MATCH (r)-[r]->(b) RETURN 1", "conflicting type Node (expected Relationship)", 12),
     ("MATCH (a)-[r]->(r) RETURN 1", "conflicting type Relationship (expected Node)", 17),

@@ -76,7 +76,7 @@ def test_an_item_takes_the_place_of_the_variable_of_its_name():
             ["a.x"],
             ["count(*)"],
         ),
-        # A function of a variable that is a key is a key that is not returned.
+        # A function of a grouping variable is itself a key, even if it is not returned.
         ("(a) RETURN a, count(*) > a.x", ["#k0", "#a0 > #k1"], ["a", "a.x"], ["count(*)"]),
         (
             "(a) RETURN a, a:A OR count(*) = 1",

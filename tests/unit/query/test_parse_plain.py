@@ -1,4 +1,4 @@
-"""Plain nodes and relationships are read as the grammar reads them."""
+"""The fast path for plain nodes and relationships agrees with the grammar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECES = [
 
 
 def _outcome(text: str) -> str:
-    """The tree with its spans, or what is wrong and where."""
+    """The tree with its spans, or the error with its position."""
     try:
         return repr(parse(text))
     except CypherSyntaxError as error:
@@ -40,7 +40,7 @@ def _compare(text: str, without: Callable[[], None], restore: Callable[[], None]
 
 @pytest.fixture
 def compare(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Reads a text with and without the plain forms."""
+    """Parses a text with and without the fast path; asserts equal outcomes."""
 
     def without() -> None:
         monkeypatch.setattr(PlainParser, "plain_node", lambda _: None)

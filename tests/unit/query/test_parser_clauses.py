@@ -6,7 +6,7 @@ from gpugda.query.constructs import clause_name
 from gpugda.query.parser import parse
 from gpugda.types import Span
 
-S = Span(0, 0)  # spans do not take part in equality
+S = Span(0, 0)  # spans are not compared
 
 
 def clauses(text):
@@ -300,7 +300,7 @@ def test_a_semicolon_may_end_the_query():
     assert parse("RETURN 1;").parts == parse("RETURN 1").parts
 
 
-# ------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------ rejected texts
 @pytest.mark.parametrize(
     ("text", "at", "said"),
     [

@@ -10,11 +10,11 @@ from gpugda.query.ast import UnaryOperator as Un
 from gpugda.query.parser import parse
 from gpugda.types import Span
 
-S = Span(0, 0)  # spans do not take part in equality
+S = Span(0, 0)  # spans are not compared
 
 
 def item(text):
-    """The expression of a query that returns it."""
+    """The expression in a query that returns it."""
     (clause,) = parse(f"RETURN {text} AS x").parts[0].clauses
     (only,) = clause.projection.items
     return only.expression
@@ -399,7 +399,7 @@ def test_a_list_whose_first_item_is_an_in_is_a_list():
 
 @pytest.mark.parametrize(
     ("text", "separator"),
-    [  # each as Neo4j was seen to read it
+    [  # each as Neo4j reads it
         ("[x IN l WHERE x:A|x.y]", "x.y"),
         ("[x IN l WHERE x:A|x]", "x"),
         ("[x IN l WHERE x:A|B|x.y]", "x.y"),

@@ -1,4 +1,4 @@
-"""Whatever the text: a tree or a CypherSyntaxError; and what is written comes back as it was."""
+"""Any text gives a tree or a CypherSyntaxError; rendered trees parse to the same tree."""
 
 import string
 from pathlib import Path
@@ -28,7 +28,7 @@ WORDS = sorted({word for query in QUERIES for word in query.split()})
 
 
 def attempt(function, *arguments):
-    """What a function returns, and the error it raises where it raises one of ours."""
+    """A function's result, and the error if it raises one of ours."""
     try:
         return function(*arguments), None
     except (CypherSyntaxError, UnsupportedQueryError) as error:
@@ -36,7 +36,7 @@ def attempt(function, *arguments):
 
 
 def check_anything(text):
-    """Parses a text that may be anything; where that works, checks the spans."""
+    """Parses any text; checks the spans if that succeeds."""
     query, error = attempt(parse, text)
     if query is not None:
         for node in walk(query):
@@ -96,10 +96,10 @@ def test_queries_cut_off_anywhere(text):
         check_anything(text[:end])
 
 
-# ------------------------------------------------------------------ written and read back
-S = Span(0, 0)  # spans do not take part in equality
+# ------------------------------------------------------------------ round trips
+S = Span(0, 0)  # spans are not compared
 
-# Lowest first; the parser has a table of its own.
+# Lowest precedence first; the parser has its own table.
 LEVELS = [
     {Op.OR},
     {Op.XOR},
@@ -179,7 +179,7 @@ def level_of(tree):
 
 
 def written(tree, lowest=0):
-    """The tree as text, with parentheses only where its place in a larger one asks for them."""
+    """The tree as text, with parentheses only where the surrounding expression requires them."""
     text = _written(tree)
     return f"({text})" if level_of(tree) < lowest else text
 

@@ -43,7 +43,7 @@ def test_deep_nesting_is_refused_quickly_and_with_a_reason(shape):
     begun = time.thread_time()
     with pytest.raises(CypherSyntaxError):
         parse(nested(shape, 5000))
-    # Reading twice at each level would take 2^depth steps, not seconds.
+    # Parsing twice at each level would take 2^depth steps, not seconds.
     for depth in (20, MAXIMUM_NESTING - 2):
         with contextlib.suppress(CypherSyntaxError):
             parse(nested(shape, depth))

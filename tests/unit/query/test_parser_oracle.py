@@ -1,7 +1,7 @@
 """The parser against antlr4-cypher, an independent grammar of openCypher 9.
 
-What both are asked is whether a text is Cypher. Where they differ, ``corpus/oracle_*.txt`` says
-why; the queries there and in the other files were also put to Neo4j 5.26, which decided.
+Both decide whether a text is Cypher. Where they differ, ``corpus/oracle_*.txt`` gives the reason;
+the queries there and in the other files were also run on Neo4j 5.26, which decided.
 """
 
 from pathlib import Path
@@ -81,8 +81,8 @@ def test_the_corpus_is_large():
     assert sum(len(corpus(path.name)) for path in CORPUS.glob("*.txt")) > 600
 
 
-# ------------------------------------------------------------------ made texts
-# Only what both grammars know: no keyword as a name, no predicate after a predicate.
+# ------------------------------------------------------------------ generated texts
+# Only constructs of both grammars: no keyword as a name, no predicate after a predicate.
 NAMES = st.sampled_from(["a", "b", "n1", "foo", "`x y`", "Ünï"])
 LITERALS = st.sampled_from(["1", "0", "-7", "1.5", "2e3", "'x'", '"y"', "true", "null", "$p", "[]"])
 ATOMS = st.one_of(LITERALS, NAMES, st.builds("{}.{}".format, NAMES, NAMES))

@@ -7,7 +7,7 @@ from gpugda.query.ast import SelectorKind as Kind
 from gpugda.query.parser import parse
 from gpugda.types import Span
 
-S = Span(0, 0)  # spans do not take part in equality
+S = Span(0, 0)  # spans are not compared
 
 
 def patterns(text):

@@ -1,4 +1,4 @@
-"""The openCypher TCK's queries: what it expects to compile parses, what is no grammar does not."""
+"""The openCypher TCK's queries: those expected to compile parse, ungrammatical ones do not."""
 
 import importlib.util
 import os
@@ -14,7 +14,7 @@ from gpugda.query.parser import parse
 SHARED = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[4] / "shared"))
 TCK = SHARED / "tck" / "tck.py"
 
-# What these errors are about is known only with names, types or the schema: not the parser's.
+# These errors depend on names, types or the schema, so the parser cannot find them.
 SEMANTIC = {
     "AmbiguousAggregationExpression",
     "CreatingVarLength",
@@ -37,7 +37,7 @@ SEMANTIC = {
     "VariableTypeConflict",
 }
 
-# Grammatical by name, and still read here, each with its reason.
+# Syntax errors by name, but accepted here, each with its reason.
 READ_ANYHOW = {
     "expressions/list/List6 [6]": "which function may take a path is not a matter of grammar",
     "expressions/pattern/Pattern1 [22]": "where a path may stand is a matter of its type",

@@ -1,4 +1,4 @@
-"""Text to analysed query, and its cache."""
+"""From text to analysed query, and the cache."""
 
 import gc
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""Which properties a query reads."""
+"""The properties that a query reads."""
 
 import pytest
 

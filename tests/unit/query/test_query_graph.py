@@ -1,4 +1,4 @@
-"""Query graphs as text and from Python."""
+"""Query graphs from text and from Python."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ def graph(text):
     return prepare(f"MATCH {text} RETURN 1").graph
 
 
-# ------------------------------------------------------------------ text and back
+# ------------------------------------------------------------------ round trips
 @pytest.mark.parametrize(
     "pattern",
     [

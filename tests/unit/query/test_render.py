@@ -1,4 +1,4 @@
-"""What is written is read back as the same tree, whatever the tree."""
+"""A rendered tree parses to the same tree, for any tree."""
 
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_query_is_read_back(tree):
 
 
 def named(node):
-    """The tree with every column's name as its alias: so it is written where the texts differ."""
+    """The tree with every column's name as its alias, as the columns' texts may differ."""
     if isinstance(node, tuple):
         return tuple(map(named, node))
     if not is_dataclass(node) or not isinstance(node, ast.Node):
@@ -78,7 +78,7 @@ def test_every_kind_of_node_has_a_text():
     assert kinds - set(WRITERS) == {
         ast.OtherClause,
         ast.Transactions,
-        ast.CaseAlternative,  # what it leaves out depends on its CASE
+        ast.CaseAlternative,  # its defaults depend on its CASE
     }
 
 

@@ -1,4 +1,4 @@
-"""The checks of whole queries against what Neo4j 5.26 was asked: ``corpus_checks/``."""
+"""The checks of whole queries against answers of Neo4j 5.26: ``corpus_checks/``."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_known_differences(text):
     check_query(parse(text))
 
 
-# Operators by operand: a row is the left operand, its letters are the right ones that compile.
+# Operators by operand: a row is the left operand, its letters the right ones that compile.
 OPERANDS = {
     "b": "true",
     "i": "1",

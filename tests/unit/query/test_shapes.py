@@ -1,4 +1,4 @@
-"""When two expressions are the same text."""
+"""Equality of expressions as text."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from gpugda.result.summary import Summary
 
 @pytest.fixture(scope="package")
 def graph():
-    """Ann KNOWS Bob twice, Bob LIKES himself, and one node has nothing."""
+    """Ann KNOWS Bob twice, Bob LIKES himself; a third node has no relationships."""
     nodes = NodeBatch(
         count=3,
         ids=pa.array(["ann", "bob", "nobody"]),
@@ -46,7 +46,7 @@ def summary():
 
 @pytest.fixture
 def result_of(graph, summary):
-    """A result of rows of plain values."""
+    """A result with rows of plain values."""
 
     def make(names, rows):
         return Result.from_rows(names, rows, graph, summary)
@@ -56,7 +56,7 @@ def result_of(graph, summary):
 
 @pytest.fixture
 def result_of_columns(graph, summary):
-    """A result of columns."""
+    """A result made from columns."""
 
     def make(**columns):
         count = len(next(iter(columns.values())))

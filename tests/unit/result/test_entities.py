@@ -12,7 +12,7 @@ KNOWS, AGAIN, LIKES = (Entity(False, index) for index in range(3))
 
 @pytest.fixture(autouse=True, params=[True, False], ids=["known driver", "another driver"])
 def driver(request, monkeypatch):
-    """As the driver of the tests is, and as one whose classes keep their values elsewhere."""
+    """With the installed driver, and with a driver whose classes store their values elsewhere."""
     if not request.param:
         monkeypatch.setattr("gpugda.result.neo4j_entities._has_known_attributes", False)
         monkeypatch.setattr("gpugda.result.records._is_known", False)

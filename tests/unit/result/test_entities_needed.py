@@ -1,4 +1,4 @@
-"""Which nodes and relationships a result shows whole."""
+"""The nodes and relationships that a result shows with their properties."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_other_columns_need_nothing():
     assert _found(empty) == ([], [])
 
 
-# ------------------------------------------------------------------ what was read for a result
+# ------------------------------------------------------------------ properties read for a result
 READ = EntityProperties({1: {"x": 1, "list": [1, 2]}, 3: {}}, {0: {"w": 2.5}})
 NODES = _entities(ColumnKind.NODE, 1, 3)
 
@@ -89,7 +89,7 @@ def test_whole_nodes_have_what_was_read_for_them():
     assert dict(other) == {}
     (relationship,) = entities.relationships(np.array([0], dtype=np.uint32))
     assert (relationship.element_id, dict(relationship)) == ("5:db:30", {"w": 2.5})
-    # An end is bare, unless it was returned itself.
+    # An end has no properties, unless it was returned itself.
     assert dict(relationship.start_node) == {}
     assert relationship.start_node.element_id == "4:db:5"
     assert relationship.end_node is one

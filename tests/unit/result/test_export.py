@@ -36,7 +36,7 @@ def run(accelerator, text):
 
 
 def contents(accelerator):
-    """Everything that there is, whatever its order."""
+    """All nodes and relationships, in any order."""
     graph = accelerator._answers.complete().graph
     nodes = {key: to_values(column) for key, column in graph.node_properties.items()}
     labels = graph.labels_of(range(graph.node_count))
@@ -46,7 +46,7 @@ def contents(accelerator):
 
 # ------------------------------------------------------------------ Parquet
 def test_a_graph_comes_back_from_parquet(accelerator, tmp_path):
-    for _ in range(2):  # over its own files, too
+    for _ in range(2):  # overwrites its own files, too
         accelerator.to_parquet(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "nodes.parquet",

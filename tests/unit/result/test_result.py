@@ -181,7 +181,7 @@ READERS = {
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("begin", [0, 2])
 def test_every_way_of_reading_finds_the_same_rows(result_of_columns, count, read, begin):
-    """In one array and in pieces, from the start and after some rows."""
+    """In one array and in chunks, from the start and after some rows."""
     rows = rows_up_to(count)
     for cuts in ((), (1,), (FIRST_BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + 5)):
         columns = pieces_of_rows(count, cuts)
@@ -203,7 +203,7 @@ def pieces_of_rows(count, cuts):
 
 
 def pieced(values, cuts):
-    """The column of some values, cut at these places."""
+    """The column of some values, cut at these positions."""
     if not values:
         return Column(ColumnKind.INTEGER, np.zeros(0, dtype=np.int64))
     column = column_from_values(values)
@@ -238,7 +238,7 @@ def test_collecting_garbage_goes_on_after_reading(three):
     gc.disable()
     try:
         three.values()
-        assert not gc.isenabled()  # as it was found
+        assert not gc.isenabled()  # unchanged
     finally:
         gc.enable()
 

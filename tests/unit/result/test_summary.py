@@ -33,7 +33,7 @@ def test_text_has_it_all():
     assert "parse 100 µs, join 2 ms, total 1.5 s" in text
     for part in ("the device was asked for", "gpsm", "sample:wordnet", "cross product", "10 rows"):
         assert part in text
-    assert summary.notifications is None  # these are Neo4j's, which remarks nothing
+    assert summary.notifications is None  # these are Neo4j's, which sends none here
 
 
 def test_times_add_up():

@@ -1,4 +1,4 @@
-"""Which tests between nodes say nothing, against trying every assignment."""
+"""Redundant tests between nodes, against exhaustive enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine is worth it."""
+"""Choice of the engine by cost."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ DENSE = (
 def test_a_new_dense_text_goes_to_the_device():
     verdict = judge_by_cost(question(DENSE))
     assert verdict.engine == "gpu"
-    assert verdict.native_seconds > 0.05  # its planning
+    assert verdict.native_seconds > 0.05  # includes its planning
     assert "ms" in verdict.reason
 
 
@@ -92,19 +92,19 @@ def test_what_is_expected_of_the_database_is_doubted_after_some_runs():
 
     assert native_seconds(replace(question(PATH), server=busy)) > 0.004
     assert asked(0.004, busy) == [4, 8, 16]
-    assert asked(0.001, busy) == []  # no answer of a server comes so soon
+    assert asked(0.001, busy) == []  # a server never answers this fast
     slow = replace(LOCAL_SERVER, expansions_per_second=1.0)
     assert asked(0.004, slow) == []
 
 
 def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
-    usual = native_seconds(question(DENSE))  # planning and all
+    usual = native_seconds(question(DENSE))  # including planning
     slow = Observed(device=0.03, device_runs=5, native_first=10 * usual, planned=True)
     assert judge_by_cost(question(DENSE, observed=slow)).engine == "gpu"
     assert native_seconds(question(DENSE, observed=slow)) > 5 * usual
     usual_first = replace(slow, native_first=2 * usual)
     assert judge_by_cost(question(DENSE, observed=usual_first)).engine == "native"
-    # The server may have been cold: that is found out while nobody waits.
+    # The server may have been cold: this is measured while nobody waits.
     assert is_worth_learning(question(DENSE, observed=slow))
     known = replace(slow, native=0.003)
     assert judge_by_cost(question(DENSE, observed=known)).engine == "native"
@@ -224,7 +224,7 @@ def test_the_slower_side_is_looked_at_again_now_and_then():
     ]
     assert asked == [4, 8, 16, 32, 64]
     slow_there = replace(fast, native=0.02, device_runs=16)
-    assert not is_worth_learning(question(PATH, observed=slow_there))  # as was expected
+    assert not is_worth_learning(question(PATH, observed=slow_there))  # as expected
     surprising = replace(slow_there, native=0.4, device=0.01)
     asked = [
         n

@@ -1,4 +1,4 @@
-"""What is expected to be sent of a graph that is larger than the device, and who counts it."""
+"""Estimated transfers for graphs larger than the device, and the choice of the engine."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def labelled():
 
 
 def told(data, text, limit):
-    """What `explain` says of a query under a limit, and what the summary says afterwards."""
+    """The texts of `explain` and of the summary for a query under a memory limit."""
     with gpugda.connect(data) as roomy:
         assert "segments" not in str(roomy.explain(text))
         expected = roomy.run(text, engine="gpu").values()
@@ -90,7 +90,7 @@ def test_entries_between_candidates_are_expected_to_be_sent_once():
 
 
 def of_many_types():
-    """A hundred types, so that where runs begin takes more than relationships do."""
+    """A hundred types, so that run starts take more memory than relationships."""
     ends = np.random.default_rng(3).integers(0, 20_000, (2, 300_000))
     names = pa.array([f"T{number}" for number in range(100)])
     kinds = pa.DictionaryArray.from_arrays(np.arange(300_000, dtype=np.int32) % 100, names)
