@@ -156,7 +156,7 @@ class _Writer:
     colons: bool = False
     """Several labels as `:A:B`; no clause may mix that with `&`, `|`, `!`, `%`."""
     ids: list[str] = field(default_factory=list)
-    """Variables that an ORDER BY compares: their order is that of the ids."""
+    """Variables that are compared by order, which is that of their ids."""
     used: list[str] = field(default_factory=list)
     """Relationship variables of this clause: a second use in it matches nothing, so it is rare."""
 

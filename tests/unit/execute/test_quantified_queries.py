@@ -175,7 +175,7 @@ def test_refused(query: str, construct: str) -> None:
 
 
 def test_a_subquery_in_the_brackets_of_a_quantified_relationship_is_asked_of_each() -> None:
-    """It must not be tested with all relationships of the path in place of one."""
+    """The subquery must be evaluated per relationship, not over all relationships of the path."""
     source = gpugda.graph(
         nodes={"id": ["a", "b"], "labels": [["N"], ["N"]]},
         relationships={"source": ["a", "b"], "target": ["b", "a"], "type": ["R", "S"]},

@@ -1,4 +1,4 @@
-"""Estimated transfers for graphs larger than the device, and the choice of the engine."""
+"""Estimated transfers for graphs larger than the device's memory, and their cost in routing."""
 
 from __future__ import annotations
 
