@@ -1,4 +1,4 @@
-"""What ``except gpugda.Error`` catches."""
+"""The exception classes that ``except gpugda.Error`` catches."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from gpugda.errors import GpugdaError
 __all__ = ["Error"]
 
 Error: Final[tuple[type[Exception], ...]] = (GpugdaError, Neo4jError, DriverError)
-"""Every error of a query: gpugda's own, the server's and the driver's, which pass unchanged."""
+"""All errors of a query: gpugda's own, and those of the server and the driver, unchanged."""

@@ -1,14 +1,14 @@
 """Result columns as Arrow arrays.
 
-Texts are ``large_string``, so that no result is too large for its offsets. Dates, local times and
-datetimes become Arrow's own types (datetimes in nanoseconds where they fit, else microseconds;
-zoned ones in UTC), durations a struct of months, days, seconds and nanoseconds, points one of
-srid, x, y, z. Values of a column that no Arrow type holds together (a number beside a text) become
-their Cypher text, and the field's metadata says ``gpugda.mixed``.
+Strings are ``large_string``, so that the offsets cannot overflow. Dates, local times and datetimes
+become Arrow's types (datetimes in nanoseconds where they fit, else microseconds; zoned ones in
+UTC), durations a struct of months, days, seconds and nanoseconds, points a struct of srid, x, y, z.
+If no Arrow type holds all values of a column (a number and a string), they become Cypher text, and
+the field's metadata has the key ``gpugda.mixed``.
 
-A column's type comes from its values alone, so that it does not depend on the engine that answered:
-without any value it is Arrow's ``null``, and the properties of nodes and relationships are those
-that one of them has, by name.
+A column's type depends on its values only, not on the engine that answered: a column without values
+has Arrow's type ``null``, and the struct of properties has each key that at least one of the nodes
+or relationships has, sorted by name.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ __all__ = ["arrow_table", "check_form"]
 def arrow_table(
     table: ResultTable, start: int, form: EntityForm, dictionary_strings: bool = False
 ) -> pa.Table:
-    """The rows from ``start`` on.
+    """The rows from ``start`` on as an Arrow table.
 
     Raises:
-        ConfigurationError: There is no such form.
+        ConfigurationError: ``form`` is unknown.
     """
     check_form(form)
     maker = _ArrayMaker(table, form, dictionary_strings)
@@ -62,7 +62,7 @@ def arrow_table(
         if not _has_values(column, start):
             array, mixed = pa.nulls(table.row_count - start), False
             chunks = pa.chunked_array([array])
-        elif column.kind is ColumnKind.OBJECT:  # all its values together decide which type it gets
+        elif column.kind is ColumnKind.OBJECT:  # the type depends on all its values
             array, mixed = maker.objects(place, start)
             chunks = pa.chunked_array([array])
         else:
@@ -78,10 +78,10 @@ def _has_values(column: Column, start: int) -> bool:
 
 
 def check_form(form: str) -> None:
-    """Refuses what is no form of nodes.
+    """Checks the name of a form of nodes.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: ``form`` is unknown.
     """
     if form not in get_args(EntityForm):
         known = ", ".join(map(repr, get_args(EntityForm)))
@@ -89,7 +89,7 @@ def check_form(form: str) -> None:
 
 
 class _ArrayMaker:
-    """Arrays for the columns of one table."""
+    """Makes the arrays for the columns of one table."""
 
     def __init__(self, table: ResultTable, form: EntityForm, dictionary_strings: bool) -> None:
         graph = self._graph = table.graph
@@ -106,11 +106,11 @@ class _ArrayMaker:
         self._reader = RowReader(table, entities)
 
     def objects(self, place: int, start: int) -> tuple[pa.Array, bool]:
-        """The array of an OBJECT column, and whether its values had to become text."""
+        """The array of an OBJECT column, and True if its values became text."""
         return array_of_values(self._reader.column(place, start, self._row_count))
 
     def chunks(self, pieces: Sequence[Column]) -> list[pa.Array]:
-        """An array for each piece of a column of another kind."""
+        """One array per chunk of a column that is not OBJECT."""
         kind = pieces[0].kind
         if kind is ColumnKind.STRING:
             return list(map(self._strings, pieces))
@@ -133,7 +133,7 @@ class _ArrayMaker:
     def _entities(self, pieces: Sequence[Column], is_node: bool) -> list[pa.Array]:
         if self._form == "index":
             return [_with_validity(_numbers(piece.values), piece.valid) for piece in pieces]
-        # A node is described once, however many rows it is in.
+        # Each distinct node or relationship is described once.
         count = self._graph.node_count if is_node else self._graph.relationship_count
         distinct, places = _distinct(pieces, count)
         if self._form == "id":
@@ -199,7 +199,7 @@ class _ArrayMaker:
 
 
 class _Short:
-    """Entities within lists as their element ids, or without a graph as their indexes."""
+    """Represents entities in lists by element id; without a graph, by index."""
 
     def __init__(self, graph: DataGraph | None) -> None:
         self._graph = graph
@@ -217,7 +217,7 @@ class _Short:
         return self._graph.element_ids(indexes, of_nodes=False)
 
     def path(self, nodes: Sequence[Any], relationships: Sequence[Any]) -> list[Any]:
-        """See `EntityReader`: node, relationship, node, … as it is walked."""
+        """See `EntityReader`: node, relationship, node, … in the order of the path."""
         steps = zip(relationships, nodes[1:], strict=True)
         return [nodes[0], *(part for step in steps for part in step)]
 
@@ -225,11 +225,11 @@ class _Short:
 def _distinct(
     pieces: Sequence[Column], count: int
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """The distinct indexes (all below ``count``), and each row's place among them."""
+    """The distinct indexes (all below ``count``), and each row's position among them."""
     used = [each.values if each.valid is None else each.values[each.valid] for each in pieces]
     if count > 4 * sum(map(len, used)) + 1024:
         distinct = np.unique(np.concatenate(used))
-        last = max(len(distinct) - 1, 0)  # what stands in a null's place may be beyond all
+        last = max(len(distinct) - 1, 0)  # the value behind a null may exceed them all
         places = [np.minimum(np.searchsorted(distinct, each.values), last) for each in pieces]
         return distinct.astype(np.int64), places
     present = np.zeros(count, dtype=np.bool_)
@@ -248,7 +248,7 @@ def _texts_of(column: Column) -> pa.Array:
 
 
 def _numbers(values: NDArray[Any]) -> pa.Array:
-    """On the memory of the array, except that Arrow keeps booleans as bits."""
+    """An Arrow array that shares the memory; booleans are copied, as Arrow stores them as bits."""
     if values.dtype == np.bool_:
         bits = pa.py_buffer(np.packbits(values, bitorder="little"))
         return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
@@ -256,7 +256,7 @@ def _numbers(values: NDArray[Any]) -> pa.Array:
 
 
 def _with_validity(array: pa.Array, valid: NDArray[np.bool_] | None) -> pa.Array:
-    # Put together from buffers: the values are not copied, and NaN stays a value.
+    # Built from buffers, so that the values are not copied and NaN is not read as null.
     if valid is None:
         return array
     bits = pa.py_buffer(np.packbits(valid, bitorder="little"))

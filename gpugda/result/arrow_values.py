@@ -25,21 +25,21 @@ __all__ = [
 ]
 
 EntityForm = Literal["struct", "index", "id"]
-"""What becomes of a node or relationship, see ``Result.to_arrow``."""
+"""How nodes and relationships are represented, see ``Result.to_arrow``."""
 
 MIXED = {b"gpugda.mixed": b"cypher text"}
-"""Metadata of a field whose values had several types."""
+"""Metadata of a field whose values had several types and became Cypher text."""
 
 _DURATION = pa.struct([(name, pa.int64()) for name in ("months", "days", "seconds", "nanoseconds")])
 _POINT = pa.struct(
     [("srid", pa.int64()), ("x", pa.float64()), ("y", pa.float64()), ("z", pa.float64())]
 )
 _DAY_NS = 86_400 * 10**9
-_EPOCH_ORDINAL = 719_163  # of 1970-01-01
+_EPOCH_ORDINAL = 719_163  # ordinal of 1970-01-01
 
 
 def array_of_values(values: Sequence[Any]) -> tuple[pa.Array, bool]:
-    """The array of any values, and whether they had to become texts."""
+    """The array of any values, and True if they became text."""
     try:
         return _typed_array(values), False
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
@@ -51,7 +51,7 @@ def struct_of_properties(arrays: Mapping[str, tuple[pa.Array, bool]], count: int
     """The properties of ``count`` nodes or relationships.
 
     Args:
-        arrays: By key, each with whether its values had to become texts.
+        arrays: By key, the array and True if its values became text.
         count: Length of the arrays.
     """
     if not arrays:
@@ -64,14 +64,14 @@ def struct_of_properties(arrays: Mapping[str, tuple[pa.Array, bool]], count: int
 
 
 def properties_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:
-    """The properties of nodes or relationships, each with those that it has."""
+    """The properties of nodes or relationships; ``rows`` holds those of one each."""
     keys = sorted({key for row in rows for key in row})
     arrays = {key: array_of_values([row.get(key) for row in rows]) for key in keys}
     return struct_of_properties(arrays, len(rows))
 
 
 def node_structs(element_ids: pa.Array, labels: pa.Array, properties: pa.Array) -> pa.StructArray:
-    """Nodes, one an entry of each; ``labels`` are lists of texts."""
+    """Nodes from arrays with one entry per node; ``labels`` holds lists of strings."""
     return pa.StructArray.from_arrays(
         [element_ids, labels, properties], names=["element_id", "labels", "properties"]
     )
@@ -80,7 +80,7 @@ def node_structs(element_ids: pa.Array, labels: pa.Array, properties: pa.Array) 
 def relationship_structs(
     element_ids: pa.Array, types: pa.Array, starts: pa.Array, ends: pa.Array, properties: pa.Array
 ) -> pa.StructArray:
-    """Relationships, one an entry of each."""
+    """Relationships from arrays with one entry per relationship."""
     return pa.StructArray.from_arrays(
         [element_ids, types, starts, ends, properties],
         names=["element_id", "type", "start", "end", "properties"],
@@ -88,10 +88,10 @@ def relationship_structs(
 
 
 def _typed_array(values: Sequence[Any]) -> pa.Array:
-    """An array of the one type that holds all values.
+    """An array of the Arrow type that holds all values.
 
     Raises:
-        pyarrow.ArrowInvalid: There is none.
+        pyarrow.ArrowInvalid: No Arrow type holds them all.
     """
     names = {_kind(value) for value in values} - {"null"}
     if not names:
@@ -162,7 +162,7 @@ def _timestamps(values: Sequence[Any], zone: str | None) -> pa.Array:
 def _nanoseconds(value: Any) -> int:
     days = int(value.date().to_ordinal()) - _EPOCH_ORDINAL
     offset = value.utcoffset()
-    # Offsets of zones are whole seconds.
+    # Zone offsets are whole seconds.
     shift = 0 if offset is None else int(offset.total_seconds())
     return days * _DAY_NS + int(value.time().ticks) - shift * 10**9
 
@@ -205,7 +205,7 @@ def _relationships(values: Sequence[RelationshipValue | None]) -> pa.Array:
 
 
 def _distinct(values: Sequence[Any]) -> tuple[list[Any], pa.Array]:
-    """Each entity once, and which of them each value is."""
+    """The distinct entities, and each value's position among them."""
     known = {value.element_id: value for value in values if value is not None}
     place_of = {element_id: place for place, element_id in enumerate(known)}
     places = [None if value is None else place_of[value.element_id] for value in values]
@@ -222,7 +222,7 @@ def _paths(values: Sequence[PathValue | None]) -> pa.Array:
 
 
 def _maps(values: Sequence[dict[str, Any] | None]) -> pa.Array:
-    """A struct of all keys; the value of a key that a map lacks is null."""
+    """A struct of all keys; a key that a map lacks is null."""
     made = properties_of_rows([value or {} for value in values])
     missing = pa.array([value is None for value in values], pa.bool_())
     if made.type.num_fields == 0:

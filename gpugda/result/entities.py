@@ -1,4 +1,4 @@
-"""From node and relationship indexes to values that a user can read."""
+"""Converts node and relationship indexes to values for users."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EntityReader(Protocol):
         """A value per entry of ``indexes``, in its order; repeats are allowed."""
 
     def path(self, nodes: Sequence[Any], relationships: Sequence[Any]) -> Any:
-        """A path of what the others made, one node more than relationships."""
+        """A path of values made by this reader: one node more than relationships."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class NodeValue:
 
 @dataclass(frozen=True, slots=True)
 class RelationshipValue:
-    """A relationship as plain data; its ends by element id."""
+    """A relationship as plain data; its end nodes are given by element id."""
 
     element_id: str
     type: str
@@ -74,13 +74,13 @@ class PathValue:
 
     @property
     def parts(self) -> list[NodeValue | RelationshipValue]:
-        """Nodes and relationships in turn, as the path is walked."""
+        """Nodes and relationships alternately, in the order of the path."""
         rest = zip(self.relationships, self.nodes[1:], strict=True)
         return [self.nodes[0], *(part for step in rest for part in step)]
 
 
 def fresh(value: Any) -> Any:
-    """The value, or a copy where it could be changed: the graph's lists are its own."""
+    """The value; a copy if it is mutable, as users must not change the graph's lists."""
     if type(value) is list:
         return [fresh(item) for item in value]
     if type(value) is dict:
@@ -95,16 +95,16 @@ def properties_of(
     *,
     of_nodes: bool,
 ) -> list[dict[str, Any]]:
-    """The properties of each index, without those that are null.
+    """The properties of each index without nulls.
 
     Args:
-        graph: Whose columns hold them, if they hold all.
-        read_later: Else, the properties that the result came with.
-        indexes: Of nodes, or of relationships.
-        of_nodes: Which of the two.
+        graph: The data graph; its columns are read if they hold all properties.
+        read_later: The properties that were read with the result, used otherwise.
+        indexes: Node or relationship indexes.
+        of_nodes: True for nodes, False for relationships.
     """
     if len(indexes) == 0:
-        return []  # nothing was read for them
+        return []  # no properties were read
     store = graph.node_properties if of_nodes else graph.relationship_properties
     if store.complete or read_later is None:
         return _from_columns(store, indexes)
@@ -138,7 +138,7 @@ def _present(column: Column, indexes: NDArray[np.uint32]) -> list[Any]:
 
 
 def start_nodes_of(graph: DataGraph, relationships: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Start node of each relationship index; nothing of the graph's size is made."""
+    """Start node of each relationship index; allocates nothing of the graph's size."""
     return np.searchsorted(graph.outgoing.row_offsets, relationships, side="right") - 1
 
 
@@ -150,9 +150,9 @@ def type_ids_of(graph: DataGraph, relationships: NDArray[np.uint32]) -> NDArray[
 
 
 class PlainEntities:
-    """Entities as `NodeValue` and `RelationshipValue`, for texts and JSON; nothing is kept.
+    """Makes `NodeValue` and `RelationshipValue`, for text and JSON; caches nothing.
 
-    Labels come in the order in which the source gave them.
+    Labels have the order in which the source gave them.
     """
 
     def __init__(self, graph: DataGraph, read_later: EntityProperties | None = None) -> None:

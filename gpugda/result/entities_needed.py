@@ -1,4 +1,4 @@
-"""Which nodes and relationships a table shows whole."""
+"""Finds the nodes and relationships that a result returns as whole entities."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["entities_in"]
 
 
 def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Distinct node and relationship indexes in the table, also within lists, maps and paths.
+    """Distinct node and relationship indexes in the table, also in lists, maps and paths.
 
-    Ends of relationships are not among them: a result knows them by their ids alone.
+    End nodes of relationships are not included: a result holds only their ids.
     """
     nodes, relationships = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     within: set[Entity] = set()

@@ -16,11 +16,11 @@ __all__ = ["FrameColumn", "data_frame", "expanded_frame", "type_of_values", "wit
 
 
 FrameColumn: TypeAlias = "tuple[Sequence[Any] | NDArray[Any], str | None]"
-"""Values and their dtype, None where pandas shall choose."""
+"""Values and their dtype; None lets pandas choose."""
 
 
 def data_frame(names: Sequence[str], columns: Sequence[FrameColumn]) -> pd.DataFrame:
-    """A data frame of columns, whose arrays are copied: it may be changed.
+    """A data frame of the columns; their arrays are copied, so that users may change it.
 
     Raises:
         ConfigurationError: pandas is not installed.
@@ -33,7 +33,7 @@ def data_frame(names: Sequence[str], columns: Sequence[FrameColumn]) -> pd.DataF
 
 
 def expanded_frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """A data frame with a column per part of nodes, relationships, lists and maps.
+    """A data frame with one column per part of nodes, relationships, lists and maps.
 
     Raises:
         ConfigurationError: pandas is not installed.
@@ -55,7 +55,7 @@ def expanded_frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.Da
 
 
 def with_timestamps(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with pandas' timestamps in columns of dates or datetimes."""
+    """The frame with pandas timestamps in its columns of dates or datetimes."""
     pandas = _import_pandas()
     for place, name in enumerate(frame.columns):
         values = list(frame.iloc[:, place])
@@ -65,8 +65,8 @@ def with_timestamps(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def type_of_values(values: Sequence[Any]) -> str | None:
-    """A dtype that changes none of the values, None where pandas' own choice does not."""
-    # Left to itself, pandas would make integers floats where a value is missing or a float is near.
+    """A dtype that changes none of the values; None if the dtype that pandas chooses does not."""
+    # By default pandas converts integers to floats if a value is missing or the column has a float.
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {int}:
         return "Int64" if None in values else "int64"

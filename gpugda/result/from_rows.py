@@ -1,4 +1,4 @@
-"""A result table from rows of plain values."""
+"""Makes a result table from rows of plain values."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["column_of", "object_column", "table_from_rows"]
 def table_from_rows(
     names: Sequence[str], rows: Sequence[Sequence[Any]], graph: DataGraph
 ) -> ResultTable:
-    """The rows as columns.
+    """The rows as a table of columns.
 
     Args:
-        names: Of the columns.
+        names: Names of the columns.
         rows: Python values with None for null; nodes and relationships are ``Entity``.
-        graph: Where the entities belong.
+        graph: The data graph of the entities.
     """
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     return ResultTable(

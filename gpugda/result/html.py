@@ -22,7 +22,7 @@ _SHOWN_CHARACTERS = 200
 def html_table(
     names: Sequence[str], rows: Sequence[tuple[Any, ...]], row_count: int, summary: Summary
 ) -> str:
-    """The first rows with their total, and a line with engine and time. No row counts as read."""
+    """A table of the first rows, the number of further rows, and a line with engine and time."""
     body = "".join(
         f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows
     )

@@ -1,4 +1,4 @@
-"""Nodes and relationships as neo4j's own classes, in one graph per result."""
+"""Nodes and relationships as classes of the neo4j driver, in one graph per result."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _has_known_attributes = (
 
 
 class Neo4jEntities:
-    """Makes and keeps the entities of one result: the same entity is always the same object.
+    """Makes and caches the entities of one result: one object per entity.
 
-    The driver has no public way to build a graph, so this fills the attributes that its own decoder
-    of records fills. As there, a node that is only known as an end of a relationship has neither
-    labels nor properties until it is returned itself.
+    The driver has no public way to build a graph, so this sets the attributes that the driver's
+    record decoder sets. As in the driver, a node that is known only as the end of a relationship
+    has no labels and no properties until the result returns the node itself.
     """
 
     def __init__(self, data_graph: DataGraph, read_later: EntityProperties | None = None) -> None:
@@ -48,7 +48,7 @@ class Neo4jEntities:
         self.graph = Graph()
         self._nodes: dict[int, Node] = {}
         self._relationships: dict[int, Relationship] = {}
-        self._ends: dict[int, Node] = {}  # known as ends only, until they are returned themselves
+        self._ends: dict[int, Node] = {}  # known as ends only, not yet returned themselves
         self._label_sets: dict[tuple[str, ...], frozenset[str]] = {(): frozenset()}  # shared
 
     def nodes(self, indexes: NDArray[np.uint32]) -> list[Node]:
@@ -149,20 +149,20 @@ class Neo4jEntities:
         self._note_by_number("_legacy_relationships", numbers, made)
 
     def _end_nodes(self, indexes: list[int]) -> dict[int, Node]:
-        """The node of each index; one that is not there yet is made without what it has."""
+        """The node of each index; new ones are made without labels and properties."""
         distinct = dict.fromkeys(indexes)
         new = [each for each in distinct if each not in self._nodes and each not in self._ends]
         array = np.array(new, dtype=np.uint32)
         nothing: list[dict[str, Any]] = [{} for _ in new]
         self._ends.update(self._new_nodes(array, [self._label_sets[()]] * len(new), nothing))
-        # A node without properties is an empty mapping, and so not true.
+        # No `or` here: a node without properties is an empty mapping and therefore falsy.
         return {
             each: self._nodes[each] if each in self._nodes else self._ends[each]
             for each in distinct
         }
 
     def _note_by_number(self, table: str, numbers: list[int], entities: list[Any]) -> None:
-        # Version 5 of the driver also finds entities by their old numeric id.
+        # Version 5 of the driver also looks up entities by their old numeric id.
         by_id = getattr(self.graph, table, None)
         if by_id is not None:
             by_id.update(zip(map(str, numbers), entities, strict=True))
@@ -171,7 +171,7 @@ class Neo4jEntities:
 def _quick_node(
     graph: Graph, element_id: str, number: int, labels: frozenset[str], properties: dict[str, Any]
 ) -> Node:
-    """As the constructor, which copies the labels and the properties."""
+    """Like the constructor, but without copying the labels and the properties."""
     node = Node.__new__(Node)
     node._graph = graph
     node._element_id = element_id
@@ -205,7 +205,7 @@ def _quick_relationship(
     start: Node,
     end: Node,
 ) -> Relationship:
-    """As the constructor, which copies the properties."""
+    """Like the constructor, but without copying the properties."""
     made = kind.__new__(kind)
     made._graph = graph
     made._element_id = element_id

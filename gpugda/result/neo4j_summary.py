@@ -1,4 +1,4 @@
-"""The driver's summary for queries that no server answered."""
+"""Makes the driver's summary for queries that gpugda answered."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["summary_of_reading"]
 
 _NO_SERVER = SimpleNamespace(agent="gpugda", address=None, protocol_version=(5, 0))
 _TELLS_STATUSES = (5, 5)
-"""The version of Bolt from which on a server sends GQL statuses instead of notifications."""
+"""The first Bolt version in which a server sends GQL statuses instead of notifications."""
 
 _RECORD = {"OPERATION": "", "OPERATION_CODE": "0", "CURRENT_SCHEMA": "/"}
 _SOME = ("00000", "note: successful completion")
 _NONE = ("02000", "note: no data")
 _ORDER = ("02", "01", "00", "03")
-"""In which statuses are told: no data, warnings, success, information."""
+"""Order of statuses: no data, warnings, success, information."""
 
 
 def summary_of_reading(
     facts: Mapping[str, Any], times: Mapping[str, float], notices: Iterable[Notice], *, rows: int
 ) -> ResultSummary:
-    """A ``neo4j.ResultSummary`` of a query that only read, as a server would have sent it.
+    """A ``neo4j.ResultSummary`` of a read-only query, as a server would send it.
 
     Args:
         facts: ``server``, ``db``, ``query`` and ``parameters`` as the driver names them.
-        times: Seconds per stage, with ``total`` and maybe ``materialise``.
-        notices: What Neo4j remarks on the query.
-        rows: Of the whole result.
+        times: Seconds per stage, with ``total`` and optionally ``materialise``.
+        notices: Notifications that Neo4j gives for the query.
+        rows: Number of rows of the whole result.
     """
-    make: Callable[..., ResultSummary] = ResultSummary  # typed for what a server sends
+    make: Callable[..., ResultSummary] = ResultSummary  # its type annotations expect a server
     read = times.get("materialise", 0.0)
     server = facts["server"] or _NO_SERVER
     metadata: dict[str, Any] = {

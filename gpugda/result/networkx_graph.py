@@ -1,4 +1,4 @@
-"""Nodes and relationships as a graph of NetworkX."""
+"""Nodes and relationships as a NetworkX graph."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def networkx_of_entities(entities: Graph, key: str | None, labels: str, type_nam
     """A ``networkx.MultiDiGraph`` of the nodes and relationships of a result.
 
     Args:
-        entities: As ``Result.graph`` gives them.
-        key: Property that names the nodes; None for their element ids.
-        labels: Attribute for a node's labels.
-        type_name: Attribute for an edge's type.
+        entities: The graph that ``Result.graph`` returns.
+        key: Property whose values identify the nodes; None for element ids.
+        labels: Name of the attribute with a node's labels.
+        type_name: Name of the attribute with an edge's type.
 
     Raises:
         ConfigurationError: See `networkx_of_graph`.
@@ -42,8 +42,8 @@ def networkx_of_graph(graph: DataGraph, key: str | None, labels: str, type_name:
     """The whole graph as a ``networkx.MultiDiGraph``; keys of edges are element ids.
 
     Raises:
-        ConfigurationError: NetworkX is not installed; nodes lack the property ``key``, or two have
-            the same; or a property is called like ``labels`` or ``type_name``.
+        ConfigurationError: NetworkX is not installed; a node lacks the property ``key``, or two
+            nodes have the same value; or a property has the name ``labels`` or ``type_name``.
     """
     import numpy as np
 
@@ -64,7 +64,7 @@ def networkx_of_graph(graph: DataGraph, key: str | None, labels: str, type_name:
 
 
 class _Maker:
-    """A MultiDiGraph that grows."""
+    """Builds a MultiDiGraph."""
 
     def __init__(self, key: str | None, labels: str, type_name: str) -> None:
         try:
@@ -78,7 +78,7 @@ class _Maker:
         self._names: dict[str, Any] = {}
 
     def add_node(self, element_id: str, labels: list[str], properties: Mapping[str, Any]) -> None:
-        """A node under its name; without labels it has no attribute of that name."""
+        """Adds a node; a node without labels has no attribute for labels."""
         _refuse_taken(self._labels, "labels", properties)
         name = self._names[element_id] = self._name(element_id, properties)
         if name in self.made:
@@ -98,7 +98,7 @@ class _Maker:
         type_name: str,
         properties: Mapping[str, Any],
     ) -> None:
-        """An edge between nodes that were added, with its element id as key."""
+        """Adds an edge between nodes that were added before; its key is the element id."""
         _refuse_taken(self._type, "type", properties)
         ends = self._names[source], self._names[target]
         self.made.add_edge(*ends, key=element_id)

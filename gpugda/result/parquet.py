@@ -28,10 +28,10 @@ _FILES = ("nodes.parquet", "relationships.parquet")
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
-    """Writes a file that appears whole or not at all.
+    """Writes the file atomically.
 
     Raises:
-        SourceError: It cannot be written.
+        SourceError: The file cannot be written.
     """
     target = Path(path)
     part = None
@@ -57,12 +57,12 @@ def _umask() -> int:
 
 
 def write_graph(graph: DataGraph, folder: str | os.PathLike[str]) -> None:
-    """``nodes.parquet`` and ``relationships.parquet`` in a folder, which is made if need be.
+    """Writes ``nodes.parquet`` and ``relationships.parquet``; creates the folder if needed.
 
     Raises:
-        ConfigurationError: A property is called like one of the columns ``_id``, ``_labels``,
-            ``_source``, ``_target``, ``_type``.
-        SourceError: There is something else in the folder, or it cannot be written.
+        ConfigurationError: A property has the name of a column: ``_id``, ``_labels``, ``_source``,
+            ``_target`` or ``_type``.
+        SourceError: The folder holds other files, or cannot be written.
     """
     path = Path(folder)
     try:

@@ -1,4 +1,4 @@
-"""Values of the driver's records as plain data."""
+"""Converts values of the driver's records to plain data."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 def plain_value(value: Any) -> Any:
-    """The value with `NodeValue`, `RelationshipValue` and `PathValue` in it."""
+    """The value with `NodeValue`, `RelationshipValue`, `PathValue` instead of driver classes."""
     return _converted(value, _described)
 
 
 def only_ids(value: Any) -> Any:
-    """The value with element ids instead of nodes and relationships; a path is a list of them."""
+    """The value with element ids instead of entities; a path becomes a list of element ids."""
     return _converted(value, _identified)
 
 
 def graphs_in(values: Iterable[Any]) -> Iterator[Graph]:
-    """The graph of each node, relationship or path in the values."""
+    """Yields the graph of each node, relationship and path in the values."""
     from neo4j.graph import Entity, Path
 
     for value in values:

@@ -1,4 +1,4 @@
-"""Rows that the database answered itself: the driver's own records, given out as they are."""
+"""Rows of queries that the database answered: the driver's records, returned unchanged."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 class RecordRows:
-    """A `RowSource` of records.
+    """A `RowSource` over records of the driver.
 
     Args:
-        names: Of the columns.
-        records: In order.
+        names: Names of the columns.
+        records: The records in order.
     """
 
     def __init__(self, names: Sequence[str], records: Sequence[neo4j.Record]) -> None:
@@ -48,7 +48,7 @@ class RecordRows:
 
     @cached_property
     def table(self) -> ResultTable:
-        """See `RowSource`; nodes, relationships and paths are plain data in it."""
+        """See `RowSource`; nodes, relationships and paths become plain data."""
         return self._as_table(0, plain_value)
 
     def records(self, start: int, stop: int) -> Sequence[neo4j.Record]:
@@ -73,7 +73,7 @@ class RecordRows:
         return [record.data(*names) for record in self._records[start:stop]]
 
     def graph(self) -> Graph:
-        """See `RowSource`: the driver makes one graph a result."""
+        """See `RowSource`: the driver makes one graph per result."""
         from neo4j.graph import Graph
 
         found = next(graphs_in(self._records), None)
@@ -87,10 +87,10 @@ class RecordRows:
             yield [tuple(map(plain_value, row)) for row in rows]
 
     def arrow(self, start: int, form: EntityForm, dictionary_strings: bool) -> pa.Table:
-        """See `RowSource`; the database knows no dense indexes.
+        """See `RowSource`; the database has no dense indexes.
 
         Raises:
-            ConfigurationError: Indexes of nodes or relationships are asked for.
+            ConfigurationError: ``form`` is ``index`` and the rows have nodes or relationships.
         """
         from gpugda.result.arrow import arrow_table
 

@@ -1,4 +1,4 @@
-"""Records of the Neo4j driver from columns."""
+"""Makes records of the Neo4j driver from rows of values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["make_records"]
 
 _KEYS = "_Record__keys"
-"""Where a record keeps its keys; all of an answer's records share one tuple."""
+"""The attribute that holds a record's keys; all records of a result share one tuple."""
 _make: Callable[..., Record] = Record  # the constructor is untyped
 _is_known = vars(_make([("a", 1)])) == {_KEYS: ("a",)}
 
 
 def make_records(names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> list[Record]:
-    """A record a row."""
-    if not _is_known:  # another version of the driver: by its public constructor
+    """One record per row."""
+    if not _is_known:  # another version of the driver: use the public constructor
         return [_make(zip(names, row, strict=True)) for row in rows]
-    # As the driver's decoder does, which sets the same attribute, but without a call per record.
+    # Sets the attribute that the driver's decoder sets, but without a call per record.
     records = list(map(partial(tuple.__new__, Record), rows))
     for record in records:
         record._Record__keys = names  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The rows of a query, used as ``neo4j.Result`` is.
+"""The result of a query, with the interface of ``neo4j.Result``.
 
 More than 300 lines: public methods with their descriptions.
 """
@@ -40,15 +40,15 @@ _Made = TypeVar("_Made")
 
 
 class Result:
-    """Rows, each read once, in the order in which the query gave them.
+    """The rows of a query in their order; each is read once.
 
-    All rows are here already; what Python values must be made for them is made block by block as
-    they are read. Nodes and relationships are neo4j's own classes, those of one result belong to
-    one ``neo4j.graph.Graph``. For use by one thread at a time.
+    All rows are in memory already; Python values are made block by block as the rows are read.
+    Nodes and relationships have the classes of the neo4j driver; those of one result belong to one
+    ``neo4j.graph.Graph``. Only one thread at a time may use a result.
 
     Args:
-        rows: The rows: a table, or another source of them.
-        summary: What is known about the run.
+        rows: A table, or another source of rows.
+        summary: Information about the run.
     """
 
     def __init__(self, rows: ResultTable | RowSource, summary: Summary) -> None:
@@ -69,14 +69,14 @@ class Result:
         graph: DataGraph,
         summary: Summary,
     ) -> Self:
-        """A result of rows of values; nodes and relationships are ``gpugda.values.Entity``."""
+        """A result from rows of values; nodes and relationships are ``gpugda.values.Entity``."""
         from gpugda.result.from_rows import table_from_rows
 
         return cls(table_from_rows(names, rows, graph), summary)
 
     @classmethod
     def from_native(cls, answer: NativeAnswer, summary: Summary) -> Self:
-        """A result of the database's own records; ``summary`` holds the database's own."""
+        """A result from the database's records; ``summary`` holds the database's summary."""
         from gpugda.result.record_rows import RecordRows
 
         return cls(RecordRows(answer.keys, answer.records), summary)
@@ -84,17 +84,17 @@ class Result:
     # -------------------------------------------------------------- about the result
     @property
     def summary(self) -> Summary:
-        """Engine, reason, times. Asking for it leaves the rows as they are."""
+        """Engine, reason and times. Reading it does not consume the rows."""
         return self._summary
 
     @property
     def table(self) -> ResultTable:
-        """All rows as columns, whatever was read already."""
+        """All rows as columns, including rows that were read already."""
         return self._rows.table
 
     @property
     def row_count(self) -> int:
-        """Rows of the whole result, whatever was read already."""
+        """Number of rows of the whole result, including rows that were read already."""
         return self._row_count
 
     def keys(self) -> tuple[str, ...]:
@@ -102,11 +102,11 @@ class Result:
         return self._rows.names
 
     def closed(self) -> bool:
-        """Whether ``consume`` was called, so that no more rows can be read."""
+        """True if ``consume`` was called; then no more rows can be read."""
         return self._consumed
 
     def consume(self) -> Summary:
-        """Drops the rows that were not read, and gives the summary."""
+        """Discards the unread rows and returns the summary."""
         self._consumed = True
         self._position = self._row_count
         self._block = ()
@@ -127,7 +127,7 @@ class Result:
         return record
 
     def peek(self) -> neo4j.Record | None:
-        """The next record, which stays unread; None at the end."""
+        """The next record without consuming it; None at the end."""
         self._check_open()
         record = self._next_record()
         if record is not None:
@@ -135,7 +135,7 @@ class Result:
         return record
 
     def fetch(self, n: int) -> list[neo4j.Record]:
-        """The next n records, or as many as are left."""
+        """The next n records, or all remaining ones if there are fewer."""
         self._check_open()
         end = min(self._position + max(n, 0), self._row_count)
         found: list[neo4j.Record] = []
@@ -150,14 +150,14 @@ class Result:
         return found
 
     def single(self, strict: bool = False) -> neo4j.Record | None:
-        """The one remaining record; the rest is dropped.
+        """The single remaining record; discards all others.
 
         Args:
-            strict: Raise unless there is exactly one. Else no record gives None, and several give
-                the first with a warning.
+            strict: True to raise unless exactly one record remains. Otherwise returns None for no
+                record, and the first with a warning for several.
 
         Raises:
-            neo4j.exceptions.ResultNotSingleError: With ``strict``, there is none or more than one.
+            neo4j.exceptions.ResultNotSingleError: With ``strict``, if not exactly one remains.
         """
         self._check_open()
         left = self._row_count - self._position
@@ -175,7 +175,7 @@ class Result:
 
     # -------------------------------------------------------------- the rest of the rows at once
     def value(self, key: int | str = 0, default: Any = None) -> list[Any]:
-        """The rest of one column, by name or position; ``default`` per row if it is not there."""
+        """The unread values of a column, by name or position; ``default`` if it does not exist."""
         self._check_open()
         place = self._place(key)
         if place is None:
@@ -183,17 +183,17 @@ class Result:
         return self._gather(lambda start, stop: self._rows.column(place, start, stop))
 
     def values(self, *keys: int | str) -> list[list[Any]]:
-        """The rest of the rows as lists, of all columns or of those named.
+        """The unread rows as lists, with all columns or those named.
 
         Raises:
-            IndexError: A position is out of bounds. (A name that does not exist gives None.)
+            IndexError: A position is out of bounds. (An unknown name gives None.)
         """
         self._check_open()
         places = [self._place_or_raise(key) for key in keys] if keys else self._all_places()
         return self._gather(lambda start, stop: self._rows.values(places, start, stop))
 
     def data(self, *keys: int | str) -> list[dict[str, Any]]:
-        """The rest of the rows as dicts of mostly plain values, as ``neo4j.Record.data`` does."""
+        """The unread rows as dicts of mostly plain values, as ``neo4j.Record.data`` does."""
         self._check_open()
         places = [self._place_or_raise(key) for key in keys] if keys else self._all_places()
         names = [key if isinstance(key, str) else self.keys()[key] for key in keys]
@@ -202,7 +202,7 @@ class Result:
         )
 
     def graph(self) -> Graph:
-        """All nodes and relationships of the result, of rows read already and of those to come."""
+        """All nodes and relationships of the result, of read and unread rows."""
         self._check_open()
         with self._timed():
             return self._rows.graph()
@@ -210,19 +210,19 @@ class Result:
     def to_arrow(
         self, nodes: EntityForm = "struct", *, dictionary_strings: bool = False
     ) -> pa.Table:
-        """The rest of the rows as an Arrow table, without copying numbers.
+        """The unread rows as an Arrow table, without copying numbers.
 
-        A path is a struct of its nodes and relationships; what no Arrow type holds, such as a
-        number beside a text in one column, becomes Cypher text, and the field's metadata says so.
+        A path is a struct of its nodes and relationships. A column that no Arrow type holds, such
+        as one of numbers and strings, becomes Cypher text; the field's metadata says so.
 
         Args:
             nodes: ``struct`` makes a node a struct of element_id, labels and properties, and a
                 relationship one of element_id, type, start, end and properties; ``id`` gives their
                 element ids, ``index`` their dense indexes on the device.
-            dictionary_strings: Leave texts dictionary-coded, sharing the graph's dictionary.
+            dictionary_strings: True to keep strings encoded with the graph's dictionary.
 
         Raises:
-            ConfigurationError: There is no such form of nodes, or none of what Neo4j answered.
+            ConfigurationError: ``nodes`` is unknown, or ``index`` where Neo4j answered.
         """
         from gpugda.result.arrow import check_form
 
@@ -234,10 +234,10 @@ class Result:
         return table
 
     def to_polars(self, nodes: EntityForm = "struct") -> pl.DataFrame:
-        """The rest of the rows as a Polars data frame; see `to_arrow`.
+        """The unread rows as a Polars data frame; see `to_arrow`.
 
         Raises:
-            ConfigurationError: Polars is not installed, or there is no such form of nodes.
+            ConfigurationError: Polars is not installed, or as `to_arrow`.
         """
         try:
             import polars as pl
@@ -250,12 +250,12 @@ class Result:
         return frame
 
     def to_df(self, expand: bool = False, parse_dates: bool = False) -> pd.DataFrame:
-        """The rest of the rows as a pandas data frame.
+        """The unread rows as a pandas data frame.
 
         Args:
-            expand: Spread nodes, relationships, lists and maps over several columns, named as the
-                Neo4j driver names them.
-            parse_dates: Make columns of dates or datetimes pandas timestamps.
+            expand: True to spread nodes, relationships, lists and maps over several columns, named
+                as the Neo4j driver names them.
+            parse_dates: True to convert columns of dates or datetimes to pandas timestamps.
 
         Raises:
             ConfigurationError: pandas is not installed.
@@ -274,14 +274,14 @@ class Result:
                 self._take_rest()
             return with_timestamps(frame) if parse_dates else frame
         except ConfigurationError:
-            self._position = begin  # the rows were not given to anyone
+            self._position = begin  # the rows were not returned
             raise
 
     def to_parquet(self, path: str | os.PathLike[str], nodes: EntityForm = "struct") -> None:
-        """Writes the rest of the rows as a Parquet file; see `to_arrow`.
+        """Writes the unread rows as a Parquet file; see `to_arrow`.
 
         Raises:
-            ConfigurationError: There is no such form of nodes, or none of what Neo4j answered.
+            ConfigurationError: As `to_arrow`.
             SourceError: The file cannot be written.
         """
         from gpugda.result.parquet import write_table
@@ -293,39 +293,39 @@ class Result:
     ) -> networkx.MultiDiGraph[Any]:
         """All nodes and relationships of the result as a ``networkx.MultiDiGraph``.
 
-        Properties become attributes, element ids the keys of edges. The ends of relationships are
-        nodes of the graph, with what the result knows of them. See `graph`, whose nodes these are.
+        Properties become attributes, element ids become keys of edges. The nodes are those of
+        `graph`; ends of relationships have the labels and properties that the result holds.
 
         Args:
-            id: Property that names the nodes; default their element ids.
-            labels: Attribute for a node's labels, a list.
-            type: Attribute for an edge's type.
+            id: Property whose values identify the nodes; default their element ids.
+            labels: Name of the attribute with a node's labels, a list.
+            type: Name of the attribute with an edge's type.
 
         Raises:
-            ConfigurationError: NetworkX is not installed, the property does not name each node
-                once, or another property is called like an attribute.
+            ConfigurationError: NetworkX is not installed, a node lacks the property ``id`` or
+                shares its value, or a property has the name of an attribute.
         """
         from gpugda.result.networkx_graph import networkx_of_entities
 
         return networkx_of_entities(self.graph(), id, labels, type)
 
     def to_eager_result(self) -> neo4j.EagerResult:
-        """The rest of the records, the summary and the keys at once; the result is consumed.
+        """The unread records, the summary and the keys; consumes the result.
 
-        As the driver's ``execute_query`` gives it, so that it can be unpacked in this order. The
-        summary is gpugda's own.
+        The driver's ``execute_query`` returns the same class, which can be unpacked in this order.
+        The summary is gpugda's own.
         """
         from neo4j import EagerResult
 
         records, keys = list(self), list(self.keys())
-        make: Callable[..., EagerResult] = EagerResult  # typed for the driver's summary only
+        make: Callable[..., EagerResult] = EagerResult  # annotated with the driver's summary only
         return make(records=records, summary=self.consume(), keys=keys)
 
     def plain_blocks(self) -> Iterator[list[tuple[Any, ...]]]:
-        """The rest of the rows in blocks, without neo4j's classes.
+        """Yields the unread rows in blocks, without classes of the neo4j driver.
 
-        Nodes are `NodeValue`, relationships `RelationshipValue`, paths `PathValue`: what text and
-        JSON are made from.
+        Nodes are `NodeValue`, relationships `RelationshipValue`, paths `PathValue`; text and JSON
+        are made from them.
         """
         self._check_open()
         blocks = self._rows.plain_blocks(self._take_rest(), self._row_count)
@@ -365,7 +365,7 @@ class Result:
         return self._block[place]
 
     def _read_block(self) -> None:
-        """The records from the position on: few at first, so that the first one comes soon."""
+        """Makes the next block of records; the first one is small, to return early."""
         start = self._position
         stop = min(start + self._block_rows, self._row_count)
         with self._timed(), collection_paused():
@@ -374,7 +374,7 @@ class Result:
         self._block_rows = min(4 * self._block_rows, MOST_BLOCK_ROWS)
 
     def _gather(self, make: Callable[[int, int], list[_Made]]) -> list[_Made]:
-        """What is made of the rest of the rows, a block at a time."""
+        """The items that ``make`` returns for the unread rows, called per block."""
         found: list[_Made] = []
         with self._timed():
             while self._position < self._row_count:
@@ -394,7 +394,7 @@ class Result:
 
     def _place(self, key: int | str) -> int | None:
         if self._position == self._row_count:
-            return None  # as the driver, which asks its records for a column
+            return None  # as in the driver, which looks the column up in its records
         names = self._rows.names
         if isinstance(key, str):
             return names.index(key) if key in names else None

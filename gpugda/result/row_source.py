@@ -1,4 +1,4 @@
-"""Where the rows of a result come from: columns of ours, or the driver's records."""
+"""Interface to the rows of a result: columns of gpugda, or records of the driver."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ __all__ = ["RowSource"]
 
 
 class RowSource(Protocol):
-    """All rows of an answer, any of them as often as asked for.
+    """All rows of a result; each may be read any number of times.
 
-    ``start`` and ``stop`` are rows that there are, ``places`` positions of columns, or None for a
-    column that there is not.
+    ``start`` and ``stop`` are within the rows; ``places`` are positions of columns, with None for a
+    column that does not exist.
     """
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns."""
 
     @property
     def row_count(self) -> int:
-        """Number of rows; counts also where there are no columns."""
+        """Number of rows, also if there are no columns."""
 
     @property
     def table(self) -> ResultTable:
-        """The rows as columns of ours."""
+        """The rows as columns of gpugda."""
 
     def records(self, start: int, stop: int) -> Sequence[neo4j.Record]:
         """The rows as records."""
 
     def column(self, place: int, start: int, stop: int) -> list[Any]:
-        """One value a row, as users shall see it."""
+        """One value per row, as users get it."""
 
     def values(self, places: Sequence[int | None], start: int, stop: int) -> list[list[Any]]:
-        """The rows as lists of some columns."""
+        """The rows as lists with the values of these columns."""
 
     def data(
         self, names: Sequence[str], places: Sequence[int | None], start: int, stop: int
@@ -52,7 +52,7 @@ class RowSource(Protocol):
         """The rows as ``neo4j.Record.data`` gives them, with these names for the columns."""
 
     def graph(self) -> Graph:
-        """All nodes and relationships in the rows: those that the records hold."""
+        """All nodes and relationships of the rows, the same objects as in the records."""
 
     def plain_blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:
         """Rows with `NodeValue`, `RelationshipValue` and `PathValue` instead of neo4j's classes."""
@@ -61,4 +61,4 @@ class RowSource(Protocol):
         """The rows from ``start`` on; see ``Result.to_arrow``."""
 
     def frame_columns(self, start: int) -> list[FrameColumn]:
-        """The rows from ``start`` on, as pandas shall get them."""
+        """The rows from ``start`` on, as columns for pandas."""

@@ -1,4 +1,4 @@
-"""Python values of a table of columns: a column at a time, rows by zipping them."""
+"""Makes Python values from a table, column by column; rows are zipped columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_ROWS", "FIRST_BLOCK_ROWS", "MOST_BLOCK_ROWS", "RowReader"]
 
 FIRST_BLOCK_ROWS = 250
-"""Records made for who asks for one: each next block is longer."""
+"""Number of records in the first block; each further block is longer."""
 BLOCK_ROWS = 1000
-"""Rows made at a time for texts and JSON."""
+"""Number of rows per block for text and JSON."""
 MOST_BLOCK_ROWS = 16_000
-"""Rows made at a time where all are wanted: enough to spread a block's fixed cost, few enough that
-they fit a processor's cache, and that memory stays bounded while rows are read one by one."""
+"""Maximum number of rows per block: enough to amortise a block's fixed cost, few enough to fit the
+processor's cache and to bound the memory while rows are read one by one."""
 
 _FEW_ROWS = 2_000
 
@@ -34,7 +34,7 @@ _CHANGEABLE = frozenset({list, dict, Entity, Path})
 
 
 class RowReader:
-    """Values of some rows, with None for null.
+    """Makes the values of rows, with None for null.
 
     Args:
         table: The rows.
@@ -44,7 +44,7 @@ class RowReader:
     def __init__(self, table: ResultTable, entities: EntityReader) -> None:
         self._table = table
         self._entities = entities
-        self._texts: dict[int, NDArray[Any]] = {}  # per dictionary that is decoded as a whole
+        self._texts: dict[int, NDArray[Any]] = {}  # per dictionary that is decoded completely
 
     def rows(self, start: int, stop: int) -> Iterable[tuple[Any, ...]]:
         """The rows ``start … stop-1``, each read once."""
@@ -54,9 +54,9 @@ class RowReader:
         return zip(*(self.column(place, start, stop) for place in places), strict=True)
 
     def meet(self, places: Iterable[int], start: int, stop: int) -> None:
-        """Makes the nodes of a few rows at once, before column by column asks for them.
+        """Makes the nodes of a few rows of several columns at once, before `column` reads each.
 
-        For entities that keep what they made.
+        Helps only if ``entities`` caches its values.
         """
         columns = [self._table.columns[place] for place in places]
         nodes = [column for column in columns if column.kind is ColumnKind.NODE]
@@ -68,7 +68,7 @@ class RowReader:
             self._entities.nodes(np.concatenate(there))
 
     def blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows as lists of at most ``BLOCK_ROWS``."""
+        """Yields the rows as lists of at most ``BLOCK_ROWS``."""
         stop = min(stop, self._table.row_count)
         for low in range(start, stop, BLOCK_ROWS):
             yield list(self.rows(low, min(low + BLOCK_ROWS, stop)))
@@ -82,7 +82,7 @@ class RowReader:
         return found
 
     def values(self, column: Column) -> list[Any]:
-        """The values of a column, or of a piece of one."""
+        """The values of a column or of a chunk of a column."""
         kind = column.kind
         if kind is ColumnKind.NODE or kind is ColumnKind.RELATIONSHIP:
             return self._entity_values(column)
@@ -120,7 +120,7 @@ class RowReader:
 
 
 class _Rebuilder:
-    """Lists and maps as the user's own, for the graph's must not be changed, and entities in them.
+    """Copies lists and maps, as users must not change the graph's, and makes the entities in them.
 
     Attributes:
         rebuilt: The values.

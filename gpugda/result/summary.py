@@ -1,4 +1,4 @@
-"""What a query's result says about how it came to be."""
+"""The summary of a result: engine, reason, times and warnings."""
 
 from __future__ import annotations
 
@@ -34,39 +34,39 @@ STAGES = (
     "materialise",
     "total",
 )
-"""Stages in the order in which they happen; a query need not have all."""
+"""Stages in their order of execution; a query may lack some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Which engine answered a query, why, and how long each stage took.
 
-    Code written for ``neo4j.ResultSummary`` finds its attributes here: those of Neo4j's own summary
-    where Neo4j answered, else what is true of a query that only read.
+    It has the attributes of ``neo4j.ResultSummary``: those of Neo4j's summary if Neo4j answered,
+    otherwise the values for a read-only query.
 
     Args:
-        engine: ``gpu`` (the OpenCL device, also where that is a CPU), ``native`` or ``reference``.
-        reason: One sentence: why this engine.
+        engine: ``gpu`` (the OpenCL device, also if that is a CPU), ``native`` or ``reference``.
+        reason: Reason for this engine, one sentence.
         query: The query text.
-        parameters: The parameters as given. Their values are shown by no text form of the summary.
-        strategy: The strategy that found the embeddings, empty where none ran.
+        parameters: The parameters as given. Text forms of the summary never show their values.
+        strategy: The strategy that found the embeddings; empty if none ran.
         timings: Seconds per stage, see ``STAGES``. ``materialise`` and ``total`` grow as rows are
             read.
-        device: The device's name, empty where none was used.
-        snapshot: What was queried: the source's name and version.
-        rows: Rows of the whole result.
-        warnings: Sentences for the user, such as a cross product of unconnected parts.
-        notices: What Neo4j would have remarked on names that the graph does not have.
-        steps: Lines for people, one a step of the join: what was done and how many rows came of it.
-        tree: Gives the operators that ran; see `operators`.
-        device_bytes: Bytes that a join took on the device at a time, beside the graph.
-        freshness: How the snapshot was found fresh enough, such as ``strict: transaction 7 is the
-            newest``; empty where none was used.
-        declined: Why the device was not used, empty where it was or was not asked.
-        estimates: Seconds that were expected, by engine.
-        database: The database's name, empty where there is none or it is not known.
-        server: The driver's ``neo4j.ServerInfo``, where known.
-        native: Neo4j's own summary, where Neo4j answered.
+        device: The device's name; empty if none was used.
+        snapshot: Name and version of the queried source.
+        rows: Number of rows of the whole result.
+        warnings: Sentences for the user, for example on a Cartesian product of unconnected parts.
+        notices: Notifications that Neo4j would give for names that the graph does not have.
+        steps: Readable lines, one per join step: the operation and its row count.
+        tree: Returns the operators that ran; see `operators`.
+        device_bytes: Peak bytes of a join on the device, without the graph.
+        freshness: Why the snapshot is fresh enough, for example ``strict: transaction 7 is the
+            newest``; empty if no snapshot was used.
+        declined: Reason why the device was not used; empty if it was used or not considered.
+        estimates: Estimated seconds by engine.
+        database: The database's name; empty if there is none or it is unknown.
+        server: The driver's ``neo4j.ServerInfo``, if known.
+        native: Neo4j's own summary, if Neo4j answered.
     """
 
     engine: str
@@ -92,16 +92,16 @@ class Summary:
 
     @property
     def operators(self) -> OperatorNode | None:
-        """The tree of operators with rows expected and found, seconds and bytes on the device.
+        """The operator tree with estimated and actual rows, seconds, and bytes on the device.
 
-        None where another engine answered.
+        None if another engine answered.
         """
         return None if self.tree is None else self.tree()
 
     # -------------------------------------------------------------- as in neo4j's summary
     @property
     def counters(self) -> neo4j.SummaryCounters:
-        """What the query changed."""
+        """Counts of changes that the query made."""
         return self.for_driver.counters
 
     @property
@@ -111,19 +111,19 @@ class Summary:
 
     @property
     def plan(self) -> dict[str, Any] | None:
-        """Neo4j's plan, where ``EXPLAIN`` asked for it."""
+        """Neo4j's plan, if the query has ``EXPLAIN``."""
         return self.for_driver.plan
 
     @property
     def profile(self) -> dict[str, Any] | None:
-        """Neo4j's plan with its counts, where ``PROFILE`` asked for it."""
+        """Neo4j's plan with its counts, if the query has ``PROFILE``."""
         return self.for_driver.profile
 
     @property
     def notifications(self) -> list[dict[str, Any]] | None:
-        """What Neo4j remarked on the query, or the warnings in the same form; None without any."""
+        """Neo4j's notifications, or gpugda's in the same form; None if there are none."""
         summary: Any = self.for_driver
-        # Asking by the public name warns that it is deprecated, which here helps nobody.
+        # The public name emits a deprecation warning, which is of no use to callers here.
         read = getattr(summary, "_get_notifications", None)
         found: list[dict[str, Any]] | None = read() if read else summary.notifications
         return found
@@ -135,7 +135,7 @@ class Summary:
 
     @property
     def gql_status_objects(self) -> Sequence[Any]:
-        """The outcome and the notifications as ``neo4j.GqlStatusObject``."""
+        """The outcome and the notifications, as ``neo4j.GqlStatusObject``."""
         return self.for_driver.gql_status_objects
 
     @property
@@ -145,17 +145,17 @@ class Summary:
 
     @property
     def result_consumed_after(self) -> int | None:
-        """Milliseconds that reading the rows took."""
+        """Milliseconds spent reading the rows."""
         return self.for_driver.result_consumed_after
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the driver keeps of the server's last message."""
+        """The metadata that the driver keeps of the server's last message."""
         return self.for_driver.metadata
 
     @property
     def for_driver(self) -> neo4j.ResultSummary:
-        """Neo4j's own summary, or one of the driver's class that says what is true."""
+        """Neo4j's own summary, or an instance of the driver's class made from this one."""
         if self.native is not None:
             return self.native
         from gpugda.query.notices import notices_of
@@ -230,7 +230,7 @@ class Summary:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration for people, in the unit that fits."""
+    """A duration as readable text in a fitting unit."""
     if seconds < 0.001:
         return f"{seconds * 1e6:.0f} µs"
     if seconds < 1:

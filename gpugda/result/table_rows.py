@@ -1,4 +1,4 @@
-"""Rows that lie in columns of ours."""
+"""Rows of a result table in columns of gpugda."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SCALARS = frozenset({ColumnKind.BOOLEAN, ColumnKind.INTEGER, ColumnKind.FLOAT, 
 
 
 class TableRows:
-    """A `RowSource` of a table: Python values are made as they are read.
+    """A `RowSource` over a table; makes Python values when they are read.
 
-    neo4j is imported with the first node or relationship; those of one result belong to one graph.
+    Imports neo4j for the first node or relationship; all those of a result belong to one graph.
 
     Args:
         table: The rows.
@@ -75,7 +75,7 @@ class TableRows:
     def data(
         self, names: Sequence[str], places: Sequence[int | None], start: int, stop: int
     ) -> list[dict[str, Any]]:
-        """See `RowSource`: only what is no scalar takes the driver's way, which is long."""
+        """See `RowSource`; only non-scalar columns use the driver's conversion, which is slow."""
         if not places:
             return [{} for _ in range(start, stop)]
         columns = self._columns(places, start, stop)
@@ -124,7 +124,7 @@ class TableRows:
         ]
 
     def _frame_column(self, place: int, column: Column, start: int) -> FrameColumn:
-        # Nullable integers: as floats, which pandas would choose, large ones would change.
+        # Nullable integers: floats, which pandas would choose, cannot represent large ones exactly.
         if column.kind is ColumnKind.INTEGER and column.valid is None:
             return column.values[start:], "int64"
         if column.kind is ColumnKind.FLOAT and column.valid is None:
@@ -138,10 +138,10 @@ class TableRows:
         return self._reader().column(place, start, self.row_count), dtype
 
     def _columns(self, places: Sequence[int | None], start: int, stop: int) -> list[Iterable[Any]]:
-        """The values of some columns; of those that hold entities, all are made or none.
+        """The values of these columns. If one holds entities, all such columns are read.
 
-        For the ends of a relationship get their labels and properties from the node columns beside
-        it, and a node leads to the graph.
+        The ends of a relationship get their labels and properties from the node columns of the
+        row, and the graph of a node has all entities.
         """
         wanted = {place for place in places if place is not None}
         if not all(map(self._is_scalar, wanted)):
@@ -159,7 +159,7 @@ class TableRows:
         if self._made is None:
             if any(column.kind not in _SCALARS for column in self.table.columns):
                 self._made = RowReader(self.table, self._hydration())
-            else:  # never asked for any: neo4j need not be imported
+            else:  # no entities: neo4j need not be imported
                 self._made = RowReader(self.table, PlainEntities(self.table.graph))
         return self._made
 
@@ -172,7 +172,7 @@ class TableRows:
 
 
 def _is_data(values: Iterable[Any]) -> bool:
-    """Does ``neo4j.Record.data`` leave all of these values as they are?"""
+    """True if ``neo4j.Record.data`` leaves all of these values unchanged."""
     from neo4j.spatial import Point
     from neo4j.time import Date, DateTime, Duration, Time
 

@@ -1,4 +1,4 @@
-"""Values as Cypher writes them: for terminals, notebooks and files of text."""
+"""Formats values in Cypher's notation, for terminals, notebooks and text files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 
 
 def format_value(value: Any) -> str:
-    """A value as text: ``"text"``, ``1.0``, ``NULL``, ``[1]``, ``(:Label {key: 1})``, ``[:T]``."""
+    """Cypher text: ``"text"``, ``1.0``, ``NULL``, ``[1]``, ``(:Label {key: 1})``, ``[:T]``."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
