@@ -1,8 +1,8 @@
-"""Acceleration of code that exists: an object used in place of the Neo4j driver.
+"""Acceleration of existing code, by an object that replaces the Neo4j driver.
 
-This package can be called: ``gpugda.accelerate(driver)`` is `accelerate`. ``python -m
-gpugda.accelerate script.py`` runs a script with accelerated drivers, and ``%load_ext gpugda`` gives
-notebooks the magics of `gpugda.accelerate.notebook`.
+This package is callable: ``gpugda.accelerate(driver)`` calls `accelerate`. ``python -m
+gpugda.accelerate script.py`` runs a script with accelerated drivers, and ``%load_ext gpugda`` adds
+the magics of `gpugda.accelerate.notebook` to a notebook.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["accelerate"]
 
 
 class _CallableModule(ModuleType):
-    """The name ``gpugda.accelerate`` is a package and, for users, a function."""
+    """Makes ``gpugda.accelerate`` a package that users can call like a function."""
 
     def __call__(self, driver: Any, **options: Any) -> Any:
         from gpugda.accelerate.entry import accelerate

@@ -1,4 +1,4 @@
-"""An asynchronous driver in disguise: what the device does, it does in a thread."""
+"""An accelerated asynchronous driver; the device's work runs in a thread."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["AsyncAcceleratedDriver"]
 
 
 class AsyncAcceleratedDriver:
-    """Used as the ``neo4j.AsyncDriver`` within; made by `gpugda.accelerate`.
+    """Stands in for the ``neo4j.AsyncDriver`` that it wraps; made by `gpugda.accelerate`.
 
     Args:
-        driver: The driver, which is closed with it.
-        gate: What decides and answers.
-        reader: The driver by which snapshots are read; closed with it, too.
+        driver: The wrapped driver; closing this object closes it.
+        gate: Decides whether the device answers, and answers.
+        reader: The driver that reads snapshots; closing this object closes it, too.
     """
 
     def __init__(self, driver: neo4j.AsyncDriver, gate: Gate, reader: neo4j.Driver) -> None:
@@ -37,7 +37,7 @@ class AsyncAcceleratedDriver:
         self._is_closed = False
         self._finalizer = weakref.finalize(self, _close, gate, reader)
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return type(self._driver)
 
@@ -47,7 +47,7 @@ class AsyncAcceleratedDriver:
         return self._gate
 
     async def execute_query(self, *args: Any, **kwargs: Any) -> Any:
-        """As the driver's, whose arguments it takes."""
+        """Like the driver's method, with the same arguments."""
         call = self._calls.read(args, kwargs)
         if isinstance(call, str) or self._is_closed:
             self._gate.passed(call if isinstance(call, str) else "the driver is closed")
@@ -70,7 +70,7 @@ class AsyncAcceleratedDriver:
             found.consume()
 
     def session(self, **config: Any) -> Any:
-        """As the driver's, whose configuration it takes."""
+        """Like the driver's method, with the same configuration."""
         session = self._driver.session(**config)
         if another_user(config):
             self._gate.passed("a session as another user")
@@ -108,7 +108,7 @@ class AsyncAcceleratedDriver:
         return bookmarks
 
     async def _note_bookmarks(self, call: QueryCall) -> None:
-        # The server took those that were there, and those that came are its own.
+        # The server accepted the bookmarks that it was sent, and issued the new ones.
         if call.bookmark_manager is not None:
             self._gate.known_bookmarks.add(await bookmarks_of(call.bookmark_manager))
 

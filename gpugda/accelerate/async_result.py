@@ -1,4 +1,4 @@
-"""An accelerated result, used as ``neo4j.AsyncResult`` is."""
+"""An accelerated result with the interface of ``neo4j.AsyncResult``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["AsyncAcceleratedResult"]
 
 
 class AsyncAcceleratedResult:
-    """The methods of a `Result`, awaited; those that read all rows run in a thread.
+    """The methods of a `Result` as coroutines; those that read all rows run in a thread.
 
     Args:
         result: The result.
@@ -30,7 +30,7 @@ class AsyncAcceleratedResult:
     def __init__(self, result: Result) -> None:
         self._result = result
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return neo4j.AsyncResult
 

@@ -1,4 +1,4 @@
-"""An asynchronous session and its transactions, in disguise: see `session` and `transaction`."""
+"""Accelerated asynchronous sessions and transactions: see `session` and `transaction`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["AsyncAcceleratedSession", "AsyncAcceleratedTransaction"]
 
 
 class AsyncAcceleratedSession:
-    """Used as the ``neo4j.AsyncSession`` within.
+    """Stands in for the ``neo4j.AsyncSession`` that it wraps.
 
     Args:
         session: The driver's session.
-        gate: What decides and answers.
-        state: Configuration and history.
+        gate: Decides whether the device answers, and answers.
+        state: Configuration and history of the session.
     """
 
     def __init__(self, session: neo4j.AsyncSession, gate: Gate, state: SessionState) -> None:
@@ -37,12 +37,12 @@ class AsyncAcceleratedSession:
         self._gate = gate
         self._state = state
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return type(self._session)
 
     async def run(self, query: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """As the session's: an auto-commit transaction."""
+        """Like the session's method: runs an auto-commit transaction."""
         statement, offered = statement_of(query, parameters, kwargs), None
         if statement is not None and await self._is_ready():
             bookmarks = await self._bookmarks()
@@ -62,7 +62,7 @@ class AsyncAcceleratedSession:
         return self._state.last
 
     async def begin_transaction(self, *args: Any, **kwargs: Any) -> Any:
-        """As the session's. Statements of a transaction for reading may be accelerated."""
+        """Like the session's method. Statements of a read transaction may be accelerated."""
         self._state.end_newest()
         bookmarks = set()
         if not self._session.closed() and not self._state.in_transaction:
@@ -77,11 +77,11 @@ class AsyncAcceleratedSession:
         return AsyncAcceleratedTransaction(transaction, state)
 
     async def execute_read(self, transaction_function: Any, *args: Any, **kwargs: Any) -> Any:
-        """As the session's; the statements may be accelerated."""
+        """Like the session's method; the statements may be accelerated."""
         return await self._managed(self._session.execute_read, transaction_function, args, kwargs)
 
     async def last_bookmarks(self) -> neo4j.Bookmarks:
-        """As the session's; what the device answered brings no bookmark."""
+        """Like the session's method; the device's answers bring no bookmark."""
         self._state.end_newest()
         self._state.last = None
         found = await self._session.last_bookmarks()
@@ -89,7 +89,7 @@ class AsyncAcceleratedSession:
         return found
 
     async def close(self) -> None:
-        """As the session's."""
+        """Like the session's method."""
         self._state.end_newest()
         await self._session.close()
 
@@ -132,7 +132,7 @@ class AsyncAcceleratedSession:
         return accelerated
 
     async def _is_ready(self) -> bool:
-        """Is nothing under way that the driver would have to finish first, or refuse?"""
+        """True if no earlier work is open that the driver would have to finish first, or refuse."""
         if self._session.closed() or self._state.in_transaction:
             return False
         last, self._state.last = self._state.last, None
@@ -140,7 +140,7 @@ class AsyncAcceleratedSession:
             if last is None or last.closed() or await last.peek() is None:
                 return True
         except ResultFailedError:
-            return True  # of that the caller was told when it happened
+            return True  # the caller was told when it happened
         self._state.last = last
         return False
 
@@ -151,23 +151,23 @@ class AsyncAcceleratedSession:
 
 
 class AsyncAcceleratedTransaction:
-    """Used as the ``neo4j.AsyncTransaction`` or ``neo4j.AsyncManagedTransaction`` within.
+    """Stands in for the ``neo4j.AsyncTransaction`` or ``neo4j.AsyncManagedTransaction`` it wraps.
 
     Args:
         transaction: The driver's transaction.
-        state: What it remembers.
+        state: The transaction's state.
     """
 
     def __init__(self, transaction: Any, state: TransactionState) -> None:
         self._transaction = transaction
         self._state = state
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return type(self._transaction)
 
     async def run(self, query: Any, parameters: Any = None, **kwparameters: Any) -> Any:
-        """As the transaction's."""
+        """Like the transaction's method."""
         statement = self._state.statement(query, parameters, kwparameters)
         if statement is not None:
             found = await asyncio.to_thread(self._state.offer, statement)
@@ -177,17 +177,17 @@ class AsyncAcceleratedTransaction:
         return await self._transaction.run(query, parameters, **kwparameters)
 
     async def commit(self) -> None:
-        """As the transaction's."""
+        """Like the transaction's method."""
         self._state.end()
         await self._transaction.commit()
 
     async def rollback(self) -> None:
-        """As the transaction's."""
+        """Like the transaction's method."""
         self._state.end()
         await self._transaction.rollback()
 
     async def close(self) -> None:
-        """As the transaction's."""
+        """Like the transaction's method."""
         self._state.end()
         await self._transaction.close()
 

@@ -1,8 +1,8 @@
-"""Which bookmarks are known to come from this driver's server.
+"""Bookmarks that are known to come from this driver's server.
 
 A bookmark makes a query wait for a state of the database, or fail if the server does not know it.
-The device looks at the newest state anyway, so bookmarks that the driver itself received need no
-wait; any other goes to the server first, which waits for it or refuses it.
+The device uses the newest state anyway, so bookmarks that the driver itself received need no
+wait. Any other bookmark goes to the server first, which waits for its state or refuses it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class KnownBookmarks:
         self._known: dict[str, None] = {}
 
     def add(self, bookmarks: Iterable[str]) -> None:
-        """Takes note of some."""
+        """Records these bookmarks as known."""
         with self._lock:
             for bookmark in bookmarks:
                 self._known.pop(bookmark, None)
@@ -35,5 +35,5 @@ class KnownBookmarks:
                 del self._known[next(iter(self._known))]
 
     def all_known(self, bookmarks: Iterable[str]) -> bool:
-        """Whether none is from elsewhere."""
+        """True if all bookmarks are known."""
         return all(bookmark in self._known for bookmark in bookmarks)

@@ -1,4 +1,4 @@
-"""Calls of ``execute_query`` and configurations of sessions: what they ask for."""
+"""Reads the arguments of ``execute_query`` and the configurations of sessions."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class QueryCall:
     """A call of ``execute_query`` that might be accelerated.
 
     Args:
-        statement: What is asked.
-        database: Of which database, None for the home database.
-        bookmark_manager: Whose bookmarks are to be respected; None for no bookmarks.
-        transformer: What makes the returned value of the result.
+        statement: The query with its parameters.
+        database: Name of the database, None for the home database.
+        bookmark_manager: The manager whose bookmarks apply; None for no bookmarks.
+        transformer: Makes the returned value from the result.
     """
 
     statement: Statement
@@ -42,14 +42,14 @@ class QueryCall:
     def with_time_left(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of the call, with what is left of the query's time limit."""
+        """The arguments of the call, with the remaining time as the query's time limit."""
         if args:
             return (self.statement.for_driver(args[0]), *args[1:]), kwargs
         return args, {**kwargs, "query_": self.statement.for_driver(kwargs["query_"])}
 
 
 class QueryCalls:
-    """Reads calls of a driver's ``execute_query``, in whichever version of the driver.
+    """Reads calls of a driver's ``execute_query``, for any version of the driver.
 
     Args:
         driver: The driver.
@@ -62,7 +62,7 @@ class QueryCalls:
         self._defaults = {name: each.default for name, each in parameters.items()}
 
     def read(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> QueryCall | str:
-        """The call, or why it is left to the driver."""
+        """Returns the call, or why it is left to the driver."""
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError:
@@ -87,27 +87,27 @@ class QueryCalls:
 
 
 def another_user(config: Mapping[str, Any]) -> bool:
-    """Whether a session of this configuration is not the driver's own user, or is unusual."""
+    """True if a session's configuration names another user than the driver's, or is unusual."""
     if config.get("impersonated_user") is not None or config.get("auth") is not None:
         return True
     return not _is_name(config.get("database"))
 
 
 def timeout_of(unit_of_work: Any) -> float | None:
-    """The time limit that a transaction function was given by ``neo4j.unit_of_work``."""
+    """The time limit in seconds that ``neo4j.unit_of_work`` gave a transaction function."""
     timeout: float | None = getattr(unit_of_work, "timeout", None)
     return timeout
 
 
 async def bookmarks_of(manager: Any) -> Collection[str]:
-    """What a bookmark manager of either kind has."""
+    """The bookmarks of a synchronous or asynchronous bookmark manager."""
     found = manager.get_bookmarks()
     bookmarks: Collection[str] = await found if inspect.isawaitable(found) else found
     return bookmarks
 
 
 def transaction_options(metadata: Any = None, timeout: Any = None) -> tuple[Any, Any]:
-    """Metadata and time limit of the arguments of ``begin_transaction``."""
+    """Metadata and time limit from the arguments of ``begin_transaction``."""
     return metadata, timeout
 
 

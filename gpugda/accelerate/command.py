@@ -30,7 +30,7 @@ _WITH_VALUE = ("--freshness", "--load")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Runs the script as the program itself would: its exit code and its errors are Python's."""
+    """Runs the script like Python itself would, with the same exit code and errors."""
     parser = _parser()
     before, module = _split(arguments)
     given = parser.parse_args(before)
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> None:
     except ConfigurationError as error:
         parser.error(str(error))
     code = b"" if module else _opened(parser, given.script)
-    # A script that has set up no logging shows on its standard error only what it writes itself.
+    # If the script sets up no logging, our log messages must not appear on its standard error.
     logging.getLogger("gpugda").addHandler(logging.NullHandler())
     gates = accelerate_all(options)
     if given.verbose:
@@ -52,14 +52,14 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without ``-m``, and whether there was one: behind it a module is named."""
+    """The arguments without ``-m``, and True if there was one: the next word names a module."""
     left = iter(range(len(arguments)))
     for place in left:
         word = arguments[place]
         if word == "-m":
             return [*arguments[:place], *arguments[place + 1 :]], True
         if not word.startswith("-"):
-            break  # the script; what follows is its own
+            break  # the script; the remaining words are its arguments
         if word in _WITH_VALUE:
             next(left, None)
     return list(arguments), False

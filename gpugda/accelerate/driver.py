@@ -1,4 +1,4 @@
-"""A driver in disguise."""
+"""An accelerated driver."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["AcceleratedDriver"]
 
 
 class AcceleratedDriver:
-    """Used as the ``neo4j.Driver`` within; made by `gpugda.accelerate`.
+    """Stands in for the ``neo4j.Driver`` that it wraps; made by `gpugda.accelerate`.
 
-    ``isinstance`` takes it for the driver's own class.
+    For ``isinstance``, it has the driver's own class.
 
     Args:
-        driver: The driver, which is closed with it.
-        gate: What decides and answers.
+        driver: The wrapped driver; closing this object closes it.
+        gate: Decides whether the device answers, and answers.
     """
 
     def __init__(self, driver: neo4j.Driver, gate: Gate) -> None:
@@ -35,10 +35,10 @@ class AcceleratedDriver:
         self._gate = gate
         self._calls = QueryCalls(driver)
         self._is_closed = False
-        # For drivers that nobody closes, also when the interpreter ends.
+        # Also closes the gate of a driver that is never closed, at the latest at exit.
         self._finalizer = weakref.finalize(self, gate.close)
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return type(self._driver)
 
@@ -48,7 +48,7 @@ class AcceleratedDriver:
         return self._gate
 
     def execute_query(self, *args: Any, **kwargs: Any) -> Any:
-        """As the driver's, whose arguments it takes."""
+        """Like the driver's method, with the same arguments."""
         call = self._calls.read(args, kwargs)
         if isinstance(call, str) or self._is_closed:
             self._gate.passed(call if isinstance(call, str) else "the driver is closed")
@@ -69,7 +69,7 @@ class AcceleratedDriver:
             found.consume()
 
     def session(self, **config: Any) -> Any:
-        """As the driver's, whose configuration it takes."""
+        """Like the driver's method, with the same configuration."""
         session = self._driver.session(**config)
         if another_user(config):
             self._gate.passed("a session as another user")

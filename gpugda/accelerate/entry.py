@@ -1,4 +1,4 @@
-"""From a driver to an accelerated one."""
+"""Makes an accelerated driver from a driver."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ def accelerate(driver: neo4j.Driver, **options: Any) -> neo4j.Driver: ...
 @overload
 def accelerate(driver: neo4j.AsyncDriver, **options: Any) -> neo4j.AsyncDriver: ...
 def accelerate(driver: Any, *, load: str = "background", reader: Any = None, **options: Any) -> Any:
-    """An object used as the driver, whose reads run on the OpenCL device where that is right.
+    """Wraps a driver so that reads run on the OpenCL device where that is correct and faster.
 
     Everything else goes to the driver unchanged. One snapshot per database is read when the
-    database is first asked for; meanwhile queries go to the database. Closing the result closes
-    the driver.
+    database is first used; until then its queries go to the database. Closing the returned object
+    closes the driver.
 
     Args:
         driver: A ``neo4j.Driver`` or ``neo4j.AsyncDriver``.
-        load: ``"background"``: nobody waits for the first snapshot; ``"now"``: wait here for that
-            of the home database.
-        reader: For an asynchronous driver, a ``neo4j.Driver`` of the same server and user, by which
-            snapshots are read; by default one is made like the driver. It is closed with it.
-        options: As `gpugda.connect` takes them: ``freshness``, ``planner``, ``device``,
+        load: ``"background"`` to read the first snapshot without waiting; ``"now"`` to wait here
+            for the snapshot of the home database.
+        reader: For an asynchronous driver, a ``neo4j.Driver`` of the same server and user that
+            reads snapshots; made like the driver by default, and closed with it.
+        options: Options of `gpugda.connect`: ``freshness``, ``planner``, ``device``,
             ``memory_limit``, ``refinement``, ``cache``, ``labels``, ``types``, ``progress``.
 
     Raises:
-        ConfigurationError: An option makes no sense, or this is no driver.
+        ConfigurationError: An option is invalid, or ``driver`` is no driver.
 
     Example:
         driver = gpugda.accelerate(neo4j.GraphDatabase.driver("bolt://localhost:7687"))
@@ -67,10 +67,10 @@ def accelerate(driver: Any, *, load: str = "background", reader: Any = None, **o
 
 
 def is_async(driver: Any) -> bool:
-    """Whether it is an asynchronous driver.
+    """True if the driver is asynchronous.
 
     Raises:
-        ConfigurationError: It is no driver.
+        ConfigurationError: The object is no driver.
     """
     if not callable(getattr(driver, "session", None)) or not hasattr(driver, "execute_query"):
         raise ConfigurationError(
@@ -91,10 +91,10 @@ def _wrapped(driver: Any, gate: Gate, reader: Any) -> Any:
 
 
 def check_options(*, load: str = "background", **options: Any) -> None:
-    """Whether `accelerate` takes the options.
+    """Checks the options of `accelerate`.
 
     Raises:
-        ConfigurationError: It does not.
+        ConfigurationError: An option is unknown, or ``load`` is invalid.
     """
     if load not in _LOADS:
         raise ConfigurationError(f"load is {load!r}; it can be {', '.join(map(repr, _LOADS))}.")

@@ -1,4 +1,4 @@
-"""Which statements the device may answer, and its answers."""
+"""Decides which statements the device may answer, and returns its answers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 
 
 class Gate:
-    """What the sessions of one accelerated driver share.
+    """The state that the sessions of one accelerated driver share.
 
-    Nothing that goes wrong here reaches the caller: the database is asked instead.
+    No failure here reaches the caller: the database answers instead.
 
     Args:
         lanes: The accelerators.
-        strict: Whether every answer is of the newest state, so that it is never older than what a
+        strict: True if every answer is of the newest state, so that it is never older than what a
             session of this driver has seen.
     """
 
@@ -42,12 +42,12 @@ class Gate:
     def offer(
         self, database: str | None, statement: Statement, bookmarks: Collection[str]
     ) -> Result | None:
-        """The device's answer, None if the database is to be asked.
+        """Returns the device's answer, None if the database should answer.
 
         Args:
             database: Name, None for the home database.
-            statement: What is asked.
-            bookmarks: States that the answer must not be older than.
+            statement: The query with its parameters.
+            bookmarks: The answer must not be older than their states.
         """
         try:
             found = self._found(database, statement, bookmarks)
@@ -63,12 +63,12 @@ class Gate:
     def answered_by_server(
         self, database: str | None, statement: Statement, seconds: float | None = None
     ) -> None:
-        """The server answered what was offered: the planner takes note.
+        """Tells the planner that the server answered a statement that the device had declined.
 
         Args:
             database: Name, None for the home database.
-            statement: What was asked.
-            seconds: To the last row; None where the caller reads rows as they come.
+            statement: The query with its parameters.
+            seconds: Time to the last row; None if the caller reads rows as they arrive.
         """
         try:
             device = self._lanes.get(database)
@@ -78,16 +78,16 @@ class Gate:
             logger.info("a time was not noted: %s", error, exc_info=True)
 
     def passed(self, reason: str) -> None:
-        """Takes note of a statement that goes to the database."""
+        """Counts a statement that goes to the database."""
         logger.debug("passed through: %s", reason)
         self.tally.count_passed(reason)
 
     def wait(self, database: str | None = None, seconds: float = 600.0) -> bool:
-        """Whether there is a snapshot of the database, after waiting for it."""
+        """Waits for a snapshot of the database; True if there is one."""
         return self._lanes.wait(database, seconds)
 
     def status(self) -> dict[str, dict[str, Any]]:
-        """`Accelerator.status` of each, by name of the database."""
+        """`Accelerator.status` of each accelerator, by name of the database."""
         return self._lanes.statuses()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The accelerators of a driver, one a database, made when a database is first asked for."""
+"""The accelerators of a driver, one per database, made when a database is first used."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _SYSTEM = "system"
 
 
 class Device(Protocol):
-    """What is asked of an accelerator."""
+    """The interface of an accelerator that this package uses."""
 
     def try_device(
         self, query: str, parameters: Mapping[str, Any] | None, *, timeout: float | None = None
     ) -> Result | Declined:
-        """Its answer, or why the database should be asked."""
+        """Returns the device's answer, or why to ask the database."""
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
-        """Whether its snapshot is of the state of all bookmarks, or of a later one."""
+        """True if the snapshot is of the state of all bookmarks, or of a later one."""
 
     def observe_native(self, text: str, seconds: float | None = None) -> None:
-        """The database answered a query that it declined, in so many seconds if that is known."""
+        """Records that the database answered a declined query; ``seconds`` is None if unknown."""
 
     def status(self) -> dict[str, Any]:
-        """What is known of it."""
+        """Facts about the accelerator."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Closes the accelerator."""
 
 
 class Lanes:
     """Accelerators by name of the database.
 
     Args:
-        driver: By which the home database is found.
+        driver: The driver that finds the home database.
         open_database: Makes the accelerator of a database; called in a thread.
         find_home: Finds the name of the home database; called in a thread.
     """
@@ -69,11 +69,10 @@ class Lanes:
         )
 
     def get(self, database: str | None) -> Device | str:
-        """The accelerator, or a sentence why there is none; never waits.
+        """Returns the accelerator, or a sentence why there is none; never waits.
 
         Args:
-            database: Its name, None for the home database. The user's home database is looked up
-                once.
+            database: Its name, None for the user's home database, which is looked up only once.
         """
         name = database or self._home.get()
         if name is None:
@@ -84,7 +83,7 @@ class Lanes:
         return lane.get() or lane.reason
 
     def wait(self, database: str | None, seconds: float) -> bool:
-        """Whether there is a snapshot of the database, after waiting for it."""
+        """Waits for a snapshot of the database; True if there is one."""
         end = time.monotonic() + seconds
         name = database or self._home.wait(seconds)
         device = name and self._lane(name).wait(max(0.0, end - time.monotonic()))
@@ -97,7 +96,7 @@ class Lanes:
         return True
 
     def statuses(self) -> dict[str, dict[str, Any]]:
-        """Of each accelerator, by name of the database."""
+        """Status of each accelerator, by name of the database."""
         found = {name: lane.get() for name, lane in self._lanes.copy().items()}
         return {name: device.status() for name, device in found.items() if device is not None}
 
@@ -110,7 +109,7 @@ class Lanes:
             lane.close()
 
     def _begin(self, name: str) -> str:
-        self._lane(name).get()  # who asks for the home database wants its accelerator
+        self._lane(name).get()  # a query on the home database needs its accelerator
         return name
 
     def _lane(self, name: str) -> Later[Device]:

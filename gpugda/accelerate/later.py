@@ -1,4 +1,4 @@
-"""A value that is made in a thread while its users do without."""
+"""A value that is made in a thread while its users work without it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _CLOSE_SECONDS = 5.0
 
 
 class NeverError(Exception):
-    """It is known that the value can never be made; the text says why."""
+    """Raised if the value can never be made; the text says why."""
 
 
 class Later(Generic[T]):
-    """Makes a value once, in a thread; tries again some time after a failure.
+    """Makes a value once, in a thread; retries some time after a failure.
 
     Args:
-        make: Makes it.
-        discard: Gets a value that nobody wants any more.
-        name: Of the thread.
-        waiting: What to say while it is being made.
+        make: Makes the value.
+        discard: Takes a value that is no longer needed.
+        name: Name of the thread.
+        waiting: The reason to give while the value is being made.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Later(Generic[T]):
         self._closed = False
 
     def get(self) -> T | None:
-        """The value, or None and a ``reason``; begins to make it if nobody does."""
+        """Returns the value, or None and a ``reason``; starts to make it if that is due."""
         value = self._value
         if value is not None:
             return value
@@ -60,7 +60,7 @@ class Later(Generic[T]):
         return self._value
 
     def wait(self, seconds: float | None = None) -> T | None:
-        """The value, after waiting for it; None if it could not be made in that time."""
+        """Waits for the value and returns it; None if it could not be made in that time."""
         self.get()
         thread = self._thread
         if thread is not None:
@@ -68,7 +68,7 @@ class Later(Generic[T]):
         return self._value
 
     def close(self) -> None:
-        """Discards the value, or what is still being made when it is ready."""
+        """Discards the value, or, if it is still being made, discards it when it is ready."""
         with self._lock:
             self._closed = True
             value, self._value = self._value, None
@@ -77,7 +77,7 @@ class Later(Generic[T]):
         if value is not None:
             self._discard(value)
         elif thread is not None:
-            # It ends by itself: a connection that cannot be made is not waited for.
+            # The thread ends by itself: do not wait for a connection that cannot be made.
             thread.join(_CLOSE_SECONDS)
 
     def _run(self) -> None:

@@ -32,7 +32,7 @@ def load_ipython_extension(shell: Any) -> None:
 
     notebook = NotebookCypher(shell)
     setattr(shell, _KEPT, notebook)
-    # Else IPython replaces $name and {name} in the line by what Python prints for their values.
+    # Otherwise IPython replaces $name and {name} in the line by their printed values.
     for function in (NotebookCypher.connect, NotebookCypher.cypher):
         no_var_expand(needs_local_scope(function))
     _format_graphs(shell, notebook_graph.html_of)
@@ -49,7 +49,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def _format_graphs(shell: Any, html_of: Callable[[Any], str | None] | None) -> None:
-    """The graph of a result is drawn as the last value of a cell, if neo4j-viz is there."""
+    """Makes IPython draw a result's graph as a cell's last value if neo4j-viz is installed."""
     formatter = shell.display_formatter.formatters["text/html"]
     if html_of is not None:
         formatter.for_type(Graph, html_of)
@@ -121,7 +121,7 @@ class NotebookCypher:
             refuse(error)
 
     def close(self) -> None:
-        """Ends the connection; an accelerator that the notebook made itself stays open."""
+        """Ends the connection; an accelerator that the user's code made stays open."""
         if self._accelerator is not None and self._is_ours:
             self._accelerator.close()
         self._accelerator = None
@@ -132,7 +132,7 @@ class NotebookCypher:
             return gpugda.api.connect(source, progress=self._progress, **_options(given))
 
     def _variables(self, local_ns: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Those of the function that a line magic stands in, and of the notebook."""
+        """Variables of the notebook, and of the function that contains a line magic."""
         return {**self._shell.user_ns, **(local_ns or {})}
 
     def _use(self, accelerator: Accelerator, *, is_ours: bool) -> None:

@@ -1,4 +1,4 @@
-"""Drawings of nodes and relationships in notebooks, by neo4j-viz."""
+"""Draws nodes and relationships in notebooks with neo4j-viz."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 __all__ = ["MOST_NODES", "drawing", "html_of", "is_possible"]
 
 MOST_NODES = 1000
-"""A browser draws more only slowly, and nobody sees anything in it."""
+"""Maximum number of nodes; a browser draws more only slowly, and the drawing is unreadable."""
 
 
 def is_possible() -> bool:
-    """Whether neo4j-viz is installed."""
+    """True if neo4j-viz is installed."""
     from importlib.util import find_spec
 
     return find_spec("neo4j_viz") is not None
 
 
 def drawing(graph: Graph) -> Any:
-    """The graph as an IPython display object.
+    """Returns the graph as an IPython display object.
 
     Raises:
         ConfigurationError: neo4j-viz is not installed, or the graph is empty or too large.
@@ -46,12 +46,12 @@ def drawing(graph: Graph) -> Any:
     from neo4j_viz.neo4j import from_neo4j
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of neo4j-viz and what it imports, not the user's
+        warnings.simplefilter("ignore")  # they concern neo4j-viz and its imports, not the user
         return from_neo4j(graph).render()
 
 
 def html_of(graph: Graph) -> str | None:
-    """For IPython's formatter: the drawing, None where there can be none."""
+    """The drawing for IPython's formatter, None if the graph cannot be drawn."""
     try:
         return str(drawing(graph).data)
     except ConfigurationError:

@@ -1,4 +1,4 @@
-"""Progress in a notebook: one line below the cell, gone when the work is done."""
+"""Progress in a notebook: one line below the cell, removed when the work is done."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 __all__ = ["NotebookProgress"]
 
 _PATIENCE = 0.5
-"""Seconds of work without a line."""
+"""Seconds of work before the line appears."""
 
 _PAUSE = 0.2
-"""Seconds between two changes of the line."""
+"""Minimum seconds between two changes of the line."""
 
 
 class NotebookProgress:
-    """A `gpugda.ports.Progress` that shows a line while `shown` is entered, by that thread's work.
+    """A `gpugda.ports.Progress` that shows a line about the thread that is in a `shown` block.
 
-    What is done in the background meanwhile, or at other times, shows nothing.
+    Background work, and work outside such a block, is not shown.
 
     Args:
-        display: Shows a text and gives a handle with ``update``; IPython's by default.
-        clock: Seconds.
+        display: Shows a text and returns a handle with ``update``; IPython's by default.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class NotebookProgress:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Shows what this thread does in the block."""
+        """Shows the progress of this thread's work in the block."""
         self._thread, self._handle = threading.get_ident(), None
         self._next_at = self._clock() + _PATIENCE
         try:

@@ -1,7 +1,7 @@
-"""The words of a magic's line: options, and variables of the notebook among them.
+"""Parses the line of a magic: options, which may be variables of the notebook.
 
-IPython would paste Python values into the text of a magic. Ours are registered so that it does not:
-`$name` and `{name}` as whole words stand for the variable itself, of whatever type.
+By default, IPython pastes Python values into the text of a magic. Our magics are registered so
+that it does not: `$name` and `{name}` as whole words mean the variable itself, of any type.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _VARIABLE = re.compile(r"\$([^\W\d]\w*)|\{\s*([^\W\d]\w*)\s*\}")
 
 
 class Arguments(ArgumentParser):
-    """A parser that does not end the notebook, and does not guess at shortened options."""
+    """A parser that does not exit the notebook on errors, and accepts no abbreviated options."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, add_help=False, allow_abbrev=False)
 
     def read(self, words: list[Any]) -> Namespace:
-        """The options of words that may be objects: argparse sees stand-ins for those."""
+        """Parses words that may be objects; argparse gets placeholders for objects."""
         objects = {f"\0{place}": word for place, word in enumerate(words)}
         texts = [_typed(word, f"\0{place}") for place, word in enumerate(words)]
         given = self.parse_args(texts)
@@ -37,7 +37,7 @@ class Arguments(ArgumentParser):
         return given
 
     def error(self, message: str) -> NoReturn:
-        """Tells the mistake in a sentence."""
+        """Ends the magic with one sentence about the error."""
         refuse(f"{message}; see %{self.prog}?")
 
 
@@ -50,7 +50,7 @@ def refuse(reason: object) -> NoReturn:
 
 
 def words_of(line: str, variables: Mapping[str, Any]) -> list[Any]:
-    """The words of a line as in a shell; those that name a variable become its value."""
+    """Splits a line like a shell; words that name a variable become its value."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -59,7 +59,7 @@ def words_of(line: str, variables: Mapping[str, Any]) -> list[Any]:
 
 
 def source_named(word: Any, variables: Mapping[str, Any]) -> Any:
-    """The source that a word stands for: a variable of that name, else the word itself."""
+    """The source that a word names: the variable of that name, else the word itself."""
     if not isinstance(word, str) or not word.isidentifier() or word not in variables:
         return word
     if Path(word).exists():
@@ -68,7 +68,7 @@ def source_named(word: Any, variables: Mapping[str, Any]) -> Any:
 
 
 def _typed(word: Any, stand_in: str) -> str:
-    """What somebody could have typed for a word; an object has a stand-in."""
+    """The text of a word as a user would type it; the placeholder for an object."""
     return str(word) if isinstance(word, str | int | float) else stand_in
 
 

@@ -1,4 +1,4 @@
-"""From a driver to the accelerator of one of its databases."""
+"""Makes the accelerator of one of a driver's databases."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _OF_THE_SOURCE = ("labels", "types")
 def open_accelerator(
     driver: neo4j.Driver, database: str, options: Mapping[str, Any]
 ) -> Accelerator:
-    """The accelerator of a database; its snapshot is read in the background.
+    """Makes the accelerator of a database; its snapshot is read in the background.
 
     Raises:
-        NeverError: The answers of this server cannot be known to be the newest.
-        GpugdaError: What `gpugda.connect` raises.
+        NeverError: This server's answers cannot be proven to be the newest.
+        GpugdaError: As `gpugda.connect`.
     """
     given = {name: options[name] for name in _OF_THE_SOURCE if options.get(name) is not None}
     rest = {name: each for name, each in options.items() if name not in _OF_THE_SOURCE}
@@ -44,11 +44,11 @@ def open_accelerator(
 
 
 def home_database(driver: neo4j.Driver) -> str:
-    """The database that sessions of the driver use if none is named.
+    """Name of the database that the driver's sessions use by default.
 
     Raises:
-        NeverError: The server does not tell.
-        neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: It cannot be asked.
+        NeverError: The server does not report it.
+        neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: The server cannot be queried.
     """
     with driver.session(default_access_mode="READ") as session:
         name = session.run("RETURN 1").consume().database

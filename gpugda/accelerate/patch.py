@@ -1,4 +1,4 @@
-"""Drivers made anywhere in this process, accelerated."""
+"""Accelerates all drivers that this process makes."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def _installed() -> list[Gate]:
 
 
 def install(**options: Any) -> list[Gate]:
-    """From here on every driver that this program makes is accelerated: call it at the top.
+    """Accelerates every driver that this program makes from now on: call it at the top.
 
-    ``neo4j.GraphDatabase.driver`` and its asynchronous sister then give what `accelerate` gives;
-    drivers made before stay as they are. Calling it again changes the options of later drivers.
+    ``neo4j.GraphDatabase.driver`` and ``neo4j.AsyncGraphDatabase.driver`` then return accelerated
+    drivers; earlier drivers stay as they are. A second call changes the options of later drivers.
 
     Args:
-        options: Of `accelerate`.
+        options: Options of `accelerate`.
 
     Returns:
-        A gate for each driver, whose ``tally`` tells what was accelerated; it grows as drivers are
-        made.
+        A list with one gate per driver, which grows as drivers are made; a gate's ``tally`` counts
+        what was accelerated.
 
     Raises:
-        ConfigurationError: An option makes no sense.
+        ConfigurationError: An option is invalid.
     """
     check_options(**options)
     _options.clear()
@@ -52,19 +52,19 @@ def install(**options: Any) -> list[Gate]:
 
 
 def accelerate_all(options: dict[str, Any]) -> list[Gate]:
-    """From now on ``neo4j.GraphDatabase.driver`` and its asynchronous sister give accelerated ones.
+    """Patches the neo4j package's two driver factories to return accelerated drivers from now on.
 
     Args:
-        options: Of `accelerate`.
+        options: Options of `accelerate`.
 
     Returns:
-        A gate for each driver; it grows as drivers are made.
+        A list with one gate per driver, which grows as drivers are made.
     """
     gates: list[Gate] = []
     for factory in (neo4j.GraphDatabase, neo4j.AsyncGraphDatabase):
         make = factory.driver
         replacement = staticmethod(_accelerating(make, options, gates))
-        factory.driver = replacement  # type: ignore[method-assign] # that is the point
+        factory.driver = replacement  # type: ignore[method-assign] # intended
     return gates
 
 

@@ -1,4 +1,4 @@
-"""An accelerated result, used as ``neo4j.Result`` is."""
+"""An accelerated result with the interface of ``neo4j.Result``."""
 
 from __future__ import annotations
 
@@ -20,44 +20,44 @@ if TYPE_CHECKING:
 __all__ = ["AcceleratedResult"]
 
 _UNCHANGED = ("int64", "float64")
-"""What pandas itself chooses for columns of such numbers without nulls."""
+"""The dtypes that pandas itself chooses for columns of numbers without nulls."""
 
 
 class AcceleratedResult(Result):
-    """A `Result` that does as the driver's also where gpugda's own does otherwise.
+    """A `Result` that behaves like the driver's wherever gpugda's own differs.
 
-    ``isinstance`` takes it for ``neo4j.Result``, and its summary is a ``neo4j.ResultSummary``.
+    For ``isinstance``, it is a ``neo4j.Result``, and its summary is a ``neo4j.ResultSummary``.
     """
 
     _told: AcceleratedSummary | None = None
 
     @classmethod
     def of(cls, result: Result) -> AcceleratedResult:
-        """The same rows and summary; nothing has been read of the result."""
+        """Makes a result with the same rows and summary; no rows of ``result`` may be read yet."""
         return cls(result._rows, result._summary)
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return neo4j.Result
 
     @property
     def summary(self) -> Any:
-        """The `AcceleratedSummary`. Asking for it leaves the rows as they are."""
-        # Times grow until the result is consumed.
+        """The `AcceleratedSummary`. Reading it does not consume the rows."""
+        # Times grow until the result is consumed, so it is only stored then.
         return self._told or AcceleratedSummary(self._summary, self.keys())
 
     def consume(self) -> Any:
-        """Drops the rows that were not read, and gives the summary."""
+        """Drops the unread rows and returns the summary."""
         super().consume()
         self._told = self.summary
         return self._told
 
     def keys(self) -> Any:
-        """The names of the columns: a list, as the driver gives it whatever its annotation says."""
+        """The names of the columns: a list, as from the driver, despite its annotation."""
         return list(self._rows.names)
 
     def to_df(self, expand: bool = False, parse_dates: bool = False) -> pd.DataFrame:
-        """As the driver's: with pandas' own dtypes, so that integers beside nulls become floats.
+        """Like the driver's method: with pandas' own dtypes, so integers with nulls become floats.
 
         Raises:
             ConfigurationError: pandas is not installed.
@@ -84,12 +84,12 @@ class AcceleratedResult(Result):
 
 
 def _dtype(values: Any, name: str | None) -> Any:
-    """The dtype of numbers without nulls, which are an array; pandas chooses for the others."""
+    """The dtype of an array of numbers without nulls; None for others, so that pandas chooses."""
     return name if name in _UNCHANGED and not isinstance(values, list) else None
 
 
 class _Rows:
-    """What the driver's ``to_df`` asks of its result."""
+    """The interface that the driver's ``to_df`` needs of a result."""
 
     def __init__(self, result: Result) -> None:
         self._keys = result.keys()

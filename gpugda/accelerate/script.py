@@ -1,4 +1,4 @@
-"""A Python file run as ``__main__``, so that it cannot tell who runs it."""
+"""Runs a Python file as ``__main__``, so that it cannot tell how it was started."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _HERE = str(Path(__file__).parent)
 
 
 def open_script(path: str) -> bytes:
-    """The text of a script.
+    """Reads the source of a script.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     with io.open_code(os.path.abspath(path)) as file:
         return file.read()
 
 
 def run_script(source: bytes, path: str, arguments: Sequence[str]) -> None:
-    """Runs the script to its end; what it raises, also ``SystemExit``, comes out of here.
+    """Runs the script to its end; its exceptions, including ``SystemExit``, pass through.
 
-    Tracebacks that nobody catches are shown without the frames of this package and of what
-    started it.
+    Tracebacks of uncaught exceptions are shown without the frames of this package and of the
+    interpreter's start-up.
     """
     sys.excepthook = _show
     sys.argv = [path, *arguments]
@@ -48,7 +48,7 @@ def run_script(source: bytes, path: str, arguments: Sequence[str]) -> None:
 
 
 def run_module(name: str, arguments: Sequence[str]) -> None:
-    """Runs a module or package as ``python -m`` does; what it raises comes out of here."""
+    """Runs a module or package like ``python -m``; its exceptions pass through."""
     sys.excepthook = _show
     try:
         found = find_spec(name)
@@ -58,7 +58,7 @@ def run_module(name: str, arguments: Sequence[str]) -> None:
         )
     if found is None:
         sys.exit(f"{sys.executable}: No module named {name}")
-    sys.argv = [name, *arguments]  # the module's file in the first place is set by runpy
+    sys.argv = [name, *arguments]  # runpy replaces the first item by the module's file
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
@@ -73,7 +73,7 @@ def _show(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 
 def _without_us(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without frames of this package and of the interpreter's start of it."""
+    """The traceback without the frames of this package and of the interpreter's start-up."""
     kept = []
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""A session in disguise."""
+"""An accelerated session."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["AcceleratedSession"]
 
 
 class AcceleratedSession:
-    """Used as the ``neo4j.Session`` within.
+    """Stands in for the ``neo4j.Session`` that it wraps.
 
     Args:
         session: The driver's session.
-        gate: What decides and answers.
-        state: Configuration and history.
+        gate: Decides whether the device answers, and answers.
+        state: Configuration and history of the session.
     """
 
     def __init__(self, session: neo4j.Session, gate: Gate, state: SessionState) -> None:
@@ -35,12 +35,12 @@ class AcceleratedSession:
         self._gate = gate
         self._state = state
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return type(self._session)
 
     def run(self, query: Any, parameters: Any = None, **kwargs: Any) -> Any:
-        """As the session's: an auto-commit transaction."""
+        """Like the session's method: runs an auto-commit transaction."""
         statement, offered = statement_of(query, parameters, kwargs), None
         if statement is not None and self._is_ready():
             found = self._gate.offer(self._state.database, statement, self._bookmarks())
@@ -57,7 +57,7 @@ class AcceleratedSession:
         return self._state.last
 
     def begin_transaction(self, *args: Any, **kwargs: Any) -> Any:
-        """As the session's. Statements of a transaction for reading may be accelerated."""
+        """Like the session's method. Statements of a read transaction may be accelerated."""
         self._state.end_newest()
         bookmarks = set()
         if not self._session.closed() and not self._state.in_transaction:
@@ -72,11 +72,11 @@ class AcceleratedSession:
         return AcceleratedTransaction(transaction, state)
 
     def execute_read(self, transaction_function: Any, *args: Any, **kwargs: Any) -> Any:
-        """As the session's; the statements may be accelerated."""
+        """Like the session's method; the statements may be accelerated."""
         return self._managed(self._session.execute_read, transaction_function, args, kwargs)
 
     def last_bookmarks(self) -> neo4j.Bookmarks:
-        """As the session's; what the device answered brings no bookmark."""
+        """Like the session's method; the device's answers bring no bookmark."""
         self._state.end_newest()
         self._state.last = None
         found = self._session.last_bookmarks()
@@ -84,7 +84,7 @@ class AcceleratedSession:
         return found
 
     def close(self) -> None:
-        """As the session's."""
+        """Like the session's method."""
         self._state.end_newest()
         self._session.close()
 
@@ -126,7 +126,7 @@ class AcceleratedSession:
         return accelerated
 
     def _is_ready(self) -> bool:
-        """Is nothing under way that the driver would have to finish first, or refuse?"""
+        """True if no earlier work is open that the driver would have to finish first, or refuse."""
         if self._session.closed() or self._state.in_transaction:
             return False
         last, self._state.last = self._state.last, None
@@ -134,7 +134,7 @@ class AcceleratedSession:
             if last is None or last.closed() or last.peek() is None:
                 return True
         except ResultFailedError:
-            return True  # of that the caller was told when it happened
+            return True  # the caller was told when it happened
         self._state.last = last
         return False
 

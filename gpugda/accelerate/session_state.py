@@ -1,4 +1,4 @@
-"""What an accelerated session remembers; the same for both kinds of driver."""
+"""The state of an accelerated session; the same for both kinds of driver."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class SessionState:
     """Configuration and history of a session.
 
     Args:
-        config: What the session was made with.
+        config: The session's configuration.
         default_manager: The driver's bookmark manager for ``execute_query``.
-        known: Bookmarks that the driver received.
+        known: Bookmarks known to come from the driver's server.
 
     Attributes:
         database: Name, None for the home database.
-        manager: The bookmark manager that causal chaining goes by, if one was given.
-        reads: Whether transactions of the session are for reading.
-        last: The last result that the server gave in an auto-commit transaction.
+        manager: The bookmark manager used for causal chaining, if one was given.
+        reads: True if the session's transactions only read.
+        last: The server's last result of an auto-commit transaction.
         transaction: The explicit transaction that was begun last.
-        managed: How many transaction functions are running.
+        managed: Number of running transaction functions.
     """
 
     def __init__(
@@ -47,37 +47,37 @@ class SessionState:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether the driver would refuse an auto-commit transaction now."""
+        """True if the driver would refuse an auto-commit transaction now."""
         return self.managed > 0 or (self.transaction is not None and not self.transaction.closed())
 
     def bookmarks(self, own: Any, managed: Iterable[str]) -> set[str]:
-        """The states that the next statement must not be older than.
+        """Bookmarks of the states that the next statement must not be older than.
 
         Args:
             own: The session's ``last_bookmarks()``.
-            managed: What the bookmark manager has.
+            managed: The bookmark manager's bookmarks.
         """
         current = _raw(own)
-        # The session's own bookmarks are those it was given until the driver receives others.
+        # Until the driver receives bookmarks, the session's own are those that it was given.
         self._known.add(current - self._given)
         if self._manager_is_known:
             self._known.add(managed)
         return current | set(managed)
 
     def answered(self, result: Result) -> None:
-        """The device answered the newest statement."""
+        """Records that the device answered the newest statement."""
         self._newest = ref(result)
 
     def asked_server(self) -> None:
-        """The newest statement goes to the server: what the device answered before stays readable.
+        """Records that the newest statement goes to the server; earlier results stay readable.
 
-        So does what the server answered, which the driver then reads to its end.
+        These are the device's result, and the server's, which the driver then reads to its end.
         """
         self._newest = None
         self.last = None
 
     def end_newest(self) -> None:
-        """The newest result is no longer readable, if rows of it are left: as with the driver."""
+        """Closes the newest result if it has unread rows, as the driver does."""
         result = None if self._newest is None else self._newest()
         self._newest = None
         if result is not None and not result.closed() and result.peek() is not None:

@@ -1,4 +1,4 @@
-"""What a caller asked the driver, if it is anything that might be accelerated."""
+"""Statements that a caller gave to the driver and that might be accelerated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Statement", "statement_of"]
 
 _SHORTEST = 0.001
-"""Seconds that the server gets when the time limit has passed: it shall say so itself."""
+"""Seconds given to the server after the time limit has passed, so that it reports the timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Statement:
         text: Cypher.
         parameters: Values by name.
         timeout: Seconds from ``asked_at``, None for no limit.
-        asked_at: Time of ``time.monotonic``.
+        asked_at: Time of ``time.monotonic`` at which the caller asked.
     """
 
     text: str
@@ -34,13 +34,13 @@ class Statement:
     asked_at: float = field(default_factory=time.monotonic)
 
     def seconds_left(self) -> float | None:
-        """Until the time limit, None without one; never quite nothing."""
+        """Seconds until the time limit, None without one; always above 0."""
         if self.timeout is None:
             return None
         return max(_SHORTEST, self.asked_at + self.timeout - time.monotonic())
 
     def for_driver(self, query: Any) -> Any:
-        """The caller's query, with what is left of its time limit."""
+        """The caller's query, with the remaining time as its time limit."""
         if self.timeout is None or not isinstance(query, Query):
             return query
         return Query(query.text, query.metadata, self.seconds_left())
@@ -49,13 +49,13 @@ class Statement:
 def statement_of(
     query: Any, parameters: Any, more: Mapping[str, Any], timeout: float | None = None
 ) -> Statement | None:
-    """The statement; None for what only the driver understands, or refuses.
+    """Returns the statement; None if only the driver can handle the arguments, or refuses them.
 
     Args:
-        query: Text or a ``neo4j.Query``. One with metadata is meant for the server's query log.
-        parameters: As given to the driver.
+        query: Text or a ``neo4j.Query``. Metadata is for the server's query log, so gives None.
+        parameters: The parameters given to the driver.
         more: Parameters given as keywords, which win.
-        timeout: Of the transaction; that of a ``neo4j.Query`` wins.
+        timeout: The transaction's time limit in seconds; that of a ``neo4j.Query`` wins.
     """
     if isinstance(query, Query):
         if query.metadata:

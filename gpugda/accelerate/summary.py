@@ -1,4 +1,4 @@
-"""The summary of an accelerated result: the driver's class, with what gpugda knows beside."""
+"""The summary of an accelerated result: the driver's class with gpugda's additional facts."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = ["AcceleratedSummary"]
 
 
 class AcceleratedSummary(neo4j.ResultSummary):
-    """A ``neo4j.ResultSummary``; attributes that it does not have are those of `Summary`.
+    """A ``neo4j.ResultSummary``; attributes that it lacks come from `Summary`.
 
     Args:
-        ours: Of the run on the device.
+        ours: The summary of the run on the device.
         keys: Names of the columns.
     """
 
     def __init__(self, ours: Summary, keys: list[str]) -> None:
         theirs = ours.for_driver
         theirs.metadata["fields"] = keys
-        make: Callable[..., None] = super().__init__  # typed for what a server sends
+        make: Callable[..., None] = super().__init__  # its types are those of a server's answer
         make(None, theirs._had_key, theirs._had_record, theirs.metadata)
         self._ours = ours
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # the driver asks whether it has kept something
+        if name.startswith("_"):  # the driver checks for cached values
             raise AttributeError(name)
         return getattr(self._ours, name)
 

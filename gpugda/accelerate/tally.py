@@ -1,4 +1,4 @@
-"""How many queries were accelerated, and why the others were not."""
+"""Counts accelerated queries, and the reasons why others were not accelerated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_REASONS = 3
 
 
 class Tally:
-    """Counts; for use by several threads."""
+    """Counts queries; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,22 +23,22 @@ class Tally:
 
     @property
     def accelerated(self) -> int:
-        """Queries that the device answered."""
+        """Number of queries that the device answered."""
         return self._accelerated
 
     @property
     def passed_through(self) -> dict[str, int]:
-        """Numbers of the other queries by reason, the most frequent first."""
+        """Number of the other queries per reason, the most frequent first."""
         with self._lock:
             return dict(self._reasons.most_common())
 
     def count_accelerated(self) -> None:
-        """One query more was answered by the device."""
+        """Counts one query that the device answered."""
         with self._lock:
             self._accelerated += 1
 
     def count_passed(self, reason: str) -> None:
-        """One query more went to the database."""
+        """Counts one query that went to the database."""
         general = _NUMBERS.sub("…", reason)
         with self._lock:
             if general not in self._reasons and len(self._reasons) >= _MOST_REASONS:

@@ -1,16 +1,16 @@
-"""A transaction for reading, in disguise.
+"""An accelerated read transaction.
 
-Neo4j's transactions read what is committed: each statement sees the newest state at its time, and
-two statements of one transaction may see different states, the later one never an older. To keep
-exactly this,
+Neo4j's transactions read committed data: each statement sees the newest state at its time. Two
+statements of one transaction may see different states, but the later one never an older state. To
+guarantee exactly this,
 
-* the transaction is begun on the server as ever. So the server checks user, database and
-  bookmarks, and has waited for the states that the bookmarks name, before the device is asked;
-* the device answers from the newest state (``freshness="strict"``, one probe a statement), which
-  is at least as new as what an earlier statement of the transaction saw;
-* once a statement went to the server all later ones do, and a statement that goes there after
-  accelerated ones sees the same state as they or a newer one;
-* transactions that may write are not accelerated at all: only the server knows what they wrote.
+* the transaction is begun on the server as usual. So the server checks user, database and
+  bookmarks, and has waited for the states that the bookmarks name, before the device answers;
+* the device answers from the newest state (``freshness="strict"``, one probe per statement), which
+  is at least as new as the state that an earlier statement of the transaction saw;
+* once a statement has gone to the server, all later ones do. A statement that goes there after
+  accelerated ones sees the same state or a newer one;
+* transactions that may write are never accelerated: only the server knows what they wrote.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["AcceleratedTransaction", "TransactionState"]
 
 
 class TransactionState:
-    """What a transaction for reading remembers; the same for both kinds of driver.
+    """The state of a read transaction; the same for both kinds of driver.
 
     Args:
-        gate: What decides and answers.
+        gate: Decides whether the device answers, and answers.
         database: Name, None for the home database.
-        bookmarks: States that it must not be older than.
-        timeout: Seconds for all of it.
+        bookmarks: The answers must not be older than their states.
+        timeout: Seconds for the whole transaction.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TransactionState:
         self.gate = gate
         self.database = database
         self.timeout = timeout or None
-        # Those that it began with were accepted by the server when it was begun.
+        # The server accepted these bookmarks when it began the transaction.
         gate.known_bookmarks.add(bookmarks)
         self.bookmarks = bookmarks
         self._begun_at = time.monotonic()
@@ -51,7 +51,7 @@ class TransactionState:
         self._results: list[Result] = []
 
     def statement(self, query: Any, parameters: Any, more: dict[str, Any]) -> Statement | None:
-        """What the device may be asked; None for what goes to the server."""
+        """Returns the statement to offer to the device; None if it must go to the server."""
         if self._on_server or not isinstance(query, str):
             self.gate.passed("a transaction with a statement that went to the server")
             return None
@@ -59,20 +59,20 @@ class TransactionState:
         return None if left == 0 else statement_of(query, parameters, more, left)
 
     def offer(self, statement: Statement) -> Result | None:
-        """The device's answer, None if the server is to be asked."""
+        """Returns the device's answer, None if the server should answer."""
         found = self.gate.offer(self.database, statement, self.bookmarks)
         if found is not None:
             self._results.append(found)
         return found
 
     def went_to_server(self, offered: Statement | None) -> None:
-        """From now on all statements do; this one after the device had declined it, if given."""
+        """Sends all later statements to the server; ``offered`` is one that the device declined."""
         self._on_server = True
         if offered is not None:
             self.gate.answered_by_server(self.database, offered)
 
     def end(self) -> None:
-        """The transaction is over; results are no longer readable, as the driver's are not."""
+        """Ends the transaction; its results are no longer readable, as with the driver."""
         self._on_server = True
         for result in self._results:
             result.consume()
@@ -85,23 +85,23 @@ class TransactionState:
 
 
 class AcceleratedTransaction:
-    """Used as the ``neo4j.Transaction`` or ``neo4j.ManagedTransaction`` within.
+    """Stands in for the ``neo4j.Transaction`` or ``neo4j.ManagedTransaction`` that it wraps.
 
     Args:
         transaction: The driver's transaction.
-        state: What it remembers.
+        state: The transaction's state.
     """
 
     def __init__(self, transaction: Any, state: TransactionState) -> None:
         self._transaction = transaction
         self._state = state
 
-    @property  # type: ignore[misc] # asked by isinstance
+    @property  # type: ignore[misc] # read by isinstance
     def __class__(self) -> type:
         return type(self._transaction)
 
     def run(self, query: Any, parameters: Any = None, **kwparameters: Any) -> Any:
-        """As the transaction's."""
+        """Like the transaction's method."""
         statement = self._state.statement(query, parameters, kwparameters)
         found = None if statement is None else self._state.offer(statement)
         if found is not None:
@@ -110,17 +110,17 @@ class AcceleratedTransaction:
         return self._transaction.run(query, parameters, **kwparameters)
 
     def commit(self) -> None:
-        """As the transaction's."""
+        """Like the transaction's method."""
         self._state.end()
         self._transaction.commit()
 
     def rollback(self) -> None:
-        """As the transaction's."""
+        """Like the transaction's method."""
         self._state.end()
         self._transaction.rollback()
 
     def close(self) -> None:
-        """As the transaction's."""
+        """Like the transaction's method."""
         self._state.end()
         self._transaction.close()
 

@@ -1,4 +1,4 @@
-"""Result transformers that are methods of the driver's own result."""
+"""Result transformers that are methods of the driver's own result classes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["for_our_result"]
 
 
 def for_our_result(transformer: Callable[..., Any], theirs: type, ours: type) -> Any:
-    """The same method of our class for ``neo4j.Result.to_df`` and the like; else what was given.
+    """Replaces methods such as ``neo4j.Result.to_df`` by those of our class; returns others as is.
 
     Args:
-        transformer: As given to ``execute_query``.
+        transformer: The transformer given to ``execute_query``.
         theirs: ``neo4j.Result`` or ``neo4j.AsyncResult``.
-        ours: The class that is used like it.
+        ours: Our class with the same interface.
     """
     if isinstance(transformer, partial):
         function = for_our_result(transformer.func, theirs, ours)

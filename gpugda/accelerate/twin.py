@@ -1,4 +1,4 @@
-"""A driver like an asynchronous one: by it snapshots are read and the newest state is asked for."""
+"""Makes a synchronous copy of an asynchronous driver, to read snapshots and the newest state."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NEVER = ("resolver", "client_certificate")
 
 
 def twin_of(driver: Any) -> neo4j.Driver:
-    """A ``neo4j.Driver`` to the same server with the same credentials.
+    """Makes a ``neo4j.Driver`` for the same server with the same credentials.
 
-    The driver does not publish what it was made with, so its inner configuration is read.
+    The driver does not publish its arguments, so its internal configuration is read.
 
     Raises:
-        ConfigurationError: It cannot be made; the caller is asked to give one.
+        ConfigurationError: It cannot be made; the message asks the caller to provide one.
     """
     try:
         uri, options = _described(driver)
