@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gpugda.answer.cypher_version import refuse_unknown_version
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
@@ -133,6 +134,7 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     query = request.prepared()
     if isinstance(query, Statement):
         check_compiles(query, server.facts.default_cypher)
+    refuse_unknown_version(query, server.facts)
     refuse_other_databases(query, server.facts.database)
     refuse_outside(query, server.projection)
     return query

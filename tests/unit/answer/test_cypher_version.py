@@ -1,0 +1,32 @@
+"""A query that names a version of Cypher which its server does not have."""
+
+import pytest
+from fake_server import facts
+
+from gpugda.answer.cypher_version import refuse_unknown_version
+from gpugda.errors import UnsupportedQueryError
+from gpugda.query.prepare import prepare
+
+SIMPLE = "MATCH (n) RETURN n.name"
+STATEMENT = "UNWIND [1, 2] AS x RETURN x"
+
+
+@pytest.mark.parametrize("text", [SIMPLE, STATEMENT])
+@pytest.mark.parametrize("version", ["5.26.0", "5.26-aura", "4.4.1", "2025.05.0"])
+def test_a_server_without_cypher_25(text, version):
+    server = facts(product="Neo4j", version=version)
+    with pytest.raises(UnsupportedQueryError, match="does not have Cypher 25") as raised:
+        refuse_unknown_version(prepare(f"CYPHER 25 {text}"), server)
+    assert raised.value.construct == "CYPHER 25"
+    refuse_unknown_version(prepare(f"CYPHER 5 {text}"), server)
+    refuse_unknown_version(prepare(text), server)
+
+
+@pytest.mark.parametrize("version", ["2025.06.0", "2026.08.1", "unknown"])
+def test_a_server_that_has_it_or_does_not_say(version):
+    server = facts(product="Neo4j", version=version)
+    refuse_unknown_version(prepare(f"CYPHER 25 {SIMPLE}"), server)
+
+
+def test_another_product():
+    refuse_unknown_version(prepare(f"CYPHER 25 {SIMPLE}"), facts(product="Fake", version="1.0"))
