@@ -1,15 +1,15 @@
-"""Two checkouts of gpugda in one run: each query is asked of one and the other in turn.
+"""Compares two checkouts of gpugda in one run: each query runs on both in turn.
 
     python tests/benchmarks/compare_checkouts.py BEFORE [--after CHECKOUT] [--families generated,undirected]
         [--graphs wiki-Vote] [--rounds 3] [--limit 5] [--json FILE]
 
-What is compared is the time of the processor, of all threads: a busy machine matters little. A query
-is asked as a text that is new (twice) and again; one that seems slower is asked up to three times
-more. Answers must be the same. Per family the geometric mean of before by after (above 1: faster
+Compares processor times of all threads, as load on the machine hardly affects them. Each query
+runs as a new text (twice) and as a repeated one; a query that seems slower runs up to three times
+more. Answers must be equal. Prints per family the geometric mean of before ÷ after (above 1: faster
 now), and each query that takes 5 % and 1 ms more than before, or less than two thirds.
 
-Each checkout runs in its own environment where it has one (``.venv``): an editable installation
-else takes the kernels of the tree that it was made for.
+Each checkout runs in its own environment (``.venv``) if it has one: an editable installation
+would otherwise use the kernels of its own tree.
 
 | family | graphs | queries |
 | --- | --- | --- |
@@ -64,7 +64,7 @@ SIZES_SEED = 7
 
 # ------------------------------------------------------------------ in a checkout
 def sources(family: str) -> dict[str, Any]:
-    """What makes each graph of a family."""
+    """Functions that make the graphs of a family."""
     sys.path.insert(0, str(HERE.parent))
     if family == "generated":
         from gpugda.bench.graphs import graph_source, graphs_folder
@@ -94,7 +94,7 @@ def sources(family: str) -> dict[str, Any]:
 
 
 def as_source(graph: Any) -> GraphSource | None:
-    """A graph of the peers, as gpugda reads it."""
+    """A peers' graph as a source for gpugda."""
     import numpy as np
 
     import gpugda
@@ -120,7 +120,7 @@ def as_source(graph: Any) -> GraphSource | None:
 
 
 def texts(family: str, name: str) -> Iterator[tuple[str, str]]:
-    """Name and text of each query of a graph."""
+    """Name and text of each query for a graph."""
     if family == "generated":
         yield from generated(name)
     elif family == "lsqb":
@@ -168,7 +168,7 @@ def generated(name: str) -> Iterator[tuple[str, str]]:
 
 
 def serve(family: str, name: str, limit: float) -> None:
-    """Answers lines of standard input: a text and a tag, for its times and the answer."""
+    """Reads lines with a text and a tag from standard input; writes its times and the answer."""
     import gpugda
 
     source = sources(family)[name]()
@@ -184,11 +184,11 @@ def serve(family: str, name: str, limit: float) -> None:
 
 
 def measured(accelerator: gpugda.Accelerator, text: str, tag: str, limit: float) -> dict[str, Any]:
-    """Seconds of the processor: of the text as a new one, and at best when it comes again."""
+    """Processor seconds: of the text as a new one, and the minimum of its repetitions."""
     try:
         new, rows = once(accelerator, f"{text} /* {tag} */", limit)
         again, stop = [], time.perf_counter() + 0.06
-        # A plan is looked for when a query comes for the second time.
+        # The plan is made when a query runs for the second time.
         while len(again) < 3 or (len(again) < 12 and time.perf_counter() < stop):
             again.append(once(accelerator, f"{text} /* {tag} */", limit)[0])
             if again[-1] > 0.7:
@@ -212,7 +212,7 @@ def once(accelerator: gpugda.Accelerator, text: str, limit: float) -> tuple[floa
 # ------------------------------------------------------------------ beside both
 @dataclass
 class Compared:
-    """Of one query: the best seconds before and after, and what was answered."""
+    """Results for one query: minimum seconds before and after, and the answers."""
 
     new: list[float] = field(default_factory=lambda: [math.inf, math.inf])
     again: list[float] = field(default_factory=lambda: [math.inf, math.inf])
@@ -237,7 +237,7 @@ def is_slower(before: float, after: float) -> bool:
 
 
 class Served:
-    """A checkout, in a process of its own."""
+    """A checkout in its own process."""
 
     def __init__(self, checkout: Path, family: str, name: str, limit: float) -> None:
         own = checkout / ".venv" / "bin" / "python"
@@ -277,7 +277,7 @@ class Served:
 def compare(
     family: str, name: str, checkouts: list[Path], asked: argparse.Namespace
 ) -> dict[str, Compared]:
-    """Both checkouts on one graph."""
+    """Runs the queries on one graph in both checkouts."""
     found: dict[str, Compared] = {}
     served = [Served(each, family, name, asked.limit) for each in checkouts]
     try:

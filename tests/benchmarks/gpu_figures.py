@@ -1,4 +1,4 @@
-"""What a large GPU takes, from `run` to the last value, each figure beside its aim.
+"""Times on a large GPU, from `run` to the last value, each figure compared with its aim.
 
     python tests/benchmarks/gpu_figures.py [--device DEVICE] [--parts undirected,texts] [--json FILE]
 
@@ -7,15 +7,15 @@
 | undirected | seven undirected patterns without labels on R-MAT 18 and 20 | gMatch's time on the same GPU |
 | directed | triangles, rings and squares on R-MAT 22, 65 million relationships | 100 ms; squares 2 s |
 | real | undirected cliques and squares on ego-twitter | 10 ms |
-| texts | query graphs of 8 to 16 nodes on Yeast and on a power law, each text for the first time | 15 ms; of 16 nodes 3 |
-| process | a new process, with kernels kept and without: from `connect` to the answer | 0.3 s; 2 s |
+| texts | query graphs of 8 to 16 nodes on Yeast and on a power law, each text for the first time | 15 ms; 3 ms for 16 nodes |
+| process | a new process, with and without cached kernels: from `connect` to the answer | 0.3 s; 2 s |
 
-A count must be the same in every run, and the known one where there is one; the oracle of the others
-is `test_symmetric.py`. gMatch's times (PVLDB 19, 2026) were taken on an H200, with its preparation,
-on graphs of the same recipe. The first run is a figure of its own, the best of the others is the figure.
+A count must be equal in every run, and equal to the known one if there is one; `test_symmetric.py` is
+the oracle of the others. gMatch's times (PVLDB 19, 2026) are from an H200, with its preparation, on
+graphs of the same recipe. The first run is a separate figure; the best of the others is the figure.
 
 A new process opens a graph that takes two seconds to read, without kernels, and a small one with
-them; what counts is the time beyond reading, which another process without a device measures.
+kernels; the figure excludes the time to read, which another process without a device measures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import numpy as np  # noqa: E402 - run by hand, where the tests' folder is not on the path yet
+import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 from test_large_counts import labelled_graph  # noqa: E402
 from test_strategies import (  # noqa: E402
     QUERIES,
@@ -61,16 +61,16 @@ DIRECTED = {"triangles": 100.0, "cycles of 3": 100.0, "squares": 2000.0, "paths 
 REAL = {"triangle": None, "4-clique": 10.0, "square": 10.0, "5-clique": None}
 RUNS, FEWEST_RUNS = 24, 6
 LONG = 0.5
-"""Seconds: of queries that took so long twice in a row few runs are enough. Once may be a graph that was made."""
+"""Seconds: a query that takes this long twice in a row gets few runs. One long run may have made a graph."""
 SIZES = {8: 15.0, 10: 15.0, 12: 15.0, 16: 3.0}
 TEXTS = 8
-"""Query graphs of each size and density."""
+"""Number of query graphs of each size and density."""
 POWER_LAW_LABELS = 8
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Milliseconds; ``first`` of the first run, ``aim`` None where there is none."""
+    """Milliseconds; ``first`` is the first run's time, ``aim`` is None if there is no aim."""
 
     part: str
     name: str
@@ -83,7 +83,7 @@ class Figure:
 def warm(
     accelerator: gpugda.Accelerator, query: str, expected: int | None
 ) -> tuple[float, float, int]:
-    """Milliseconds of the first and of the best run, and the count."""
+    """Milliseconds of the first and of the fastest run, and the count."""
     times: list[float] = []
     while len(times) < FEWEST_RUNS or (len(times) < RUNS and min(times[-2:]) < LONG):
         started = time.perf_counter()
@@ -128,7 +128,7 @@ def real(device: str | None) -> Iterator[Figure]:
             yield Figure("real", f"ego-twitter, {pattern}", best, first, aim, found)
 
 
-# ------------------------------------------------------------------ texts nobody has asked
+# ------------------------------------------------------------------ texts that no cache contains
 def texts(device: str | None) -> Iterator[Figure]:
     sources = {"power law": labelled_graph(POWER_LAW_LABELS)}
     if (folder := graphs_folder(None)) is not None:
@@ -146,7 +146,7 @@ def texts(device: str | None) -> Iterator[Figure]:
 def new_texts(
     accelerator: gpugda.Accelerator, graph: DataGraph, size: int, density: str
 ) -> list[float]:
-    """Milliseconds of each text's first run; what came before has compiled the kernels."""
+    """Milliseconds of each text's first run; earlier texts have compiled the kernels."""
     queries = random_queries(graph, size, density, TEXTS + 4, 3)
     cases = cases_of(queries, [{} for _ in queries], ("count",), 100)
     times = []
@@ -161,7 +161,7 @@ def new_texts(
     return times
 
 
-# ------------------------------------------------------------------ a process of its own
+# ------------------------------------------------------------------ new processes
 CHILD = """
 import json, sys, time
 import numpy as np, gpugda
@@ -190,7 +190,7 @@ ASKED = {
     "then groups": "MATCH (a)-->(b) RETURN a, count(*) AS c ORDER BY c DESC LIMIT 5",
 }
 READ_SCALE, SMALL_SCALE = 20, 10
-"""Of the graph that takes a while to read, and of the small one."""
+"""Scale of the graph that takes long to read, and of the small one."""
 EMPTY_RUNS, KEPT_RUNS = 2, 4
 
 
@@ -212,7 +212,7 @@ def process(device: str | None) -> Iterator[Figure]:
 
 
 def child(ends: Path, device: str | None, cache: Path, asked: dict[str, str]) -> dict[str, float]:
-    """Seconds by stage of a new process, whose caches lie in a folder."""
+    """Seconds by stage in a new process with its caches in a folder."""
     kept = {name: str(cache) for name in ("GPUGDA_CACHE_DIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH")}
     cache.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -244,7 +244,7 @@ def line(figure: Figure) -> str:
 
 
 def mean_share(figures: list[Figure]) -> float:
-    """Geometric mean of times by aims."""
+    """Geometric mean of time ÷ aim."""
     shares = [np.log(each.milliseconds / each.aim) for each in figures if each.aim]
     return float(np.exp(np.mean(shares)))
 

@@ -1,16 +1,16 @@
 """Counts homomorphisms by variable elimination over sparse matrices.
 
-A pattern is a sum of products: over all values of its variables, a weight per variable times an
-entry of a matrix per joined pair. Three rules take it apart, the cheapest first (Dechter, Bucket
+A pattern is a sum of products: over all values of its variables, a weight per variable times a
+matrix entry per joined pair. Three rules reduce it, the cheapest first (Dechter, Bucket
 elimination, 1999; Díaz, Serna and Thilikos, Counting H-colorings of partial k-trees, 2002):
 
-- A variable joined to one other is summed away by a product of matrix and vector, one joined to
-  two by a product of two matrices, masked by the matrix that joins these two, if there is one.
-- What would make too much at once is split: one of the variables takes its values in slices.
-- Where each variable is joined to three others, as in a 4-clique, two become one whose values are
+- A variable with one neighbour is eliminated by a matrix-vector product, one with two neighbours
+  by a matrix product, masked by the matrix that joins these neighbours, if there is one.
+- If an elimination needs too many products at once, one variable's values are split into slices.
+- If each variable has three neighbours, as in a 4-clique, two are fused into one whose values are
   the entries of the matrix between them.
 
-Numbers are unsigned of 64 bits and wrap around: sums and products are right modulo 2^64.
+Numbers are unsigned 64-bit and wrap around: sums and products are exact modulo 2^64.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MODULUS = 2**64
 PIECE = 20_000_000
-"""Products that are made at once: they and their places take 16 bytes each."""
+"""Maximum number of products at once: each takes 16 bytes with its place."""
 
 
 class TooLongError(Exception):
@@ -38,24 +38,24 @@ class TooLongError(Exception):
 
 
 class Pattern:
-    """Built by `variable` and `step`, then counted once.
+    """A pattern that is built by `variable` and `step`, then counted once.
 
     Args:
-        dtype: uint64 for counts modulo 2^64, float64 for their size.
+        dtype: uint64 for counts modulo 2^64, float64 for their magnitude.
     """
 
     def __init__(self, dtype: type[np.generic] = np.uint64) -> None:
         self._dtype = dtype
         self._weights: dict[Any, np.ndarray] = {}
         self._matrices: dict[tuple[Any, Any], csr_array] = {}
-        """By row's and column's variable; of some pairs both ways round."""
+        """By the variables of rows and columns; some pairs are stored in both orders."""
         self._sliced: Any = None
 
     def variable(self, name: Any, weights: np.ndarray) -> None:
         self._weights[name] = weights.astype(self._dtype)
 
     def step(self, x: Any, y: Any, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Joins two variables: one way for each pair of values ``rows[i]``, ``columns[i]``."""
+        """Joins two variables by the pairs of values ``rows[i]``, ``columns[i]``."""
         shape = len(self._weights[x]), len(self._weights[y])
         if x == y:
             bent = np.bincount(rows[rows == columns], minlength=shape[0])
@@ -65,10 +65,10 @@ class Pattern:
             self._join(x, y, csr_array((ones, (rows, columns)), shape=shape))
 
     def count(self, deadline: float) -> int | float:
-        """Python's number, to be taken modulo 2^64.
+        """The count as a Python number, to be taken modulo 2^64.
 
         Raises:
-            TooLongError: `time.process_time` came past the deadline.
+            TooLongError: `time.process_time` exceeds the deadline.
         """
         factor = 1
         while self._weights:
@@ -93,9 +93,9 @@ class Pattern:
 
     # -------------------------------------------------------------- the rules
     def _cheapest(self, degree: int) -> tuple[Rule, Costs, tuple[Any, ...]]:
-        """The rule that makes the fewest products, what tells their number, and its variables.
+        """The rule with the fewest products, the function that counts these, and its variables.
 
-        The variable that is in slices stays until three are left, and is split again before others.
+        The sliced variable is kept until three are left, and is split again before others.
         """
         names = sorted(self._weights, key=self._whole)
         if degree > 2:
@@ -118,7 +118,7 @@ class Pattern:
         return self._sum_between, self._products, min(between, key=products)
 
     def _whole(self, name: Any) -> bool:
-        """False sorts before True."""
+        """False (for the sliced variable) sorts before True."""
         return name != self._sliced
 
     def _sum_leaf(self, name: Any) -> None:
@@ -161,9 +161,9 @@ class Pattern:
         return _row_sums(self._matrix(x, y), of_y) + self._lengths(x, y) * of_x
 
     def _pieces(self, name: Any, costs: np.ndarray) -> Iterator[Pattern]:
-        """The pattern with slices of a variable's values, which cost about the same."""
-        # By their middles, no slice is the whole: the first and the last are more than half of
-        # the costs apart.
+        """Copies of the pattern with slices of a variable's values; slices cost about the same."""
+        # Values are grouped by the middles of their costs. The first and the last middle are more
+        # than half of the costs apart, so no slice has all values.
         numbers = (np.cumsum(costs) - costs / 2) // (PIECE // 2)
         cuts = np.flatnonzero(np.diff(numbers)) + 1
         for first, last in pairwise([0, *cuts.tolist(), len(costs)]):
@@ -175,7 +175,7 @@ class Pattern:
                 piece._matrices[name, other] = self._matrix(name, other)[first:last]
             yield piece
 
-    # -------------------------------------------------------------- what is joined to what
+    # -------------------------------------------------------------- joined variables
     def _neighbours(self, name: Any) -> list[Any]:
         others = (x if y == name else y for x, y in self._matrices if name in (x, y))
         return list(dict.fromkeys(others))
@@ -186,7 +186,7 @@ class Pattern:
         return self._matrices[x, y]
 
     def _lengths(self, x: Any, y: Any) -> np.ndarray:
-        """Per value of ``x``: with how many of ``y`` it is joined."""
+        """Per value of ``x``: the number of values of ``y`` that it is joined with."""
         if (x, y) in self._matrices:
             return np.diff(self._matrices[x, y].indptr).astype(np.int64)
         return np.bincount(self._matrices[y, x].indices, minlength=len(self._weights[x]))
@@ -203,6 +203,6 @@ class Pattern:
 
 
 def _row_sums(matrix: csr_array, values: np.ndarray) -> np.ndarray:
-    """Per row the sum of its columns' values, in numbers that do not wrap."""
+    """Per row, the sum of its columns' values, in integers that do not wrap."""
     sums = np.concatenate([[0], np.cumsum(values[matrix.indices])])
     return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]

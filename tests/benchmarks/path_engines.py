@@ -1,4 +1,4 @@
-"""Engines that are asked for paths on wiki-Vote, with the same nodes marked on each."""
+"""Engines for path queries on wiki-Vote, with the same marked nodes on each."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import gpugda
 __all__ = ["Ask", "engines", "tables"]
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
-"""A query's text to its rows."""
+"""Runs a query's text and returns its rows."""
 Columns = dict[str, list[Any]]
 MARKS = {"f": 100, "t": 100, "s": 1000}
-"""Nodes that are marked by a property: starts and ends of pairs, and starts of walks."""
+"""Numbers of nodes marked by a property: starts and ends of pairs, and starts of walks."""
 _BATCH = 10_000
 
 
 def tables() -> tuple[Columns, Columns] | None:
-    """Nodes and relationships; None where the graph's file is not there."""
+    """Columns of nodes and relationships; None if the graph's file does not exist."""
     graph = GRAPHS["wiki-Vote"][1]()
     if graph is None:
         return None
@@ -40,7 +40,7 @@ def tables() -> tuple[Columns, Columns] | None:
 
 @contextmanager
 def engines(nodes: Columns, ends: Columns) -> Iterator[dict[str, Ask]]:
-    """Those that are there: gpugda, Ladybug if it is installed, Neo4j if NEO4J has its address."""
+    """The available engines: gpugda, Ladybug if installed, Neo4j if NEO4J has its address."""
     found: dict[str, Ask] = {"gpugda": _gpugda(nodes, ends)}
     without = os.environ.get("WITHOUT", "").split(",")
     if importlib.util.find_spec("ladybug") is not None and "ladybug" not in without:
@@ -82,7 +82,7 @@ def _ladybug(nodes: Columns, ends: Columns) -> Ask:
 
 
 def _neo4j(driver: Any, nodes: Columns, ends: Columns) -> Ask:
-    """The server's database must be empty, or have been filled by this benchmark."""
+    """Needs a server whose database is empty or was filled by this benchmark."""
 
     def ask(text: str, **parameters: Any) -> list[tuple[Any, ...]]:
         with driver.session() as session:

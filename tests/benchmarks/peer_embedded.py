@@ -1,4 +1,4 @@
-"""Further peers that run within a process: ArcadeDB, NeuG, TuringDB, and GFQL on Polars."""
+"""Further peers that run in a process: ArcadeDB, NeuG, TuringDB, and GFQL on Polars."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def relationship_table(graph: PeerGraph) -> pa.Table:
 
 
 def quiet_process() -> None:
-    """These peers log to the terminal, and have neither limits of memory nor of time."""
+    """Silences these peers, which log to the terminal and have no limits of memory or time."""
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
@@ -46,22 +46,22 @@ def limit_memory() -> None:
 
 
 def scratch() -> Path:
-    """Of a benchmark, for its child processes: what a killed one has loaded the next one opens."""
+    """A benchmark's folder for its child processes: they reopen what a killed one has loaded."""
     parent = multiprocessing.parent_process()
     return Path(tempfile.gettempdir(), f"gpugda-peers-{parent.pid if parent else os.getpid()}")
 
 
 class Embedded:
-    """A peer that is killed when its time is over, as it cannot be told to stop."""
+    """A peer that is killed at the time limit, because it cannot be interrupted."""
 
     stops = False
-    """Whether it ends a query by itself when the time is over."""
+    """True if it ends a query by itself at the time limit."""
     leaves_files = False
-    """In the folder `scratch`, which is removed in the end."""
+    """True if it writes to the folder `scratch`, which is removed at the end."""
 
 
 class ArcadeDB(Embedded):
-    """A vertex type per label set, with its other labels above it; a graph analytical view of all."""
+    """A node type per label set, with its other labels as parents; one graph analytical view of all."""
 
     leaves_files = True
 
@@ -70,10 +70,10 @@ class ArcadeDB(Embedded):
         import arcadedb_embedded as arcadedb
 
         scratch().mkdir(mode=0o700, exist_ok=True)
-        os.chdir(scratch())  # it writes logs to where it is started
+        os.chdir(scratch())  # it writes logs to its working directory
         options = {"heap_size": f"{PEER_MEMORY >> 20}m"}
         loaded = Path("loaded")
-        if loaded.exists():  # by a process that was killed: loading takes minutes
+        if loaded.exists():  # by a killed process: loading takes minutes
             self._database = arcadedb.open_database("graph", jvm_kwargs=options)
             self._sql("DROP GRAPH ANALYTICAL VIEW IF EXISTS everything")
         else:
@@ -87,7 +87,7 @@ class ArcadeDB(Embedded):
             time.sleep(0.05)
         if self._status() != "READY":
             raise RuntimeError(f"the graph analytical view is {self._status()}")
-        # A virtual machine that has just started takes seconds for what later takes milliseconds.
+        # In a new Java virtual machine, the first runs take seconds instead of milliseconds.
         label, name = graph.label_sets[0][-1], graph.types[0]
         for _ in range(_WARM_UP):
             path = f"MATCH (a:`{label}`)-[r:`{name}`]->(b)"
@@ -131,7 +131,7 @@ class ArcadeDB(Embedded):
 
 
 class NeuG(Embedded):
-    """A node table per label set, a relationship table per type; in memory."""
+    """A node table per label set, a relationship table per type, in memory."""
 
     def __init__(self, graph: PeerGraph, where: str | None) -> None:
         quiet_process()
@@ -184,7 +184,7 @@ class NeuG(Embedded):
 
 
 class TuringDB(Embedded):
-    """Labels and types as they are, in memory."""
+    """Labels and types unchanged, in memory."""
 
     def __init__(self, graph: PeerGraph, where: str | None) -> None:
         quiet_process()
@@ -203,7 +203,7 @@ class TuringDB(Embedded):
 
 
 class Gfql(Embedded):
-    """Polars data frames of nodes, with a column per label, and of edges."""
+    """Polars data frames of nodes, with a column per label, and of relationships."""
 
     def __init__(self, graph: PeerGraph, where: str | None) -> None:
         quiet_process()
@@ -224,7 +224,7 @@ class Gfql(Embedded):
 
     def count(self, text: str, seconds: float) -> int:
         found = self._graph.gfql(text, engine="polars")._nodes["found"]
-        # It gives no row where the first step already finds nothing.
+        # There is no row if the first step finds nothing.
         return int(found[0]) if len(found) else 0
 
 
@@ -240,7 +240,7 @@ def _columns(table: pa.Table) -> str:
 
 
 def _write_json_lines(graph: PeerGraph, path: Path) -> None:
-    """As ``apoc.export.json`` writes a graph."""
+    """Writes a graph in the format of ``apoc.export.json``."""
     with path.open("w", encoding="utf-8") as file:
         for at, row in enumerate(node_table(graph).to_pylist()):
             labels = graph.label_sets[graph.label_set_of[at]]

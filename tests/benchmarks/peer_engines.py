@@ -1,4 +1,4 @@
-"""gpugda and its peers, each in a child process: one that does not end can be killed."""
+"""gpugda and its peers, each in a child process, which can be killed if it does not end."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from benchmarks.peer_graphs import PeerGraph
 
 GRACE = 10.0
-"""Seconds that an engine may take to see that its time is over."""
+"""Seconds that an engine may take to notice the time limit."""
 LOADING = 600.0
 
 
 class TooLongError(Exception):
-    """The engine gave the query up in time."""
+    """The engine aborted the query at the time limit."""
 
 
 class Engine(Protocol):
-    """Loads a graph, then counts; only the counting itself is in `count`.
+    """Loads a graph, then counts; `count` does only the counting.
 
     ``where`` is gpugda's device, or a server's address.
     """
@@ -59,11 +59,11 @@ class Engine(Protocol):
     def __init__(self, graph: PeerGraph, where: str | None) -> None: ...
 
     def count(self, text: str, seconds: float) -> int:
-        """Raises `TooLongError` when the time is over, anything else when it cannot."""
+        """Raises `TooLongError` at the time limit, other errors on failure."""
 
 
 class Gpugda:
-    """The device; ``strategy`` None for its own choice."""
+    """gpugda on its device; ``strategy`` is None for its own choice."""
 
     strategy: str | None = None
 
@@ -82,7 +82,7 @@ class Gpugda:
             },
         )
         self._accelerator = gpugda.connect(source, device=where)
-        # The first query uploads the graph: that is part of loading it.
+        # The first query uploads the graph, which is part of loading it.
         self._accelerator.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu")
 
     def count(self, text: str, seconds: float) -> int:
@@ -97,13 +97,13 @@ class Gpugda:
 
 
 class Gpsm(Gpugda):
-    """The other strategy: it stands in for a peer where none finishes."""
+    """gpugda with its other strategy: a substitute where no peer finishes."""
 
     strategy = "gpsm"
 
 
 class Ladybug:
-    """A node table per label set, a relationship table per type; in memory."""
+    """A node table per label set, a relationship table per type, in memory."""
 
     def __init__(self, graph: PeerGraph, where: str | None) -> None:
         import ladybug
@@ -150,13 +150,13 @@ class Ladybug:
 
 
 class DuckDB:
-    """Tables of relationships by type and of nodes by label, and one of all; in memory."""
+    """Tables of relationships by type and of nodes by label, and one each of all, in memory."""
 
     def __init__(self, graph: PeerGraph, where: str | None) -> None:
         import duckdb
 
         self._interrupted = duckdb.InterruptException
-        # Else what it spills stays in the working directory, once a child had to be killed.
+        # A killed child would otherwise leave spilled files in the working directory.
         spilled = str(Path(tempfile.gettempdir(), "gpugda-duckdb"))
         self._connection = duckdb.connect(
             config={"memory_limit": f"{PEER_MEMORY}B", "temp_directory": spilled}
@@ -190,10 +190,10 @@ class DuckDB:
 
 
 class Neo4j:
-    """A server of one's own: written to if it is empty, or holds a graph of this benchmark.
+    """A server, written to only if it is empty or holds a graph of this benchmark.
 
-    User and password are `NEO4J_USERNAME` and `NEO4J_PASSWORD`. Relationships are distinct there of
-    themselves; labels have indexes on their properties.
+    User and password are `NEO4J_USERNAME` and `NEO4J_PASSWORD`. Its relationships are distinct by
+    definition; labels have indexes on their properties.
     """
 
     batch = 20_000
@@ -214,7 +214,7 @@ class Neo4j:
         self._create_relationships(graph, ids)
 
     def _wipe(self) -> None:
-        """Raises RuntimeError where the data is not ours to delete."""
+        """Deletes the graph; raises RuntimeError if the data is not from this benchmark."""
         if self._rows("MATCH (n) RETURN 1 LIMIT 1"):
             if not self._rows("MATCH (n:GpugdaPeers) RETURN 1 LIMIT 1"):
                 raise RuntimeError("the database is not empty: nothing was written")
@@ -270,7 +270,7 @@ def _ladybug_columns(table: pa.Table) -> str:
     )
 
 
-# ------------------------------------------------------------------ how each is asked
+# ------------------------------------------------------------------ engines and their languages
 ENGINES: dict[str, type[Engine]] = {
     "gpugda": Gpugda,
     "ladybug": Ladybug,
@@ -290,18 +290,18 @@ TEXTS: dict[str, Callable[[Motif, PeerGraph], str]] = {
     "turingdb": homomorphic_text,
     "neug": ladybug_text,
 }
-"""Those that do not take the query as it stands."""
+"""Translations for engines that do not accept the query unchanged."""
 
 
 class Answer:
-    """What came of one run: ``outcome`` is ``ok``, ``too long``, or why it failed."""
+    """Result of one run: ``outcome`` is ``ok``, ``too long``, or the reason of the failure."""
 
     def __init__(self, outcome: str, count: int | None, seconds: float) -> None:
         self.outcome, self.count, self.seconds = outcome, count, seconds
 
 
 class Child:
-    """An engine in a process of its own, started and loaded at the first query."""
+    """An engine in its own process, which starts and loads at the first query."""
 
     def __init__(self, name: str, graph: PeerGraph, where: str | None) -> None:
         self.name, self.load_seconds = name, 0.0
@@ -309,7 +309,7 @@ class Child:
         self._process: multiprocessing.process.BaseProcess | None = None
 
     def ask(self, motif: Motif, seconds: float) -> Answer:
-        """One run; a process that does not answer in time is killed, and made anew next time."""
+        """Runs a query once; a process that exceeds the time is killed, and restarted at the next run."""
         self.start()
         text = TEXTS[self.name](motif, self.graph) if self.name in TEXTS else motif.text
         self._pipe.send((text, seconds))
@@ -321,7 +321,7 @@ class Child:
         """Loads the graph.
 
         Raises:
-            RuntimeError: It cannot be loaded.
+            RuntimeError: The engine cannot load it.
         """
         if self._process is not None:
             return
@@ -348,7 +348,7 @@ class Child:
         return answer
 
     def stop(self) -> None:
-        """Ends the process, and removes what it left."""
+        """Ends the process, and removes its files."""
         self._kill()
         if getattr(ENGINES[self.name], "leaves_files", False):
             shutil.rmtree(scratch(), ignore_errors=True)
@@ -362,7 +362,7 @@ class Child:
 
 
 def serve(pipe: Connection, engine: type[Engine], graph: PeerGraph, where: str | None) -> None:
-    """The child: loads, then answers until it is killed or the parent is gone."""
+    """The child process: loads, then answers until it is killed or the parent ends."""
     try:
         started = time.perf_counter()
         loaded = engine(graph, where)
@@ -386,5 +386,5 @@ def timed(engine: Engine, text: str, limit: float) -> Answer:
     except Exception as error:
         return Answer(f"{type(error).__name__}: {error}"[:300], None, 0.0)
     seconds = time.perf_counter() - started
-    # An engine that sees the time late has not finished in it, but its count is compared.
+    # An engine that notices the time limit late counts as too slow, but its count is compared.
     return Answer("ok" if seconds <= limit else "too long", count, min(seconds, limit))

@@ -1,4 +1,4 @@
-"""The graphs on which gpugda meets its peers, as plain columns that every engine loads alike."""
+"""The graphs for gpugda and its peers, as plain columns that every engine can load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DATA = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 SNAP = {
-    # name: file, and whether its first line tells the graph's size
+    # name: file, and True if its first line contains the graph's size
     "wiki-Vote": ("wiki-Vote.csv.xz", False),
     "email-Enron": ("email-Enron.txt.xz", True),
     "slashdot0902": ("soc-slashdot0902-directed.csv.xz", True),
@@ -33,14 +33,14 @@ class PeerGraph:
     """Nodes are 0…n-1, relationships 0…m-1.
 
     Args:
-        label_sets: The last label of a set is of no other set: it names the peers' node table.
-        label_set_of: Per node, a place in ``label_sets``.
+        label_sets: Label sets; the last label of a set is unique and names the peers' node table.
+        label_set_of: Per node, an index into ``label_sets``.
         types: Names of relationship types.
-        type_of: Per relationship, a place in ``types``.
-        source: Per relationship.
-        target: Per relationship.
-        node_columns: Properties by name, None where a node has none.
-        relationship_columns: Likewise.
+        type_of: Per relationship, an index into ``types``.
+        source: Per relationship, its source node.
+        target: Per relationship, its target node.
+        node_columns: Properties by name; None for a node without the property.
+        relationship_columns: Properties of relationships, likewise.
     """
 
     label_sets: list[tuple[str, ...]]
@@ -59,7 +59,7 @@ class PeerGraph:
 
 
 def plain(source: np.ndarray, target: np.ndarray, nodes: int) -> PeerGraph:
-    """One label and one type; random ranks and weights of 0…99, the same in each run."""
+    """A graph with one label and one type; random ranks and weights of 0…99, the same in each run."""
     random = np.random.default_rng(1)
     return PeerGraph(
         [("Node",)],
@@ -74,7 +74,7 @@ def plain(source: np.ndarray, target: np.ndarray, nodes: int) -> PeerGraph:
 
 
 def labelled(source: np.ndarray, target: np.ndarray, nodes: int) -> PeerGraph:
-    """As `plain`, with one of four labels and one of two types, drawn likewise."""
+    """As `plain`, with one of four labels and one of two types, drawn with a fixed seed."""
     graph, random = plain(source, target, nodes), np.random.default_rng(2)
     return PeerGraph(
         [(f"L{each}",) for each in range(4)],
@@ -108,7 +108,7 @@ def knowledge(name: str) -> PeerGraph | None:
 
 
 def wordnet() -> PeerGraph:
-    """The sample, without the labels of lexicographers' files: 45 tables would only hinder peers."""
+    """The sample without the labels of lexicographers' files: 45 tables would only slow peers down."""
     with gpugda.connect("sample:wordnet") as accelerator:
         nodes = accelerator.run("MATCH (n) RETURN id(n), labels(n), n.name").values()
         relationships = accelerator.run(
@@ -169,4 +169,4 @@ def _graphs() -> dict[str, tuple[str, Callable[[], PeerGraph | None]]]:
 
 
 GRAPHS = _graphs()
-"""Name to the kind of queries that it gets, and what makes it: None where its file is absent."""
+"""By name: the kind of its queries, and the function that makes it; None if its file is absent."""

@@ -1,20 +1,20 @@
-"""Counts of the peers' queries by algebra, which shares no code and no method with any engine.
+"""Counts the peers' queries by algebra, without code or methods of any engine.
 
-Cypher's embeddings map query relationships to different relationships, while nodes may coincide.
-They are an alternating sum of counts without that rule (homomorphisms), over the partitions of the
-query relationships into blocks that are the same relationship of the graph:
+Cypher's embeddings map query relationships to distinct relationships, while nodes may coincide.
+Their count is an alternating sum of counts without that rule (homomorphisms) over the partitions of
+the query relationships into blocks that map to the same relationship of the graph:
 
     embeddings(Q) = Σ over partitions π of Π over blocks B of π of (-1)^(|B|-1) (|B|-1)! · homomorphisms(Q / π)
 
-(inclusion and exclusion over the lattice of partitions: Curticapean, Dell and Marx, Homomorphisms
+(inclusion-exclusion over the lattice of partitions: Curticapean, Dell and Marx, Homomorphisms
 are a good basis for counting small subgraphs, 2017, section 3, there for nodes). In Q / π the
-relationships of a block are one, so their ends are, too. An undirected step meets a relationship
-either way round, but a loop once: a block that has one is a loop, or its steps are turned in one
-of the ways that they can be. What is left are small sparse patterns: see `homomorphisms`.
+relationships of a block are merged, and so are their ends. An undirected step matches a relationship
+in both directions, but a loop once: a block with such steps is a loop, or its steps take each
+possible combination of directions. The results are small sparse patterns: see `homomorphisms`.
 
-A comparison of two nodes that a step joins leaves out relationships. One of nodes further apart is
-a sum over bits: the smaller has 0 and the other 1 at one bit, and all higher bits are equal, which
-are the value of a new variable, joined to both.
+A comparison of two nodes of one step filters relationships. A comparison of other nodes is a sum
+over bits: at one bit the smaller code has 0 and the larger has 1, and all higher bits are equal;
+these are the value of a new variable, joined to both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from benchmarks.peer_queries import Motif, Step
 
 SECONDS = 60.0
-"""Of processor time: a busy machine takes no opinion away."""
+"""Processor seconds, so that load on the machine does not matter."""
 CONDITION = re.compile(
     r"(\w+)\.(\w+) (=|<=|>=|<|>) (?:(?P<node>\w+)\.(?P<key>\w+)|(?P<number>\d+)|'(?P<text>[^']*)')"
 )
@@ -52,11 +52,11 @@ OPERATORS = {
 
 
 def oracle_count(motif: Motif, graph: PeerGraph, seconds: float = SECONDS) -> int | None:
-    """The number of embeddings; None where it takes too long, or may not fit in 63 bits."""
+    """The number of embeddings; None if it takes too long, or may not fit in 63 bits."""
     deadline, query = time.process_time() + seconds, Query(motif, graph)
     try:
         bound = query.bound(deadline)
-        # The counts below are known modulo 2^64; half of the range is left for the floats' rounding.
+        # The counts below are known modulo 2^64; half of the range is reserved for rounding of floats.
         if bound >= MODULUS / 2:
             return None
         total = sum(
@@ -87,13 +87,13 @@ def _sign(blocks: tuple[tuple[Step, ...], ...]) -> int:
 
 @dataclass(frozen=True)
 class Joint:
-    """How the steps of a block are one relationship.
+    """A way in which the steps of a block map to one relationship.
 
     Args:
-        lead: The step that stands for them.
-        same: Query nodes that coincide then.
-        directed: The relationship matches ``lead`` only the way it points.
-        chosen: Per relationship of the graph, whether it may be the one.
+        lead: The step that represents the block.
+        same: Pairs of query nodes that coincide.
+        directed: True if the relationship matches ``lead`` only in its own direction.
+        chosen: Per relationship of the graph, True if the block may map to it.
     """
 
     lead: Step
@@ -104,7 +104,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``smaller`` < ``larger``: query nodes; a code per node of the graph, -1 without a value."""
+    """``smaller`` < ``larger``: query nodes; codes per node of the graph, -1 without a value."""
 
     smaller: str
     larger: str
@@ -112,7 +112,7 @@ class Comparison:
     larger_codes: np.ndarray
 
     def holds(self, smaller: np.ndarray, larger: np.ndarray) -> np.ndarray:
-        """For nodes of the graph."""
+        """Evaluates the comparison for nodes of the graph."""
         low, high = self.smaller_codes[smaller], self.larger_codes[larger]
         found: np.ndarray = (low >= 0) & (low < high)
         return found
@@ -120,11 +120,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Bit:
-    """Where two codes differ first.
+    """The highest bit at which two codes differ.
 
     Args:
-        values: How many values the bits above have.
-        sides: Smaller and larger: query node, nodes of the graph, and the bits above of each.
+        values: Number of values of the bits above.
+        sides: For smaller and larger: query node, nodes of the graph, and the bits above of each.
     """
 
     values: int
@@ -132,7 +132,7 @@ class Bit:
 
 
 class Query:
-    """What of the graph each part of the motif allows."""
+    """The nodes and relationships of the graph that each part of the motif may match."""
 
     def __init__(self, motif: Motif, graph: PeerGraph) -> None:
         self._motif, self._graph = motif, graph
@@ -179,9 +179,9 @@ class Query:
 
     # -------------------------------------------------------------- patterns
     def bound(self, deadline: float) -> float:
-        """At least as many as the homomorphisms of the motif or of any of its quotients.
+        """Upper bound of the homomorphisms of the motif and of each of its quotients.
 
-        Those of a spanning tree, times the most parallel relationships per step that closes a cycle.
+        Those of a spanning tree, times the maximum number of parallel relationships per closing step.
         """
         group, tree, bound = _merged(self._nodes, []), [], 1.0
         for step in self._motif.steps:
@@ -197,7 +197,7 @@ class Query:
         return bound * sum(each.count(deadline) for each in self._patterns(tree, np.float64))
 
     def quotients(self, blocks: tuple[tuple[Step, ...], ...]) -> Iterator[Pattern]:
-        """Their homomorphisms are those of the motif in which each block is one relationship."""
+        """Patterns whose homomorphisms are those of the motif with each block merged."""
         for joints in product(*(list(self._joints(block)) for block in blocks)):
             yield from self._patterns(list(joints), np.uint64)
 
@@ -216,12 +216,12 @@ class Query:
             yield Joint(lead, _same(lead, others, turned), lead.directed, chosen & ~self._loops)
 
     def _patterns(self, joints: list[Joint], dtype: type[np.generic]) -> Iterator[Pattern]:
-        """None where no relationship is left for a joint; several where nodes apart are compared."""
+        """Yields nothing if a joint has no relationship left; several if distant nodes are compared."""
         group = _merged(self._nodes, [pair for each in joints for pair in each.same])
         compared = [(group[each.smaller], group[each.larger], each) for each in self._comparisons]
         allowed = self._allowed(group, compared)
         steps = []
-        # Those bent to a loop come first: mostly there is none, and nothing is left to do.
+        # Loops come first: usually there are none, which ends the work.
         for joint in sorted(joints, key=lambda each: not _bent(each, group)):
             x, y = group[joint.lead.source], group[joint.lead.target]
             rows, columns = self._ends(joint, x == y)
@@ -246,7 +246,7 @@ class Query:
     def _allowed(
         self, group: dict[str, str], compared: list[tuple[str, str, Comparison]]
     ) -> dict[str, np.ndarray]:
-        """Per node that stands for others, the graph's nodes that all of them may be."""
+        """Per representative node, the graph's nodes allowed for all query nodes of its group."""
         every = np.arange(len(self._graph.label_set_of))
         allowed = {name: np.ones(len(every), bool) for name in group.values()}
         for name, mask in self._nodes.items():
@@ -275,7 +275,7 @@ def _same(lead: Step, others: list[Step], turned: set[str]) -> list[tuple[str, s
 
 
 def _merged(nodes: dict[str, Any], same: list[tuple[str, str]]) -> dict[str, str]:
-    """Query node to the one that stands for all that coincide with it."""
+    """Maps each query node to the representative of all that coincide with it."""
     group = {node: node for node in nodes}
     for kept, merged in same:
         old, new = group[merged], group[kept]

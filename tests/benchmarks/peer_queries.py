@@ -1,7 +1,7 @@
-"""Queries for all engines: Cypher as gpugda gets it, and what a peer needs to count the same.
+"""Queries for all engines: Cypher for gpugda, and the texts with which peers count the same.
 
-Peers match homomorphically, so each gets inequalities between relationships, but only where the
-graph lets two of them meet: any more would slow it for nothing.
+Peers match homomorphically, so each gets inequalities between relationships, but only for those
+that can coincide in the graph: others would slow it down without need.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PROPERTY = re.compile(r"\b(\w+)\.\w+")
 
 @dataclass(frozen=True)
 class Step:
-    """A query relationship; ``types`` is empty where any will do."""
+    """A query relationship; ``types`` is empty for any type."""
 
     name: str
     source: str
@@ -43,12 +43,12 @@ class Motif:
     """A count of a query graph.
 
     Args:
-        kind: Graphs of which kind it is for.
-        name: For people.
+        kind: Kind of the graphs that it is for.
+        name: Name for readers.
         text: ``MATCH … [WHERE … AND …] RETURN count(*)``.
-        labels: By node; None where any will do.
-        steps: The relationships.
-        conditions: Comparisons of properties, which all three languages write alike.
+        labels: Label by node; None for any.
+        steps: The query relationships.
+        conditions: Comparisons of properties, in a form common to all three languages.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Motif:
 
 
 def motifs(kind: str) -> list[Motif]:
-    """Those of a kind of graph, in the order of `peer_queries.txt`."""
+    """The motifs of a kind of graph, in the order of `peer_queries.txt`."""
     lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
     fields = [
         [part.strip() for part in line.split("|", 2)]
@@ -71,7 +71,7 @@ def motifs(kind: str) -> list[Motif]:
 
 
 def parse(kind: str, name: str, text: str) -> Motif:
-    """The few forms that `peer_queries.txt` uses."""
+    """Parses the few forms that `peer_queries.txt` uses."""
     found = re.fullmatch(r"MATCH (.+?)(?: WHERE (.+))? RETURN count\(\*\)", text)
     assert found, text
     labels: dict[str, str | None] = {}
@@ -96,9 +96,9 @@ def _step(left: str, right: str, found: re.Match[str], number: int) -> Step:
     return Step(found["name"] or f"_{number}", source, target, types, directed)
 
 
-# ------------------------------------------------------------------ which relationships can meet
+# ------------------------------------------------------------------ relationships that can coincide
 def meetings(motif: Motif, graph: PeerGraph) -> Iterator[tuple[str, str]]:
-    """Pairs of query relationships that one relationship of the graph could match both of."""
+    """Pairs of query relationships that can match the same relationship of the graph."""
     disjoint = {
         frozenset(pair)
         for pair in combinations({label for label in motif.labels.values() if label}, 2)
@@ -120,7 +120,7 @@ def _possible(
     loops: set[str],
     disjoint: set[frozenset[str]],
 ) -> bool:
-    """Whether nodes can coincide so: no relationship bends to a loop, no labels exclude each other."""
+    """True if the nodes can coincide: no type lacks a loop that it needs, no labels are disjoint."""
     group = {node: node for node in motif.labels}
     for kept, merged in same:
         old, new = group[merged], group[kept]
@@ -138,9 +138,9 @@ def _possible(
 
 
 def star_count(motif: Motif, graph: PeerGraph) -> int | None:
-    """Falling factorials of the degrees, where the motif is a star of like leaves; else None.
+    """Sum of falling factorials of the degrees if the motif is a star of equal leaves; else None.
 
-    It says what is right where no engine but gpugda finishes.
+    It is the reference where no engine except gpugda finishes.
     """
     alike = {(step.source, step.types, step.directed) for step in motif.steps}
     plain = not motif.conditions and not any(motif.labels.values())
@@ -169,7 +169,7 @@ def ladybug_text(motif: Motif, graph: PeerGraph) -> str:
 
 
 def homomorphic_text(motif: Motif, graph: PeerGraph) -> str:
-    """Cypher with labels as they are, and with inequalities of `rid`."""
+    """Cypher with unchanged labels, and with inequalities of `rid`."""
     return _with_inequalities(motif, graph, str)
 
 
@@ -192,9 +192,9 @@ def _steps(motif: Motif, label: Callable[[str], str]) -> list[str]:
 
 
 def arcadedb_text(motif: Motif, graph: PeerGraph) -> str:
-    """Cypher in which all is named: its analytical view is used for nodes with a label and a type.
+    """Cypher that names all labels and types, as only such nodes use ArcadeDB's analytical view.
 
-    Its relationships are distinct of themselves.
+    Relationships are distinct there by definition.
     """
     only = graph.label_sets[0][-1] if len(graph.label_sets) == 1 else None
     steps = [replace(each, types=each.types or tuple(graph.types)) for each in motif.steps]
@@ -205,12 +205,12 @@ def arcadedb_text(motif: Motif, graph: PeerGraph) -> str:
 
 
 def gfql_text(motif: Motif, graph: PeerGraph) -> str:
-    """The query as it stands, and a name for its column; relationships are distinct there, too."""
+    """The unchanged query with a name for its column; relationships are distinct there, too."""
     return f"{motif.text} AS found"
 
 
 def sql_text(motif: Motif, graph: PeerGraph) -> str:
-    """A join of the types' tables (rid, source, target), and of a node's where it is tested."""
+    """A join of the types' tables (rid, source, target), and of node tables for tested nodes."""
     tested = {name for each in motif.conditions for name in PROPERTY.findall(each)}
     tables = [f"{_table(each, graph)} AS {each.name}" for each in motif.steps]
     places: dict[str, list[str]] = {}

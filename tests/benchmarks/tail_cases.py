@@ -1,4 +1,4 @@
-"""What a query does with its rows, and Polars' words for the same."""
+"""Cases of queries that process rows, with the equivalent calls of Polars."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Pair = tuple[Call, Call]
 
 @dataclass(frozen=True)
 class Table:
-    """The same columns on both sides."""
+    """The same columns for both sides."""
 
     columns: dict[str, Column]
     frame: pl.DataFrame
@@ -35,7 +35,7 @@ class Table:
 
 
 def make_table(row_count: int) -> Table:
-    """Numbers of few and of many values, texts, and the like with nulls."""
+    """Columns of few and of many distinct numbers, of texts, and some with nulls."""
     random = np.random.default_rng(1)
     integers = {
         "few": random.integers(0, 100, row_count),
@@ -56,7 +56,7 @@ def make_table(row_count: int) -> Table:
     columns["z"] = Column(ColumnKind.FLOAT, floats["x"], known)
     mask = pl.Series(known)
     frame = frame.with_columns(z=pl.when(mask).then(pl.col("x")))
-    # Integers, decimals and null: Polars has decimals alone.
+    # Integers, decimals and null; Polars has only decimals.
     entries = [number if number % 2 else number / 2 for number in range(1000)]
     places = random.integers(0, 1000, row_count)
     values, objects = encode_objects(entries)
@@ -66,7 +66,7 @@ def make_table(row_count: int) -> Table:
 
 
 def cases(table: Table) -> dict[str, Pair]:
-    """By name, ours and theirs."""
+    """By name: the function of gpugda and that of Polars."""
     return _groups(table) | _rows(table) | _numbers(table) | _conditions(table) | _lists(table)
 
 
@@ -143,7 +143,7 @@ def _rows(table: Table) -> dict[str, Pair]:
         def run() -> Any:
             return sorted_rows([columns[k] for k in keys], [last] * len(keys), count)
 
-        # Null is largest.
+        # Null is the largest value.
         return run, lambda: frame.select(
             pl.arg_sort_by(*keys, descending=last, nulls_last=not last)
         )
