@@ -1,4 +1,4 @@
-"""The command ``gpugda``."""
+"""The command line program ``gpugda``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 __all__ = ["main"]
 
-_CANCELLED = 130  # what shells expect after Ctrl-C
+_CANCELLED = 130  # exit code that shells expect after Ctrl-C
 
 
 def main() -> None:
@@ -14,11 +14,11 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         from importlib.metadata import version
 
-        sys.stdout.write(f"gpugda {version('gpugda')}\n")  # at once: nothing else need be imported
+        sys.stdout.write(f"gpugda {version('gpugda')}\n")  # fast: imports nothing else
         return
     try:
         from gpugda.cli.app import app
 
         app(prog_name="gpugda")
-    except KeyboardInterrupt:  # Ctrl-C before a command runs, which would say "cancelled"
+    except KeyboardInterrupt:  # Ctrl-C before a command runs; commands say "cancelled"
         sys.exit(_CANCELLED)

@@ -1,4 +1,4 @@
-"""The commands and their options; what they do is in the modules beside this one.
+"""The commands and their options; the other modules of this package implement them.
 
 More than 300 lines: a function for each command, whose parameters are its options.
 """

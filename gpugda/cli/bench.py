@@ -1,4 +1,4 @@
-"""``gpugda bench``: both engines on the same queries, every answer compared.
+"""``gpugda bench``: runs both engines on the same queries and compares every answer.
 
 More than 300 lines: one command with many options, each described.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 _WRONG = 1
-_CANCELLED = 130  # what shells expect after Ctrl-C
+_CANCELLED = 130  # exit code that shells expect after Ctrl-C
 _QUERIES, _MEASURING, _GRAPH = "What is asked", "How it is measured", "The graph"
 
 Address = Annotated[
@@ -234,7 +234,7 @@ def bench(
     from gpugda.bench.options import BenchOptions, parse_forms, parse_sizes
 
     log_to_standard_error(verbose)
-    # The driver's remarks on each query, printed while time is taken, would be measured as well.
+    # Otherwise the time of printing the driver's notifications would be measured too.
     logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
     asked = BenchOptions(
         parse_sizes(sizes),
@@ -276,7 +276,7 @@ def _positive(timeout: float) -> float:
 
 
 def _shortened(asked: BenchOptions) -> BenchOptions:
-    """What fits into a minute."""
+    """Options for a run of less than a minute."""
     return replace(
         asked,
         sizes=tuple(size for size in asked.sizes if size <= 4)[:2] or asked.sizes[:1],

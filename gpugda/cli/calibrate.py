@@ -1,4 +1,4 @@
-"""``gpugda doctor --calibrate``: how fast the device and the server are."""
+"""``gpugda doctor --calibrate``: measures the speed of the device and the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE = "sample:wordnet"
 
 
 def print_rates(source: SourceOptions, device: str | None) -> None:
-    """Measures and prints; without a source, the device alone."""
+    """Measures and prints rates; without a source, only those of the device."""
     named = source.address or os.environ.get("GPUGDA_SOURCE") or os.environ.get("NEO4J_URI")
     if not named:
         source = SourceOptions(_SAMPLE)

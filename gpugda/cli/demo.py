@@ -1,4 +1,4 @@
-"""``gpugda demo``: a few telling queries on the sample graph."""
+"""``gpugda demo``: a few example queries on the sample graph."""
 
 from __future__ import annotations
 

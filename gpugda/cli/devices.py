@@ -1,4 +1,4 @@
-"""``gpugda devices``."""
+"""``gpugda devices``: lists the OpenCL devices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["device_line", "print_devices"]
 
 
 def print_devices() -> None:
-    """Prints a line per device.
+    """Prints one line per device.
 
     Raises:
-        DeviceError: There is none.
+        DeviceError: There is no device.
     """
     from gpugda.device.devices import list_devices
 
@@ -30,7 +30,7 @@ def print_devices() -> None:
 
 
 def device_line(device: DeviceInfo) -> str:
-    """Name, kind, size and platform of a device."""
+    """Name, kind, compute units, memory and platform of a device."""
     return (
         f"{device.name} ({device.type}, {device.compute_units} compute units, "
         f"{format_bytes(device.global_memory_bytes)}), {device.platform}"

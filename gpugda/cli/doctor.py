@@ -1,4 +1,4 @@
-"""``gpugda doctor``: what is installed, found and missing, and how to mend it."""
+"""``gpugda doctor``: reports what is installed, found and missing, and how to fix it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact.
+    """One finding.
 
     Args:
-        good: True, False (needs mending), or None for what is only said.
-        text: The fact.
-        advice: How to mend it.
+        good: True if all is well, False if it needs a fix, None for information only.
+        text: The finding.
+        advice: How to fix it.
     """
 
     good: bool | None
@@ -51,7 +51,7 @@ class Finding:
 
 
 def print_diagnosis() -> None:
-    """Prints all findings; exits with the code of `DeviceError` when no device can be used."""
+    """Prints all findings; exits with the code of `DeviceError` if no device can be used."""
     usable = False
     for title, findings in diagnose():
         sys.stdout.write(f"{title}\n")
@@ -76,10 +76,10 @@ def diagnose(
     """All findings by topic.
 
     Args:
-        environment: Variables to look at, default those of this process.
-        root: Where the system's files are looked for.
+        environment: Environment variables, default those of this process.
+        root: Root of the file system.
     """
-    # A copy: pyopencl sets variables of its own when it is imported.
+    # A copy, because pyopencl sets further variables when it is imported.
     variables = dict(os.environ if environment is None else environment)
     devices, error = _devices()
     return [
@@ -132,7 +132,7 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
             yield Finding(True, line)
             continue
         kernels = _built_apart(number) if _is_pocl(device) else built(device)
-        yield Finding(kernels.good is not False, line)  # what builds nothing is of no use
+        yield Finding(kernels.good is not False, line)  # a device that builds no kernel is useless
         yield kernels
     if not devices:
         yield Finding(
@@ -148,7 +148,7 @@ def _is_pocl(device: DeviceInfo) -> bool:
 
 
 def _built_apart(number: int) -> Finding:
-    """The same in another process: without a linker PoCL ends the one that it is in."""
+    """As `built`, in a separate process: without a linker PoCL terminates its process."""
     from gpugda.device.caches import why_pocl_cannot_load
 
     if reason := why_pocl_cannot_load():
@@ -173,7 +173,7 @@ def _built_apart(number: int) -> Finding:
 
 
 def built(device: DeviceInfo) -> Finding:
-    """Do the kernels build there, and with the options for its kind?"""
+    """Reports whether the kernels build on the device, also with the options for its kind."""
     from contextlib import closing
 
     from gpugda.device.context import DeviceContext
@@ -289,7 +289,7 @@ def _variables(variables: Mapping[str, str]) -> Iterator[Finding]:
     prefixes = ("GPUGDA_", "NEO4J_", "PYOPENCL_", "POCL_", "OCL_ICD_")
     names = sorted(name for name in variables if name.startswith(prefixes))
     for name in names:
-        # What may be a secret, or hold one as addresses can, is not shown.
+        # Values that may be or contain a secret, as addresses can, are not shown.
         secret = name.startswith("NEO4J_") or name == "GPUGDA_SOURCE"
         yield Finding(None, f"{name} is set" if secret else f"{name}={variables[name]}")
     if not names:

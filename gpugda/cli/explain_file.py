@@ -1,4 +1,4 @@
-"""``gpugda explain FILE.cypher``: where each query of a file would run, without any source."""
+"""``gpugda explain FILE.cypher``: tells where each query would run, without a source."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _WHO: Final = {"device": "device", "Neo4j": "Neo4j", "nobody": "no query"}
 
 
 def names_file(query: str | None) -> bool:
-    """Whether what stands in a query's place is the name of a file of queries."""
+    """True if the query argument is the name of a file of queries."""
     if query is None or not query.lower().endswith(_ENDINGS):
         return False
     return not any(mark.isspace() for mark in query) or Path(query).is_file()
 
 
 def explain_file(file: str) -> None:
-    """Prints what would become of each statement, and how many there are of each kind.
+    """Prints which engine would run each statement, and the number of statements per engine.
 
     Raises:
         ConfigurationError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""From errors to one clear message and an exit code."""
+"""Turns errors into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ EXIT_CODES: tuple[tuple[type[GpugdaError], int], ...] = (
     (DeviceError, 4),
     (QueryTimeoutError, 5),
 )
-"""The first class that fits gives the code; any other error is 1."""
+"""The first matching class determines the code; other errors have code 1."""
 
 _CANNOT_WRITE = 2
 _CANNOT_READ = 3
 _NO_MEMORY = 4
-_CANCELLED = 130  # what shells expect after Ctrl-C
+_CANCELLED = 130  # exit code that shells expect after Ctrl-C
 
 
 def exit_code_of(error: GpugdaError) -> int:
-    """The exit code that tells scripts what kind of error it was."""
+    """The exit code for the kind of error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
 
 
@@ -50,7 +50,7 @@ def say(text: str) -> None:
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that ends with a message and an exit code instead of a traceback."""
+    """Decorates a command so that it ends with a message and an exit code, not a traceback."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **keywords: Any) -> None:
@@ -68,10 +68,10 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def report(error: BaseException) -> int | None:
-    """Says what went wrong, and gives its exit code; None, and nothing said, for any other error.
+    """Prints the error and returns its exit code; prints nothing and returns None if unknown.
 
-    What Neo4j and its driver raise passes through gpugda unchanged, and is known here by the name
-    of its module: the command line does without the driver.
+    Errors of Neo4j and its driver pass through gpugda unchanged. They are recognised by the name of
+    their module, because the command line does not import the driver.
     """
     if isinstance(error, GpugdaError):
         _show(error, str(error))
@@ -107,16 +107,16 @@ def _show_system_error(error: OSError) -> int:
     if error.filename is not None or error.errno is None:
         say(f"gpugda: {error}")
         return _CANNOT_READ
-    # Only open files name none, and the one that is written without further care is standard
-    # output: there may be a full disk behind it.
+    # Only errors of open files lack a name, and standard output is the only file that is written
+    # without a handler of its own: its disk may be full.
     _forget_output()
     say(f"gpugda: standard output cannot be written: {error.strerror}")
     return _CANNOT_WRITE
 
 
 def _forget_output() -> None:
-    # Whoever read the output has gone, as `head` does, or it cannot be written. Without this,
-    # Python complains when it flushes at exit.
+    # The reader of the output has exited, as `head` does, or the output cannot be written.
+    # Without this, Python reports an error when it flushes at exit.
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)

@@ -1,4 +1,4 @@
-"""Rows written as plain text, JSON lines, CSV, Arrow or a table for a terminal."""
+"""Writes rows as plain text, JSON lines, CSV, Arrow or a table for a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CELL_CHARACTERS = 500
 
 
 class Format(StrEnum):
-    """How rows are written."""
+    """Output formats of rows."""
 
     AUTO = "auto"
     PLAIN = "plain"
@@ -36,11 +36,11 @@ def write_result(
     """Writes all rows.
 
     Args:
-        result: What to write.
-        form: How; ``AUTO`` is a table on a terminal and ``PLAIN`` elsewhere.
-        sink: Where to.
-        terminal: Whether the sink is a terminal.
-        limit: Most rows of a table on a terminal, 0 for all.
+        result: The result to write.
+        form: The format; ``AUTO`` is a table on a terminal and ``PLAIN`` elsewhere.
+        sink: The output file.
+        terminal: True if the sink is a terminal.
+        limit: Maximum number of rows of a table on a terminal, 0 for all.
     """
     if form is Format.AUTO and terminal:
         _write_table(result, sink, limit)
@@ -60,7 +60,7 @@ def _write_lines(
     names = result.keys()
     sink.write(header(names).encode())
     for block in result.plain_blocks():
-        # Half of a surrogate pair, which Cypher has but UTF-8 has not, becomes a question mark.
+        # Half of a surrogate pair, valid in Cypher but not in UTF-8, becomes a question mark.
         sink.write("".join(line(names, row) for row in block).encode(errors="replace"))
 
 
@@ -81,7 +81,7 @@ def _csv_line(names: Sequence[str], row: Sequence[Any]) -> str:
 
 
 def _csv_field(value: Any) -> str:
-    """Null is nothing, an empty text ``""``; booleans and numbers as Cypher writes them."""
+    """A CSV field: null is empty, an empty string ``""``; booleans and numbers as in Cypher."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -98,7 +98,7 @@ def _json_line(names: Sequence[str], row: Sequence[Any]) -> str:
 
 
 def _json_value(value: Any) -> Any:
-    """A value that JSON has; temporal and spatial ones, and floats that it lacks, as text."""
+    """A JSON value; temporal and spatial values, and floats that JSON lacks, become text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -151,7 +151,7 @@ def _write_table(result: Result, sink: IO[bytes], limit: int) -> None:
 
 
 def table_text(result: Result, limit: int, width: int) -> str:
-    """The rows as a table with lines around it, as wide as a terminal."""
+    """The rows as a table with borders, at most ``width`` characters wide."""
     import io
 
     from rich.console import Console

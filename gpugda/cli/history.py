@@ -1,4 +1,4 @@
-"""What was typed in the shell, kept for the next time."""
+"""Saves the history of the shell for later sessions."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ __all__ = ["FileHistory", "is_secret", "open_history"]
 logger = logging.getLogger(__name__)
 
 MOST: Final = 1000
-"""So many texts are kept, and up to twice as many lie in the file."""
+"""Number of entries that are kept; the file holds up to twice as many."""
 
 _SECRET: Final = re.compile(r"^\s*:params?\b|password|://[^/\s'\"]*@", re.IGNORECASE | re.MULTILINE)
 
 
 def is_secret(text: str) -> bool:
-    """Whether a text may hold what should not lie on a disk: a parameter or a password."""
+    """True if a text may contain a secret that must not be saved: a parameter or a password."""
     return _SECRET.search(text) is not None
 
 
 class FileHistory(History):
-    """Keeps texts in a file, a JSON string a line, the newest last."""
+    """Keeps entries in a file, one JSON string per line, the newest last."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
 
     def load_history_strings(self) -> Iterable[str]:
-        """The texts of earlier sessions, the newest first."""
+        """The entries of earlier sessions, the newest first."""
         try:
             lines = self._path.read_bytes().splitlines()
             if len(lines) > 2 * MOST:
@@ -50,12 +50,12 @@ class FileHistory(History):
             try:
                 text = json.loads(line)
             except ValueError:
-                continue  # what a full disk left
+                continue  # a line truncated by a full disk
             if isinstance(text, str):
                 yield text
 
     def store_string(self, string: str) -> None:
-        """Adds a text, unless it is secret; then it is there until the session ends."""
+        """Adds an entry; a secret one is kept only until the session ends."""
         if is_secret(string):
             return
         try:
@@ -68,15 +68,15 @@ class FileHistory(History):
 
 
 def open_history(folder: Path | None = None) -> History:
-    """The history in the user's state folder; one in memory where nothing may be kept.
+    """The history in the user's state folder; in memory if caching on disk is off.
 
     Args:
-        folder: Where to, default gpugda's state folder.
+        folder: Folder of the history, default gpugda's state folder.
 
     Raises:
-        ConfigurationError: ``GPUGDA_CACHE_DIR`` makes no sense.
+        ConfigurationError: ``GPUGDA_CACHE_DIR`` is invalid.
     """
-    if cache_folder() is None:  # whoever keeps nothing on disk means this as well
+    if cache_folder() is None:  # no caches on disk: no history on disk either
         return InMemoryHistory()
     if folder is None:
         from platformdirs import user_state_path

@@ -1,4 +1,4 @@
-"""The library's log, on standard error."""
+"""Shows the library's log on standard error."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def log_to_standard_error(verbose: int) -> None:
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logger = logging.getLogger("gpugda")
     logger.setLevel(level)
-    # Why the very first query waits is worth a line, asked for or not.
+    # Always shown: the reason why the very first query waits.
     logging.getLogger("gpugda.device").setLevel(min(level, logging.INFO))
     if not logger.handlers:
         logger.addHandler(_StandardError())
 
 
 class _StandardError(logging.Handler):
-    """Writes to the standard error of the moment, as tests and notebooks replace it."""
+    """Writes to the current ``sys.stderr``, which tests and notebooks replace."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(f"{record.levelname.lower()}: {self.format(record)}")

@@ -1,4 +1,4 @@
-"""The options that several commands share.
+"""Options shared by several commands.
 
 More than 300 lines: a definition for each option, mostly their texts.
 """
@@ -214,7 +214,7 @@ Profile = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What the options say about the source."""
+    """Values of the options for the source."""
 
     address: str | None
     nodes: tuple[str, ...] = ()
@@ -227,7 +227,7 @@ class SourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """What the options say about a database server."""
+    """Values of the options for a database server."""
 
     username: str | None = None
     password: str | None = None
@@ -236,10 +236,10 @@ class ServerOptions:
     planner: str = "cost"
 
     def connect_arguments(self) -> dict[str, Any]:
-        """For `gpugda.connect`; what was not given is left out.
+        """Arguments for `gpugda.connect`, without options that were not given.
 
         Raises:
-            ConfigurationError: A password without a user.
+            ConfigurationError: There is a password but no user name.
         """
         given: dict[str, Any] = {"freshness": self.freshness, "planner": self.planner}
         if self.database is not None:
@@ -251,10 +251,10 @@ class ServerOptions:
         return given
 
     def secret(self) -> str:
-        """The password: the option, the environment, or what is typed.
+        """The password from the option, the environment or the terminal.
 
         Raises:
-            ConfigurationError: There is none, and nobody to ask.
+            ConfigurationError: There is no password and no terminal to ask for it.
         """
         if self.password is not None:
             return self.password
@@ -292,7 +292,7 @@ def _source_options(
 
 
 def takes_source(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameter ``source`` is on the command line all the options of a source."""
+    """Decorates a command: replaces its parameter ``source`` by all options of a source."""
     group = inspect.signature(_source_options, eval_str=True).parameters
     signature = inspect.signature(command, eval_str=True)
 
@@ -304,7 +304,7 @@ def takes_source(command: Callable[..., None]) -> Callable[..., None]:
     shown: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         shown.extend(group.values() if name == "source" else [parameter])
-    # By keyword only, as a parameter without a default may come behind some that have one.
+    # Keyword-only, as a parameter without a default may follow parameters with one.
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -312,10 +312,10 @@ def takes_source(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def make_source(options: SourceOptions) -> object:
-    """What `gpugda.connect` takes.
+    """The source argument for `gpugda.connect`.
 
     Raises:
-        ConfigurationError: No source, two sources, or files that cannot be understood.
+        ConfigurationError: There is no source, there are two, or the files cannot be read.
     """
     if options.relationships and not options.nodes:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Query parameters from the command line."""
+"""Parses query parameters from the command line."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _NAMED = re.compile(r"\s*:?\s*(?:`([^`]+)`|([^\W\d]\w*)|(\d+))\s*(?:=>|=|:)\s*(.
 
 
 def parse_parameters(arguments: Iterable[str], option: str = "-P") -> dict[str, Any]:
-    """Values by name.
+    """Parameter values by name.
 
     Args:
-        arguments: Each ``name=value``, ``name => value`` or a map ``{name: value}``; values as
-            Cypher or JSON writes them. A later one wins.
-        option: What stood before each, for messages.
+        arguments: Each is ``name=value``, ``name => value`` or a map ``{name: value}``, with values
+            in Cypher or JSON. Later arguments override earlier ones.
+        option: Name of the option, for messages.
 
     Raises:
-        ConfigurationError: One cannot be understood.
+        ConfigurationError: An argument cannot be parsed.
     """
     found: dict[str, Any] = {}
     for argument in arguments:
@@ -47,9 +47,9 @@ def _value(text: str, said: str) -> Any:
     from gpugda.query.parser import parse
 
     try:
-        # In parentheses the text cannot be read as more than one value.
+        # Parentheses ensure that the text is a single value.
         (part,) = parse(f"RETURN (\n{_keys_as_names(text)}\n) AS value").parts
-        projection = part.clauses[0].projection  # type: ignore[attr-defined]  # RETURN it is
+        projection = part.clauses[0].projection  # type: ignore[attr-defined]  # it is RETURN
         (item,) = projection.items
         return _evaluated(item.expression)
     except (CypherSyntaxError, ValueError):
@@ -60,7 +60,7 @@ def _value(text: str, said: str) -> Any:
 
 
 def _keys_as_names(text: str) -> str:
-    """JSON's quoted keys as Cypher's names."""
+    """Converts a JSON value to Cypher, whose keys are not quoted; other texts unchanged."""
     import json
 
     try:
@@ -70,7 +70,7 @@ def _keys_as_names(text: str) -> str:
 
 
 class _Number(str):
-    """A number as written: JSON's reader would round it."""
+    """A number as written, because the JSON parser would round it."""
 
     __slots__ = ()
 

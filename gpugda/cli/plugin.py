@@ -1,4 +1,4 @@
-"""``gpugda plugin``: brings the plugin for Neo4j to where a server finds it."""
+"""``gpugda plugin``: installs or exports the plugin for Neo4j."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ALLOWLIST = "dbms.security.procedures.allowlist"
 
 
 def install_plugin(home: str) -> None:
-    """Puts the jar into the folder of plugins of a Neo4j on this machine.
+    """Writes the jar into the plugins folder of a Neo4j on this machine.
 
     Raises:
-        ConfigurationError: That is no home of Neo4j, or it may not be written to.
+        ConfigurationError: ``home`` is not a Neo4j home, or cannot be written to.
     """
     folder = Path(home)
     if not any((folder / each).is_dir() for each in ("plugins", "conf", "data", "lib")):
@@ -41,7 +41,7 @@ def export_plugin(path: str) -> None:
     """Writes the jar to a file, or into a folder.
 
     Raises:
-        ConfigurationError: It cannot be written there.
+        ConfigurationError: The file cannot be written.
     """
     target = Path(path)
     if target.is_dir():
@@ -51,7 +51,7 @@ def export_plugin(path: str) -> None:
 
 
 def _write(target: Path) -> None:
-    """All of the jar or nothing: a server may be starting."""
+    """Writes the jar atomically, as a server may be starting."""
     content: bytes = adapter("bolt").plugin_jar()
     part = None
     try:
@@ -59,7 +59,7 @@ def _write(target: Path) -> None:
         descriptor, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        Path(part).chmod(0o644)  # the server is another user
+        Path(part).chmod(0o644)  # the server runs as another user
         Path(part).replace(target)
     except OSError as error:
         if part is not None:
@@ -70,7 +70,7 @@ def _write(target: Path) -> None:
 
 
 def _is_left_out(configuration: Path) -> bool:
-    """Whether a configuration names the procedures that may be loaded, and gpugda's are not."""
+    """True if the configuration has an allowlist of procedures without gpugda's."""
     try:
         lines = configuration.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

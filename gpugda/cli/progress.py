@@ -1,4 +1,4 @@
-"""Progress of loading as a bar on standard error."""
+"""Shows the progress of loading as a bar on standard error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BarProgress:
         self._task: TaskID | None = None
 
     def phase(self, name: str, total: int | None = None) -> None:
-        """Ends the bar before it, and begins one."""
+        """Ends the current bar and begins a new one."""
         self._end()
         self._task = self._bars.add_task(name, total=total)
 
@@ -47,7 +47,7 @@ class BarProgress:
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """A progress, drawn where standard error is a terminal, and gone when the work is done."""
+    """A progress that is drawn if standard error is a terminal, and erased at the end."""
     if not sys.stderr.isatty():
         yield SilentProgress()
         return
@@ -60,7 +60,7 @@ def shown_progress() -> Iterator[Progress]:
 
 
 class RepeatedProgress:
-    """One progress for several pieces of work: drawn during each, from its first phase on."""
+    """One progress for several tasks: drawn during each, from its first phase on."""
 
     def __init__(self) -> None:
         self._work: ExitStack | None = None
@@ -68,7 +68,7 @@ class RepeatedProgress:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """A piece of work."""
+        """Context of one task."""
         with ExitStack() as self._work:
             try:
                 yield
@@ -76,7 +76,7 @@ class RepeatedProgress:
                 self._work = self._bar = None
 
     def phase(self, name: str, total: int | None = None) -> None:
-        """Begins a bar; outside `shown` there is none."""
+        """Begins a bar; does nothing outside `shown`."""
         if self._bar is None and self._work is not None:
             self._bar = self._work.enter_context(shown_progress())
         if self._bar is not None:

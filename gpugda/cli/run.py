@@ -1,4 +1,4 @@
-"""``gpugda run`` and ``gpugda explain``."""
+"""``gpugda run`` and ``gpugda explain``: run or explain one query."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
-    """What the options say about the query."""
+    """Values of the options for the query."""
 
     text: str | None
     file: str | None = None
@@ -50,7 +50,7 @@ class QueryOptions:
         """The query's text.
 
         Raises:
-            ConfigurationError: There is none, or two, or the file cannot be read.
+            ConfigurationError: There is no query, there are two, or the file cannot be read.
         """
         if self.text is not None and self.file is not None:
             raise ConfigurationError("Give the query as an argument or with --file, not both.")
@@ -62,7 +62,7 @@ class QueryOptions:
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """What the options say about the output."""
+    """Values of the options for the output."""
 
     form: Format = Format.AUTO
     path: str | None = None
@@ -93,7 +93,7 @@ def open_accelerator(
     memory_limit: str | None = None,
     progress: Progress | None = None,
 ) -> Accelerator:
-    """Opens the source; without a progress, with a bar of its own on a terminal."""
+    """Opens the source; if no progress is given, shows a bar on a terminal."""
     from gpugda.api import connect
     from gpugda.config import requested_device
 
@@ -116,7 +116,7 @@ def run_query(
     device: str | None,
     memory_limit: str | None,
 ) -> None:
-    """Runs a query and writes its rows; nothing is written where it fails."""
+    """Runs a query and writes its rows; writes nothing if the query fails."""
     text, parameters = query.query(), parse_parameters(query.parameters)
     if output.path is None and sys.stdout.isatty() and output.form is Format.ARROW:
         raise ConfigurationError(
@@ -138,7 +138,7 @@ def run_query(
 
 
 def show_result(result: Result, output: OutputOptions) -> None:
-    """Writes a result's rows, and what is to be said of it on standard error."""
+    """Writes a result's rows; warnings, profile and summary go to standard error."""
     terminal = output.path is None and sys.stdout.isatty()
     for warning in result.summary.warnings:
         say(f"warning: {warning}")
@@ -167,15 +167,13 @@ def _strategy(query: QueryOptions) -> dict[str, Any]:
 
 @contextmanager
 def _sink(path: str | None) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that appears when it is whole."""
+    """Standard output, or a file that is written atomically."""
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     target = Path(path)
-    if (
-        target.exists() and not target.is_file()
-    ):  # a pipe or device with a name: there is nothing to replace
+    if target.exists() and not target.is_file():  # a named pipe or a device cannot be replaced
         with _naming(path), target.open("wb") as sink:
             yield sink
         return
@@ -195,10 +193,10 @@ def _sink(path: str | None) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Makes what goes wrong with the output an error that names it."""
+    """Converts errors of the output to errors with its name."""
     try:
         yield
-    except BrokenPipeError:  # the reader of a pipe with a name has gone
+    except BrokenPipeError:  # the reader of a named pipe has exited
         raise
     except OSError as error:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Entries of a file or of standard input, one after the other."""
+"""Runs the entries of a file or of standard input one after another."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Left", "open_script", "run_script"]
 
 
-class Left(Exception):  # noqa: N818 - not an error: somebody said :exit
-    """Nothing more is to be run."""
+class Left(Exception):  # noqa: N818 - not an error: the user entered :exit
+    """Signals that no further entries are to be run."""
 
 
 def run_script(run: Callable[[Entry], None], lines: IO[str], name: str) -> None:
-    """Runs entries as they come and stops at the first error, having said where it was.
+    """Runs entries while reading; stops at the first error after printing its line number.
 
     Raises:
-        Left: ``:exit``.
+        Left: An entry is ``:exit``.
     """
     reader = EntryReader()
     for line in lines:
@@ -49,10 +49,10 @@ def _run(run: Callable[[Entry], None], entry: Entry, name: str) -> None:
 
 @contextmanager
 def open_script(file: str | None) -> Iterator[tuple[IO[str], str]]:
-    """A file's lines, or those of standard input for None and ``-``; and what to call it.
+    """The lines of a file, or of standard input for None and ``-``, and its name for messages.
 
     Raises:
-        ConfigurationError: It cannot be opened, or is not UTF-8 text.
+        ConfigurationError: The file cannot be opened, or is not UTF-8 text.
     """
     if file is None or file == "-":
         name = "standard input"
@@ -61,7 +61,7 @@ def open_script(file: str | None) -> Iterator[tuple[IO[str], str]]:
             yield sys.stdin, name
         return
     try:
-        lines = open(file, encoding="utf-8-sig")  # noqa: SIM115 - what runs within names no file
+        lines = open(file, encoding="utf-8-sig")  # noqa: SIM115 - only errors of open() are caught
     except OSError as error:
         raise ConfigurationError(f"{file!r} cannot be read: {error.strerror}.") from error
     with lines, _decoded(file):

@@ -1,4 +1,4 @@
-"""``gpugda shell``: statements typed at a prompt, or those of a file or of standard input."""
+"""``gpugda shell``: runs statements from a prompt, a file or standard input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.query.statements import Entry
 
     class Prompt(Protocol):
-        """Where somebody types."""
+        """Reads entries from the user."""
 
         def read(self, prompt: str) -> str: ...
 
@@ -37,7 +37,7 @@ def run_shell(
     device: str | None,
     memory_limit: str | None,
 ) -> None:
-    """Opens the source; talks where standard input is a terminal, else runs what comes there."""
+    """Opens the source; shows a prompt on a terminal, else runs standard input or the file."""
     if output.form is Format.ARROW:
         raise ConfigurationError("--format arrow is for one query: gpugda run --format arrow.")
     with closing(ShellSession(source, query, output, device, memory_limit)) as session:
@@ -57,12 +57,12 @@ def run_shell(
             return
 
 
-# ------------------------------------------------------------------ somebody types
+# ------------------------------------------------------------------ interactive use
 def converse(session: ShellSession, prompt: Prompt) -> None:
-    """Asks for entries and runs them until somebody leaves; errors are shown, and that is all.
+    """Reads and runs entries until the user leaves; prints errors and continues.
 
     Raises:
-        Left: ``:exit``.
+        Left: An entry is ``:exit``.
     """
     while True:
         try:
@@ -80,8 +80,8 @@ def _run_typed(session: ShellSession, entries: list[Entry]) -> None:
         for entry in entries:
             session.run(entry)
             sys.stdout.flush()
-    except (Left, OSError):  # an output that is gone or full ends the session
+    except (Left, OSError):  # a closed or full output ends the session
         raise
     except (Exception, KeyboardInterrupt) as error:
-        if report(error) is None:  # a fault of the program: shown in full, and the session lives
+        if report(error) is None:  # a bug: print the traceback and continue the session
             logging.getLogger("gpugda").exception("this should not happen; please report it")

@@ -1,4 +1,4 @@
-"""What the shell runs: statements on an accelerator, and its own commands."""
+"""Runs the entries of the shell: statements on an accelerator, and its own commands."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _ENGINES = ("auto", "gpu", "native", "reference")
 
 
 class ShellSession:
-    """One source, and what holds for the statements to come.
+    """An open source and the settings for further statements.
 
     Args:
-        source: What to open.
-        query: How statements are answered at first.
-        output: How rows are written.
-        device: Which one.
-        memory_limit: Of the device.
+        source: The source to open.
+        query: Initial settings for answering statements.
+        output: Initial settings for writing rows.
+        device: The device as named by ``--device``; None for the default.
+        memory_limit: Memory limit on the device.
     """
 
     def __init__(
@@ -62,17 +62,17 @@ class ShellSession:
             GpugdaError: As `gpugda.connect` does.
         """
         server = self._source.server
-        if server.username is not None:  # asked for once, not again by :use
+        if server.username is not None:  # ask once, not again for :use
             self._source = replace(self._source, server=replace(server, password=server.secret()))
         self._accelerator = self._opened(self._source)
 
     def close(self) -> None:
-        """Closes it."""
+        """Closes the source."""
         if self._accelerator is not None:
             self._accelerator.close()
 
     def greeting(self) -> str:
-        """What was opened."""
+        """One line with the opened source and its size."""
         status = self._open.status()
         size = ", ".join(f"{status[name]:,} {name}" for name in _SIZES if name in status)
         return f"{status['source']}{': ' if size else ''}{size}"
@@ -92,13 +92,13 @@ class ShellSession:
 
         Raises:
             Left: The command was ``:exit``.
-            GpugdaError: It failed.
+            GpugdaError: The statement or command failed.
         """
         if not entry.is_command:
             self._answer(entry.text)
             return
         name, _, argument = entry.text.partition(" ")
-        first, *more = name.split(maxsplit=1)  # a tab or a line end may follow as well
+        first, *more = name.split(maxsplit=1)  # a tab or a line break may follow as well
         command = _COMMANDS.get(first.lower())
         if command is None:
             raise ConfigurationError(f"{first} is no command of this shell; :help lists them.")

@@ -1,4 +1,4 @@
-"""``gpugda snapshot``."""
+"""``gpugda snapshot``: saves snapshots and describes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def save(source: SourceOptions, path: str, compression: str | None) -> None:
 
 
 def print_info(path: str) -> None:
-    """Prints what a snapshot's manifest says; the graph itself is not read."""
+    """Prints a snapshot's manifest without reading the graph."""
     from gpugda.snapshot.manifest import read_manifest
 
     manifest = read_manifest(path)

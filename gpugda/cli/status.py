@@ -1,4 +1,4 @@
-"""``gpugda status``."""
+"""``gpugda status``: describes an opened source."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["format_bytes", "print_status", "write_status"]
 
 
 def print_status(source: SourceOptions, device: str | None) -> None:
-    """Opens a source and prints what the accelerator says about it, a line a fact."""
+    """Opens a source and prints its accelerator's status, one fact per line."""
     with open_accelerator(source, device) as accelerator:
         write_status(accelerator)
 
 
 def write_status(accelerator: Accelerator) -> None:
-    """Writes it for an accelerator that is open."""
+    """Writes the status of an open accelerator."""
     for name, value in accelerator.status().items():
         title = name.removesuffix("_seconds").replace("_bytes", "_memory").replace("_", " ")
         sys.stdout.write(f"{title:<22}{_readable(name, value)}\n")
 
 
 def format_bytes(count: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as readable text."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(count) < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Where statements are typed: edited lines, colours, earlier texts by the arrow keys."""
+"""The prompt for statements: line editing, colours, history by the arrow keys."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["Terminal", "is_complete"]
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter runs a text; else it begins another line of it."""
+    """True if Enter runs the text; otherwise Enter adds a line to it."""
     reader = EntryReader()
     list(reader.feed(f"{text}\n"))
     return not reader.is_within
 
 
 class Terminal:
-    """Asks for one text after the other.
+    """Reads one text after another from the user.
 
     Args:
         history: Earlier texts.
-        source: Where keys come from, default the terminal.
-        sink: Where the prompt is drawn; default whichever of the standard streams is a terminal, so
-            that rows may go to a file.
+        source: Input of the keys, default the terminal.
+        sink: Output of the prompt; default the standard stream that is a terminal, so that rows
+            can go to a file.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Terminal:
         )
 
     def read(self, prompt: str) -> str:
-        """One or more whole entries, with their ends.
+        """One or more complete entries with their terminators.
 
         Raises:
             EOFError: Ctrl-D.
@@ -65,7 +65,7 @@ class Terminal:
 
 
 def _drawn_on() -> Output | None:
-    # None leaves it to prompt_toolkit, which then also knows terminals that cannot do much.
+    # None: prompt_toolkit chooses, which also supports terminals with few capabilities.
     return None if sys.stdout.isatty() else create_output(always_prefer_tty=True)
 
 

@@ -1,4 +1,4 @@
-"""``gpugda warmup``: compiles the kernels, so that no query waits for it."""
+"""``gpugda warmup``: compiles the kernels in advance, so that no query has to wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["warm_up"]
 
 
 def warm_up(device: str | None) -> None:
-    """Compiles what is not compiled yet for a device, and says how long it took.
+    """Compiles the kernels that are not compiled yet for a device, and prints the time.
 
     Raises:
         DeviceError: There is no such device, or a kernel does not build.

@@ -1,4 +1,4 @@
-"""``gpugda bench --workload`` and ``--strategies``: benchmarks with queries of their own."""
+"""``gpugda bench --workload`` and ``--strategies``: benchmarks with their own queries."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _WRONG = 1
 
 
 def run_workload(name: str, asked: BenchOptions, scale: float) -> None:
-    """Runs it and tells what came of it.
+    """Runs a workload and prints its results.
 
     Raises:
-        ConfigurationError: There is no such workload, or it cannot be run with these options.
+        ConfigurationError: The workload is unknown, or cannot be run with these options.
         typer.Exit: A count is wrong.
     """
     if name != "lsqb":
@@ -56,11 +56,11 @@ def compare_strategies(
     only: Sequence[str] = (),
     shares: Sequence[float] = (),
 ) -> None:
-    """Runs all strategies, or some, on the queries of a generated graph; tells what came of it.
+    """Runs all or some strategies on queries of a generated graph and prints the results.
 
     Raises:
-        ConfigurationError: There is no such graph or strategy.
-        typer.Exit: Strategies do not agree.
+        ConfigurationError: The graph or a strategy is unknown.
+        typer.Exit: The answers of the strategies differ.
     """
     from gpugda.bench.strategies import run_strategies
     from gpugda.bench.strategies_report import StrategiesOptions
