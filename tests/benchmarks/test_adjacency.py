@@ -1,13 +1,13 @@
-"""From (node, type) to the run: the directory of ``csr.h`` beside other layouts, on any device.
+"""Lookup of the run of (node, type): the directory of ``csr.h`` compared with other layouts.
 
 As a test: `make bench`. By hand: python tests/benchmarks/test_adjacency.py [--device DEVICE]
 
-    directory      ours: a long row is halved until 16 runs are left, then types and starts are read together
-    binary search  types of a row halved to the end, then the run's start
+    directory      ours: binary search of a long row until 16 runs are left, then types and starts together
+    binary search  binary search of a row's types to the end, then the run's start
     dense          a CSR per type: one load, (nodes + 1) offsets for each type
     pcsr           GSI's (Zeng et al., ICDE 2020, section V): a hashed group of 16 pairs per run
 
-Every lookup of every layout is compared with the CSR; a wrong one fails.
+Every lookup of every layout is compared with the CSR; a wrong one fails. Runs on any device.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pyarrow as pa  # noqa: E402
 import pytest  # noqa: E402
 
@@ -92,7 +92,7 @@ EMPTY = 0xFFFFFFFF
 
 
 def make_graph(type_count, seed=1):
-    """Degrees as in R-MAT, types by Zipf's law, so that hubs have many."""
+    """A graph with degrees as in R-MAT and types by Zipf's law, so that hubs have many types."""
     random = np.random.default_rng(seed)
     ends = np.zeros((2, RELATIONSHIPS), dtype=np.int64)
     for _ in range(18):
@@ -107,7 +107,7 @@ def make_graph(type_count, seed=1):
 
 
 def layouts(csr, type_count):
-    """Name, arrays and the extra number of each layout; bytes without the neighbours."""
+    """Name, arrays and additional number of each layout; arrays exclude the neighbours."""
     _, *ours = csr_arrays(csr, type_count)
     plain = (None, csr.run_offsets, csr.run_types, csr.run_starts)
     yield "directory", (None, *ours), 0
@@ -125,7 +125,7 @@ def _dense(csr, type_count):
 
 
 def _pcsr(csr, type_count):
-    """Entries in the order of groups, as a PCSR has neighbours; its keys' order within a group."""
+    """Groups as in a PCSR: entries are in the order of groups, and in each group of keys."""
     nodes = np.repeat(np.arange(csr.node_count, dtype=np.uint64), np.diff(csr.run_offsets))
     groups = np.bincount(csr.run_types, minlength=type_count)
     first = np.concatenate([[0], np.cumsum(groups)])
@@ -134,7 +134,7 @@ def _pcsr(csr, type_count):
     group = group.astype(np.int64) + first[csr.run_types]
     order = np.argsort(group, kind="stable")
     places = np.arange(len(order)) - np.searchsorted(group[order], group[order])
-    assert places.max() < PAIRS - 1  # overflow into other groups is not needed here
+    assert places.max() < PAIRS - 1  # here no group overflows into others
     lengths = np.diff(csr.run_starts)[order].astype(np.int64)
     begins = np.cumsum(lengths) - lengths
     pairs = np.full((int(first[-1]), PAIRS, 2), EMPTY, dtype=np.uint32)
@@ -152,7 +152,7 @@ def expected_lengths(csr, nodes, types):
 
 
 def in_turns(context, calls):
-    """The best seconds of each call: on a CPU of all its cores, whatever else these have to do."""
+    """Minimum seconds of each call; on a CPU, processor time of all cores, which load affects less."""
     clock = time.process_time if context.is_cpu else time.perf_counter
     best = dict.fromkeys(calls, math.inf)
     for _ in range(ROUNDS):
@@ -166,10 +166,10 @@ def in_turns(context, calls):
 
 
 def measure(context, type_count):
-    """Rows of: layout, bytes a run and node, nanoseconds a lookup (on a CPU, of one core)."""
+    """Rows of layout, bytes per run and node, nanoseconds per lookup (on a CPU: of one core)."""
     csr = make_graph(type_count).outgoing
     random = np.random.default_rng(2)
-    # Nodes as a join meets them: often, where they have many relationships.
+    # A join looks nodes up in proportion to their relationships.
     nodes = random.choice(csr.entry_nodes(), LOOKUPS).astype(np.int64)
     types = random.choice(csr.entry_types(), LOOKUPS).astype(np.int64)
     lengths = expected_lengths(csr, nodes, types)

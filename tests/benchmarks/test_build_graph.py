@@ -1,6 +1,6 @@
 """Building the data graph of 10 million relationships: time and peak memory.
 
-Run as a program it builds each graph by NumPy and by the processor's kernels in turns, compares the
+Run as a program, it builds each graph by NumPy and by the processor's kernels in turns, compares the
 arrays and prints the best figures: python tests/benchmarks/test_build_graph.py [CASE …] with the
 cases plain, sparse, text and properties.
 """
@@ -23,9 +23,9 @@ RELATIONSHIPS = 10_000_000
 TYPES = ("A", "B", "C", "D", "E")
 MAX_SECONDS = 8.0
 MAX_MEMORY = 4.0  # times the input
-MAX_BYTES_EACH = 24  # at the peak, above the input and the graph
+MAX_BYTES_EACH = 24  # at the peak, besides the input and the graph
 TURNS = 3
-SPARE_BYTES = 100_000_000  # for modules and what threads work on, however many relationships
+SPARE_BYTES = 100_000_000  # for modules and threads, whatever the number of relationships
 
 
 @pytest.mark.perf
@@ -34,7 +34,7 @@ SPARE_BYTES = 100_000_000  # for modules and what threads work on, however many 
 def test_ten_million_relationships_are_built_in_time_and_memory(case):
     figures = _measured_apart(case)
     assert figures["relationships"] == RELATIONSHIPS
-    # A busy machine takes longer by the clock, a machine with more cores more of processors.
+    # Load raises the clock's time, more cores raise the processor time: one must be within.
     assert min(figures["seconds"], figures["processor_seconds"]) <= MAX_SECONDS
     assert figures["peak_bytes"] <= MAX_MEMORY * figures["input_bytes"]
     above = figures["peak_bytes"] - figures["input_bytes"] - figures["graph_bytes"]
@@ -42,13 +42,13 @@ def test_ten_million_relationships_are_built_in_time_and_memory(case):
 
 
 def _measured_apart(case: str, way: str = "kernels") -> dict:
-    # A process of its own, so that nothing else counts as peak memory.
+    # A separate process, so that nothing else adds to the peak memory.
     command = [sys.executable, __file__, "--json", case, way]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def measure(case: str, way: str) -> dict:
-    """Builds in this process, which must be a fresh one, and opens the device for it."""
+    """Builds in this process, which must be new, and opens the device for it."""
     import pyarrow as pa
 
     from gpugda.data.build import build_data_graph
@@ -71,7 +71,7 @@ def measure(case: str, way: str) -> dict:
         "seconds": round(seconds, 2),
         "processor_seconds": round(processor_seconds, 2),
         "input_bytes": input_bytes,
-        "peak_bytes": peak.stop() - before,  # input included
+        "peak_bytes": peak.stop() - before,  # including the input
         "graph_bytes": graph.nbytes,
         "digest": _digest(graph),
     }
@@ -129,7 +129,7 @@ def _resident() -> int:
 
 
 class _PeakMemory:
-    """The largest resident size from now on, asked for every 5 ms."""
+    """The largest resident size from now on, sampled every 5 ms."""
 
     def __init__(self) -> None:
         self._largest = _resident()

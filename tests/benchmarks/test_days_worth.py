@@ -1,7 +1,7 @@
-"""A day's changes: a million of them, in random transactions, on one graph.
+"""A day's changes: a million changes in random transactions on one graph.
 
-Run as a program it prints how long they take, what memory they need, and how fast the last graph
-answers beside a fresh one: python tests/benchmarks/test_days_worth.py [RELATIONSHIPS] [CHANGES] [A TRANSACTION]
+Run as a program, it prints their time and memory, and the query time on the last graph compared with
+a new one: python tests/benchmarks/test_days_worth.py [RELATIONSHIPS] [CHANGES] [A TRANSACTION]
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ QUERY = "MATCH (a:B)-[:R]->(b)-[:S]->(c:B) RETURN count(*) AS n"
 
 
 class Database:
-    """Relationships in arrays, of which some are deleted and others created."""
+    """Relationships in arrays; transactions delete some and create others."""
 
     def __init__(self, count):
         self.random = np.random.default_rng(1)
@@ -54,7 +54,7 @@ class Database:
         return starts, ends, self.random.integers(0, len(TYPES), count)
 
     def transact(self, size, number):
-        """Half of them go, half come, and now and then a node."""
+        """Deletes and creates relationships, half each; sometimes creates a node."""
         total = self.rows.shape[1]
         places = self.random.choice(total, size // 2, replace=False)
         gone = self.rows[:, places]
@@ -80,7 +80,7 @@ class Database:
         )
 
     def graph(self):
-        """A fresh one."""
+        """A new graph of the current state."""
         return build_data_graph(
             GraphBatches(
                 [_nodes(np.arange(self.nodes))],
@@ -110,7 +110,7 @@ def _relationships(rows):
 
 
 def content(graph):
-    """Start, end, type by name and id of all relationships, by id; and the nodes' labels."""
+    """Source, target, type (by name) and id of all relationships, by id; and the nodes' labels."""
     ids = graph.external_ids
     order = np.argsort(ids.relationships)
     kinds = np.array([TYPES.index(name) for name in graph.types.names])
@@ -125,13 +125,13 @@ def content(graph):
 
 
 def resident():
-    """Bytes of this process in memory."""
+    """Resident bytes of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
 
 
 def run_all(count, changes, size, tell=lambda *_: None):
-    """Applies so many changes, a transaction of ``size`` at a time, on host and device."""
+    """Applies ``changes`` changes, ``size`` per transaction, on host and device."""
     database = Database(count)
     graph = database.graph()
     context = DeviceContext(choose_device(None))
@@ -160,7 +160,7 @@ def run_all(count, changes, size, tell=lambda *_: None):
 
 
 def query_seconds(graph, copy, turns=15):
-    """The best time of a query of two steps on a graph that is on the device."""
+    """The minimum time of a query of two steps on a graph that is on the device."""
     loaded = LoadedGraph(graph, "benchmark", 0.0, datetime.now(UTC))
     query = prepare(QUERY)
     plan, times = loaded.plan(query, "extend"), []
@@ -178,7 +178,7 @@ def _budget():
 
 @pytest.mark.slow
 def test_ten_thousand_changes_lead_to_what_a_fresh_graph_is(monkeypatch):
-    """With all arrays patched and made whole often: `run_all` compares the graphs."""
+    """All arrays are patched and often rebuilt: `run_all` compares the graphs."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 0)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 200)
     monkeypatch.setattr(patched, "MAX_STRETCHES", 1000)
@@ -189,7 +189,7 @@ def test_ten_thousand_changes_lead_to_what_a_fresh_graph_is(monkeypatch):
 
 
 def tell(transactions, size, sizes, times):
-    """A line of what was done until now."""
+    """Prints a line about the changes so far."""
     if transactions % 200 == 0:
         some = sorted(times[-200:])
         print(

@@ -37,7 +37,7 @@ class Size:
 
     @property
     def hub(self) -> int:
-        """Relationships that start from the first node, besides those that fall to it."""
+        """Number of additional relationships from the first node, besides the random ones."""
         return self.relationships // 20
 
 
@@ -46,7 +46,7 @@ LARGE, SMALL = Size(1_000_000, 5_000_000), Size(20_000, 100_000)
 
 # ------------------------------------------------------------------ the graph in the database
 def ends(size: Size):
-    """R-MAT, with loops and parallel relationships, and a hub."""
+    """Source and target nodes by R-MAT, with loops, parallel relationships and a hub."""
     random = np.random.default_rng(1)
     sources, targets = (np.zeros(size.relationships, dtype=np.int64) for _ in range(2))
     for _ in range(int(np.ceil(np.log2(size.nodes)))):
@@ -64,7 +64,7 @@ def counts(run) -> tuple[int, int]:
 
 
 def prepare(run, size: Size) -> None:
-    """Makes the graph in an empty database; RuntimeError where there is another one."""
+    """Makes the graph in an empty database; RuntimeError if it contains another graph."""
     found = counts(run)
     if found == (size.nodes, size.relationships):
         return
@@ -103,7 +103,7 @@ def _one_of(made: list[str], code: str = "row[1]") -> str:
 
 # ------------------------------------------------------------------ reading it
 def measure(uri: str, size: Size, repeats: int = 3) -> dict:
-    """Best of some runs; RuntimeError where a count is not what it must be."""
+    """Best of some runs; RuntimeError if a count is wrong."""
     import neo4j
     from gpugda_adapters.neo4j_bolt import BoltSource
 

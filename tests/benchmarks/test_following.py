@@ -1,7 +1,7 @@
-"""Queries beside writers, on a server with gpugda's plugin: who answers, and how fast.
+"""Queries during writes, on a server with gpugda's plugin: answering engine and time.
 
-Run as a program it prints a row per rate of writes, in so many rounds; the ratio is that to the
-median without writes before it, the processor time that of the client alone:
+Run as a program, it prints a row per rate of writes, in several rounds; the ratio compares with
+the median without writes, and processor time is the client's alone:
 python tests/benchmarks/test_following.py [RELATIONSHIPS] [SECONDS] [ROUNDS]
 """
 
@@ -31,7 +31,7 @@ WRITES = (
 
 
 def fill(server, count):
-    """A graph of so many relationships, ten a node."""
+    """Makes a graph with ``count`` relationships, ten per node."""
     server.wipe()
     server.run("CREATE INDEX people IF NOT EXISTS FOR (p:P) ON (p.i)")
     nodes = count // 10
@@ -52,7 +52,7 @@ def fill(server, count):
 
 
 def write(uri, auth, nodes, rate, stop, done):
-    """So many transactions a second, until told to stop; in a process of its own."""
+    """Runs ``rate`` transactions per second until stopped; in its own process."""
     started, number = time.monotonic(), 0
     server = neo4j_servers.Server(uri, auth)
     with closing(server), server.driver.session() as session:
@@ -65,7 +65,7 @@ def write(uri, auth, nodes, rate, stop, done):
 
 @contextmanager
 def writing(server, nodes, rate):
-    """While somebody writes; gives how many transactions were committed."""
+    """Runs a writer meanwhile; yields a function for the number of committed transactions."""
     context = multiprocessing.get_context("spawn")
     stop, done = context.Event(), context.Value("q", 0)
     arguments = (server.uri, server.auth, nodes, rate, stop, done)
@@ -81,7 +81,7 @@ def writing(server, nodes, rate):
 
 
 def measure(server, accelerator, nodes, rate, seconds):
-    """Answers by the device, all answers, their median time, processor time each, writes a second."""
+    """Answers by the device, all answers, median time, processor time each, writes per second."""
     times, engines, reasons = [], [], {}
     with writing(server, nodes, rate) as written:
         before, used, started = written(), time.process_time(), time.monotonic()
@@ -100,7 +100,7 @@ def measure(server, accelerator, nodes, rate, seconds):
 
 
 def main(count, seconds, rounds):
-    """Prints the table, so many times."""
+    """Prints the table ``rounds`` times."""
     quiet = 0.0
     jar = neo4j_servers.plugin_jar()
     server = neo4j_servers.open_server("benchmark-following", plugins=[jar])

@@ -1,10 +1,10 @@
-"""What each registered function takes a row, where all rows have different arguments.
+"""Time per row of each registered function, where all rows have different arguments.
 
     pytest tests/benchmarks/test_functions.py -m perf -s
 
-Functions that take less than half a microsecond are computed for all rows at once; the others go
+Functions that take less than half a microsecond are computed for all rows at once, the others
 value by value. ROWS in the environment is the number of rows (20,000). Arguments are drawn by the
-kinds of a function's signature; functions that refuse these are listed at the end.
+kinds of a function's signature; functions that reject them are listed at the end.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from gpugda.query.parser import parse
 ROWS = int(os.environ.get("ROWS", "20000"))
 AT_ONCE = 0.5
 LONG = 0.05
-"""Seconds after which no other try would tell much more."""
+"""Seconds after which the measurement is not repeated."""
 
 
 def columns() -> dict[str, Column]:
-    """By name, a kind of value each."""
+    """Columns by name, each with one kind of value."""
     random = np.random.default_rng(1)
     integers = random.permutation(ROWS)
     words = [f"Word {number}, é" for number in integers.tolist()]
@@ -112,7 +112,7 @@ def _argument(kinds: Any) -> str:
 
 
 def microseconds(text: str, known: dict[str, Column]) -> float:
-    """Of a row, least of three; of what takes long once."""
+    """Microseconds per row, minimum of three runs; a long run is not repeated."""
     parts: Any = parse(f"RETURN {text}").parts[0]
     expression = parts.clauses[0].projection.items[0].expression
     seconds = []
@@ -127,13 +127,13 @@ def microseconds(text: str, known: dict[str, Column]) -> float:
 
 
 def registered() -> list[Function]:
-    """Functions with arguments."""
+    """The functions with arguments."""
     return [each for each in listed() if isinstance(each, Function) and each.signature.arguments]
 
 
 @pytest.mark.perf
 def test_what_functions_take_a_row() -> None:
-    """Times alone are told."""
+    """Prints times, without judging them."""
     known, refused = columns(), []
     for text in (*map(_text, registered()), *FURTHER):
         try:

@@ -1,4 +1,4 @@
-"""Sparse elimination against one sum over all values of all variables."""
+"""Compares sparse elimination with one sum over all values of all variables."""
 
 import time
 from itertools import combinations
@@ -14,7 +14,7 @@ from strategies import examples
 
 
 def dense(sizes, weights, joined):
-    """The sum that a pattern is; ``joined`` has matrices by pairs of places in ``sizes``."""
+    """The sum that a pattern defines; ``joined`` has matrices by pairs of indexes in ``sizes``."""
     letters = "abcdef"[: len(sizes)]
     terms = [*letters, *(letters[x] + letters[y] for x, y, _ in joined)]
     return int(np.einsum(",".join(terms) + "->", *weights, *(matrix for _, _, matrix in joined)))
@@ -39,7 +39,7 @@ def sparse(sizes, weights, joined, dtype=np.uint64):
     st.sampled_from([2, 8, 10**6]),
 )
 def test_any_pattern(seed, variables, share, piece):
-    # Numbers are drawn by numpy: what matters is which variables are joined.
+    # numpy draws the numbers; what matters is which variables are joined.
     draw = np.random.default_rng(seed)
     sizes = draw.integers(2, 5, variables)
     weights = [draw.integers(1, 4, size) for size in sizes]

@@ -1,4 +1,4 @@
-"""Applying changes to a data graph, on the host and on the device, beside building it anew.
+"""Applies changes to a data graph, on the host and on the device, compared with a new build.
 
 Run as a program it prints milliseconds: python tests/benchmarks/test_increments.py [RELATIONSHIPS] [DEVICE]
 """
@@ -33,11 +33,11 @@ TYPES = tuple("RSTUV")
 NONE = np.empty(0, dtype=np.int64)
 TURNS = 5
 LEAST_GAIN = 5.0
-"""How many times as long a fresh build takes, at least."""
+"""Minimum ratio of the time of a new build to that of a change."""
 
 
 def make_graph(count):
-    """A graph with hubs, and the random numbers it was made with."""
+    """A graph with hubs, and the random generator that made it."""
     random = np.random.default_rng(1)
     nodes = count // 10
     batch = NodeBatch(
@@ -78,7 +78,7 @@ def _batch(starts, ends, types, ids):
 
 
 def make_changes(graph, random, relationships, nodes=0, properties=0):
-    """So many relationships deleted and created, half each; nodes created; properties set."""
+    """Deletes and creates ``relationships``, half each; creates nodes; sets properties."""
     total, count, gone = graph.node_count, graph.relationship_count, relationships // 2
     indexes = np.sort(random.choice(count, gone, replace=False)) if gone else NONE
     ids = graph.external_ids.relationships[indexes]
@@ -132,7 +132,7 @@ CASES = {
 
 
 def measure(count, device=None):
-    """Seconds of building, and the best of each case, on the host and on the device."""
+    """Seconds of a new build, and the minimum of each case, on the host and on the device."""
     started = time.perf_counter()
     graph, random = make_graph(count)
     found = {"a fresh build": (time.perf_counter() - started, 0.0)}
@@ -148,7 +148,7 @@ def measure(count, device=None):
             started = time.perf_counter()
             copied = _copied(context, following, copy)
             times.append((on_host, time.perf_counter() - started))
-            # The same change again, in the memory that the state before left.
+            # The same change again, in the memory that the previous state has released.
             copy, copy.graph = copied, graph
         copy.close()
         found[name] = tuple(map(min, zip(*times, strict=True)))

@@ -1,7 +1,7 @@
 """Labelled query graphs of 8-12 nodes with 10^8 and more embeddings: `python tests/benchmarks/test_large_counts.py [LIMIT [SECONDS]]`.
 
-LIMIT is the time limit of a query, SECONDS ends the run. GPUGDA_DEVICE chooses the device. Each count is compared with the sum of
-the counts by one of its nodes, which are made with another core.
+LIMIT is the time limit of a query, SECONDS that of the run. GPUGDA_DEVICE chooses the device. Each
+count is compared with the sum of the counts by one of its nodes, which use another core.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EMBEDDINGS = (5e7, 4e9)
 
 
 def chung_lu(random: np.random.Generator, exponent: float = 2.3) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of distinct relationships between nodes of very different degrees, each in one direction."""
+    """Ends of distinct relationships, each in one direction; the nodes' degrees follow a power law."""
     weights = (np.arange(NODES) + 10.0) ** (-1 / (exponent - 1))
     ends = random.choice(NODES, (2, 2 * RELATIONSHIPS), p=weights / weights.sum())
     low, high = np.sort(random.permutation(NODES)[ends], axis=0)
@@ -52,7 +52,7 @@ def pattern(query: RandomQuery, most: int, *, directed: bool) -> str:
 
 
 def measure(limit: float, seconds: float) -> list[float]:
-    """Prints a line per query; the times in seconds."""
+    """Prints a line per query; returns the times in seconds."""
     ends, times = time.perf_counter() + seconds, []
     for labels in (8, 16, 32):
         with gpugda.connect(labelled_graph(labels)) as accelerator:
@@ -75,7 +75,7 @@ def measure(limit: float, seconds: float) -> list[float]:
 
 
 def one(accelerator: gpugda.Accelerator, text: str, limit: float) -> float | None:
-    """Seconds, warm, of a query with so many embeddings; None for others."""
+    """Seconds of a warm run if the number of embeddings is in the range; else None."""
     counts = f"{text} RETURN count(*)"
     try:
         found = accelerator.run(counts, engine="gpu", timeout=limit).values()[0][0]

@@ -1,12 +1,12 @@
-"""Counts of a graph that is larger than the `memory_limit`, against the same counts in memory.
+"""Counts on a graph larger than the `memory_limit`, compared with the same counts in memory.
 
 As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_out_of_core.py [--device DEVICE] [--scale 17] [--factor 16] [--uniform]
 
-The graph is R-MAT, or uniform, with relationships of one type, none twice, and eight labels; the
-limit a quarter of what it takes on the device. Both must count the same. A query may take four times as long. Clock
-and processor time are the best of some runs; of a CPU's device the latter counts what kernels take.
+The graph is R-MAT, or uniform, with distinct relationships of one type and eight labels; the limit is a
+quarter of its size on the device. Both must count the same. A query may take four times as long. Times by
+the clock and of the processor are the best of some runs; on a CPU, the latter includes the kernels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pyarrow as pa  # noqa: E402
 import pytest  # noqa: E402
 
@@ -41,9 +41,9 @@ LABELS = 8
 LIMIT_SHARE = 4
 REPEATS = 3
 LONG = 8.0
-"""Seconds: such a query runs once."""
+"""Seconds: a query that takes this long runs once."""
 QUARTERS = (146, 49, 49)
-"""Of 256: which of four quadrants of the matrix a bit of a relationship's ends chooses."""
+"""Of 256: probabilities of the matrix quadrants for each bit of a relationship's ends."""
 QUERIES = {
     "two-paths": "MATCH (a)-->(b)-->(c) RETURN count(*)",
     "two-paths, labels": "MATCH (a:L1)-->(b:L2)-->(c:L3) RETURN count(*)",
@@ -60,7 +60,7 @@ QUERIES = {
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one query, once in memory and once beyond; ``sent``: bytes of the last run."""
+    """Figures of one query in one mode, in memory or beyond; ``sent``: bytes of the last run."""
 
     wall: float
     process: float
@@ -85,7 +85,7 @@ def ends(scale: int, factor: int, *, uniform: bool) -> tuple[np.ndarray, np.ndar
 
 
 def apart(source: np.ndarray, target: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Without loops and doubles."""
+    """Removes loops and duplicates."""
     pairs = np.sort(source * np.int64(nodes) + target)
     pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
     pairs = pairs[pairs // nodes != pairs % nodes]
@@ -128,7 +128,7 @@ def measured(
 
 
 def compare(context: DeviceContext, graph: DataGraph, only: str, *, steps: bool) -> list[float]:
-    """How many times as long each query takes beyond the limit: processor time of a CPU's device."""
+    """Ratios of each query's time beyond the limit to that in memory; on a CPU, processor time."""
     size = whole_bytes(graph)
     print(f"{graph.relationship_count:,} relationships, {size:,} bytes, {context.info.name}")
     times = []

@@ -1,13 +1,13 @@
-"""Paths of varying length and shortest paths on wiki-Vote, beside Ladybug and Neo4j in one run.
+"""Paths of variable length and shortest paths on wiki-Vote, for gpugda, Ladybug and Neo4j.
 
     [NEO4J=bolt://localhost:7687] [DEVICE=NAME] pytest tests/benchmarks/test_paths.py -m slow -s
 
 NEO4J is the address of a server without authentication whose database is empty; it is written to.
-All engines are asked in turn and must give the same rows, of which a checksum is printed, so that
-runs on several machines can be compared. gpugda answers everything once before, uncounted: kernels
-are compiled. REPEATS is how often each is asked (3); LIMIT the seconds from which on an engine is
-asked no second time (10). The graph's file is looked for as in `peer_graphs`; engines that are not
-there are left out, and WITHOUT names further ones.
+Each query runs on all engines in turn and must return the same rows; their checksum is printed, so
+that runs on several machines can be compared. gpugda first answers everything uncounted, to compile
+kernels. REPEATS is the number of runs (3); an engine that takes LIMIT seconds or more runs a query
+only once (10). The graph's file is found as in `peer_graphs`; unavailable engines, and those named by
+WITHOUT, are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIMIT = float(os.environ.get("LIMIT", "10"))
 
 @dataclass
 class Query:
-    """A query in Cypher, and in Ladybug's."""
+    """A query in Cypher and in Ladybug's language."""
 
     name: str
     cypher: str
@@ -78,7 +78,7 @@ QUERIES = (
 
 @dataclass
 class Runs:
-    """Those of one engine and one query."""
+    """The runs of one query on one engine."""
 
     sums: set[tuple[int, int]] = field(default_factory=set)
     seconds: list[float] = field(default_factory=list)
@@ -106,7 +106,7 @@ def _measured(asks: dict[str, Ask], query: Query) -> dict[str, Runs]:
 
 @pytest.mark.slow
 def test_paths_beside_others() -> None:
-    """The rows must be equal; times are told, not judged."""
+    """The rows must be equal; times are printed, not judged."""
     made = tables()
     if made is None:
         pytest.skip("the file of wiki-Vote is not there")

@@ -1,6 +1,6 @@
-"""What each peer is asked gives Neo4j's counts, on a graph with loops and parallel relationships.
+"""Each peer's text gives Neo4j's counts, on a graph with loops and parallel relationships.
 
-Where a peer is known to count otherwise the benchmark marks its counts as wrong.
+If a peer is known to count differently, the benchmark marks its counts as wrong.
 """
 
 import importlib.util
@@ -27,7 +27,7 @@ QUERIES = [
 ]
 TRIANGLES, UNDIRECTED, TWO_TABLES = QUERIES[1], QUERIES[3], QUERIES[6]
 WRONG = {
-    # Between several relationship tables it loses some; a loop counts once for each direction.
+    # Loses rows between several relationship tables; a loop counts once for each direction.
     "ladybug": {TRIANGLES, UNDIRECTED},
     "neug": {UNDIRECTED},  # counts a loop once for each direction
     "turingdb": {UNDIRECTED},  # likewise

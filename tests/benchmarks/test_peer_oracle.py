@@ -1,4 +1,4 @@
-"""The oracle of the peers' benchmark against all assignments of relationships, one by one."""
+"""Compares the oracle of the peers' benchmark with all assignments of relationships."""
 
 import random
 from itertools import permutations, product
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 MOST_UNDIRECTED = 5
-"""Steps that are turned both ways, in all orders of the relationships: one by one that is a lot."""
+"""Maximum undirected steps: both directions in all orders of the relationships are many cases."""
 MOTIFS = [
     motif
     for kind in dict.fromkeys(kind for kind, _ in GRAPHS.values())
@@ -31,7 +31,7 @@ VALUES = {
 PIECES = [4, homomorphisms.PIECE]
 
 
-# ------------------------------------------------------------------ what Cypher says
+# ------------------------------------------------------------------ Cypher's definition
 def brute_force(motif, graph):
     count = 0
     for chosen in permutations(range(len(graph.source)), len(motif.steps)):
@@ -82,7 +82,7 @@ def holds(condition, graph, nodes, relationships):
 
 # ------------------------------------------------------------------ the queries of the benchmark
 def planted(motif, seed):
-    """A small graph of the motif's kind, with an embedding of it and two relationships more."""
+    """A small graph of the motif's kind, with an embedding of it and two further relationships."""
     draw = random.Random(f"{motif.text} {seed}")
     found = {step.name: at for at, step in enumerate(motif.steps)}
     for _ in range(10_000):
@@ -93,7 +93,7 @@ def planted(motif, seed):
 
 
 def drawn(motif, draw):
-    """Query nodes of one label may coincide; whether the conditions hold is left to chance."""
+    """A random graph; query nodes of one label may coincide; the conditions may hold or not."""
     labels = sorted({each for each in motif.labels.values() if each} - {"Synset"})
     synsets = ("Noun", "Verb", "Adjective")
     label_sets = [("Synset", each) if each in synsets else (each,) for each in labels]
@@ -141,7 +141,7 @@ def test_each_query_of_the_benchmark(motif):
 # ------------------------------------------------------------------ any query, any graph
 @st.composite
 def queries(draw):
-    """Up to four steps among four nodes, in one part or in several."""
+    """Up to four steps among four nodes, in one or several components."""
     paths = []
     for number in range(draw(st.integers(1, 4))):
         left, right = (
@@ -165,7 +165,7 @@ def queries(draw):
 
 @st.composite
 def graphs(draw, motif):
-    """One to four nodes; a relationship per step, so that most often there is an embedding, and more."""
+    """One to four nodes; at least one relationship per step, so that an embedding is likely."""
     label_sets, types = [("L0", "L1"), ("L0",), ()], ["R", "S", "T"]
     node = st.integers(0, draw(st.integers(0, 3)))
     place = {name: draw(node) for name in motif.labels}
@@ -216,7 +216,7 @@ def test_a_count_of_almost_63_bits():
 
 
 def test_numbers_that_wrap_around_on_the_way_do_no_harm():
-    # Nothing leads to the hub, whose 8,000^5 ways to its leaves do not fit in 64 bits.
+    # Nothing leads to the hub; the count of its 8,000^5 leaf combinations does not fit in 64 bits.
     hub, small = (
         (np.zeros(8_000, int), np.arange(1, 8_001)),
         ([8_001] * 5 + [1], [1, 2, 3, 4, 5, 8_001]),

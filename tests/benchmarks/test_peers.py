@@ -1,15 +1,15 @@
-"""gpugda and its peers side by side; every count is compared, a wrong one of gpugda fails.
+"""Compares gpugda with its peers; every count is checked, a wrong one of gpugda fails.
 
 Needs `pip install 'gpugda[peers]'`. As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_peers.py [--device DEVICE] [--peers ladybug,neug] [--graphs wiki-Vote,umls]
         [--queries paths] [--full]
 
-All queries, on a graph or two of each kind. A peer's run ends after 1 s, or ten times what gpugda took, at
-most 10 s: then it is known that it is slower. `--full`, or GPUGDA_BENCH=full, gives it 10 s, asks all engines
+All queries, on one or two graphs of each kind. A peer's run ends after 1 s or ten times gpugda's time,
+at most 10 s; the peer is slower then. `--full`, or GPUGDA_BENCH=full, allows 10 s, runs all engines
 more often, and takes all graphs.
 
-`--neo4j URI` adds Neo4j, which loads for minutes. What it found stands in build/peers.md and build/peers.csv.
+`--neo4j URI` adds Neo4j, which loads for minutes. Results are in build/peers.md and build/peers.csv.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import pytest  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import pytest  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 from benchmarks.peer_engines import Answer, Child  # noqa: E402
 from benchmarks.peer_graphs import GRAPHS, KNOWLEDGE  # noqa: E402
 from benchmarks.peer_oracle import oracle_count  # noqa: E402
@@ -38,7 +38,7 @@ from benchmarks.peer_queries import Motif, motifs, star_count  # noqa: E402
 
 BUILD = HERE.parents[1] / "build"
 PEERS = {
-    # name: module, and the distribution that it is in
+    # name: module, and its distribution
     "ladybug": ("ladybug", "ladybug"),
     "duckdb": ("duckdb", "duckdb"),
     "arcadedb": ("arcadedb_embedded", "arcadedb-embedded"),
@@ -48,19 +48,19 @@ PEERS = {
 }
 LIMIT = 10.0
 GOAL = 10.0
-"""Times Ladybug, geometric mean."""
+"""Geometric mean of Ladybug's time ÷ gpugda's."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long is measured.
+    """Extent of the measurement.
 
     Args:
-        runs: Of each engine on each query, after a first one.
-        patience: Seconds of one engine on one query after which it is not asked again.
-        seconds: What a run of a peer may take, where that is more than ``times`` what gpugda took.
-        times: See ``seconds``.
-        oracle: Seconds of a processor for a count that nobody confirms.
+        runs: Number of runs of each engine on each query, after a first one.
+        patience: Total seconds of an engine on a query after which it does not run it again.
+        seconds: Time limit of a peer's run, if it is more than ``times`` gpugda's time.
+        times: Factor of gpugda's time, see ``seconds``.
+        oracle: Processor seconds for the oracle of an unconfirmed count.
     """
 
     runs: int
@@ -70,7 +70,7 @@ class Effort:
     oracle: float
 
     def limit(self, most: float, mine: Figures) -> float:
-        """For a run of a peer, by what gpugda took."""
+        """Time limit of a peer's run, derived from gpugda's time."""
         return min(most, max(self.seconds, self.times * max(mine.seconds)))
 
 
@@ -85,7 +85,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 @dataclass
 class Figures:
-    """Of one engine and one query, in seconds; the first run is left out unless it is the only one."""
+    """Seconds of one engine on one query; excludes the first run unless it is the only one."""
 
     outcome: str = "ok"
     seconds: list[float] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Figures:
 
     @property
     def best(self) -> float:
-        """Where not all runs ended well, the last: the limit, if it came to that."""
+        """The minimum; if not all runs succeeded, the last: the limit, if that was reached."""
         return min(self.seconds[1:] or self.seconds) if self.outcome == "ok" else self.seconds[-1]
 
     @property
@@ -109,14 +109,14 @@ class Figures:
 
 @dataclass
 class Row:
-    """What was found of a query.
+    """Results of a query.
 
     Args:
-        graph: Its name.
-        query: Its name.
-        figures: By engine.
-        count: What gpugda and those in ``agreed`` counted; None if nobody finished.
-        agreed: Who gave the count.
+        graph: Name of the graph.
+        query: Name of the query.
+        figures: Figures by engine.
+        count: The count of gpugda and those in ``agreed``; None if no engine finished.
+        agreed: Engines with this count.
     """
 
     graph: str
@@ -130,7 +130,7 @@ class Row:
         return [name for name in self.figures if name != "gpugda"]
 
     def ratio(self, peer: str) -> tuple[float, str] | None:
-        """Peer's time by gpugda's, and ``=``, or ``>`` or ``<`` where one ran out of time."""
+        """Peer's time ÷ gpugda's, and ``=``, or ``>`` or ``<`` if one reached the time limit."""
         mine, other = self.figures["gpugda"], self.figures[peer]
         if mine.outcome == other.outcome == "ok":
             return other.best / mine.best, "="
@@ -145,7 +145,7 @@ def installed_peers() -> list[str]:
 
 
 def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
-    """Each query of the graph in turn; the graph is loaded once by each engine."""
+    """Runs each query of the graph in turn; each engine loads the graph once."""
     kind, make = GRAPHS[graph]
     started = time.perf_counter()
     made = make()
@@ -174,7 +174,7 @@ def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
 
 
 def loaded(child: Child) -> bool:
-    """Whether the engine has the graph; a peer that cannot load it is left out."""
+    """True if the engine has the graph; a peer that cannot load it is left out."""
     try:
         child.start()
     except RuntimeError as error:
@@ -193,7 +193,7 @@ def measure(
     limit: float,
     effort: Effort = FULL,
 ) -> Row:
-    """Rounds in which each engine runs once, in turning order; gpugda begins."""
+    """Rounds in which each engine runs once, in rotating order; gpugda starts."""
     row = Row(graph, motif.name, {child.name: Figures() for child in children})
     active = list(children)
     for number in range(effort.runs + 1):
@@ -223,21 +223,21 @@ def measure(
 
 
 def alone(opinions: dict[str, Figures]) -> bool:
-    """Whether just one has counted, and nobody confirms it."""
+    """True if exactly one engine has counted, so that the count is unconfirmed."""
     return sum(bool(each.counts) for each in opinions.values()) == 1
 
 
 def unsettled(opinions: dict[str, Figures]) -> bool:
-    """Whether just one has counted, or gpugda's count is contradicted and nobody confirms it."""
+    """True if exactly one has counted, or gpugda's count is contradicted and not confirmed."""
     mine = opinions["gpugda"].counts
     others = [each.counts for name, each in opinions.items() if name != "gpugda" and each.counts]
     return alone(opinions) or bool(mine and others and mine not in others)
 
 
 def settle(row: Row, opinions: dict[str, Figures]) -> None:
-    """Compares the counts. A peer that contradicts gpugda and another is marked as wrong.
+    """Compares the counts. A peer that contradicts gpugda and another engine is marked as wrong.
 
-    Where gpugda did not finish and the peers contradict each other, none is compared.
+    If gpugda did not finish and the peers disagree, nothing is compared.
 
     Raises:
         AssertionError: gpugda failed, or its count is contradicted and not confirmed.
@@ -340,7 +340,7 @@ def engines_of(rows: list[Row]) -> list[str]:
 
 
 def support(rows: list[Row]) -> list[str]:
-    """A table of who answers which query: on how many graphs rightly, and what else happened."""
+    """A table of engines and queries: graphs with the right count, and other outcomes."""
     engines = engines_of(rows)
     text = [f"| query | {' | '.join(engines)} |", f"| --- |{' --- |' * len(engines)}"]
     names = dict.fromkeys((GRAPHS[row.graph][0], row.query) for row in rows)
@@ -354,7 +354,7 @@ def support(rows: list[Row]) -> list[str]:
 
 
 def _support(figures: list[Figures]) -> str:
-    """Such as ``yes``, ``2 of 3; 1 too long`` or ``wrong``."""
+    """A cell such as ``yes``, ``2 of 3; 1 too long`` or ``wrong``."""
     ends = [
         each.outcome if each.outcome in ("ok", "too long", "wrong", "in dispute") else "failed"
         for each in figures
@@ -368,7 +368,7 @@ def _support(figures: list[Figures]) -> str:
 
 
 def write(rows: list[Row], asked: argparse.Namespace) -> Path:
-    """build/peers.md and build/peers.csv."""
+    """Writes build/peers.md and build/peers.csv."""
     BUILD.mkdir(exist_ok=True)
     text = ["# gpugda and its peers", "", f"{machine()}; device: {asked.device or 'default'}.", ""]
     text += ["Best of some warm runs, milliseconds from the query's text to its count; "]
@@ -439,7 +439,7 @@ def options(words: list[str]) -> argparse.Namespace:
 
 
 def settled(**counts):
-    """Who is right, and how each ended, by the counts of each: none where time ran out."""
+    """The engines that agree, and each outcome, by the counts of each: none for a time-out."""
     figures = {
         name: Figures("ok" if found else "too long", [1.0], found) for name, found in counts.items()
     }

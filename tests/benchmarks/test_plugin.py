@@ -29,7 +29,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def server_seconds(pid: int | None) -> float:
-    """Processor time of the server; 0 if it is not known which process it is."""
+    """Processor seconds of the server; 0 if its process is unknown."""
     if pid is None:
         return 0.0
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -38,7 +38,7 @@ def server_seconds(pid: int | None) -> float:
 
 # ------------------------------------------------------------------ reading
 def measure_export(uri: str, pid: int | None, turns: int) -> dict[str, float]:
-    """Best of some turns, per relationship in ns; RuntimeError where the two ways differ."""
+    """Best of some turns, in ns per relationship; RuntimeError if plugin and pages differ."""
     from gpugda_adapters.neo4j_bolt import BoltSource
 
     rows: dict[str, list[tuple[float, ...]]] = {"plugin": [], "pages": []}
@@ -119,9 +119,9 @@ def measure_commits(
     chunk: int = 1_000,
     pids: tuple[int | None, int | None] = (None, None),
 ) -> dict[str, float]:
-    """Commits a second with a plugin that is followed, and without; in turns of a chunk each.
+    """Commits per second with a plugin that is followed, and without; in turns of a chunk each.
 
-    With ``pids``, of both servers, also what a commit takes of their processor time.
+    With ``pids`` of both servers, also the processor time per commit.
     """
     with GraphDatabase.driver(uri) as plugged, GraphDatabase.driver(bare_uri) as bare:
         plugged.execute_query("CALL gpugda.follow(['x'], [])")

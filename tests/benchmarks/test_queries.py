@@ -1,4 +1,4 @@
-"""Queries on real graphs, stage by stage; every count is checked, a wrong one fails.
+"""Queries on real graphs, with times by stage; every count is checked, a wrong one fails.
 
 As a test: `make bench`. By hand, on any device: python tests/benchmarks/test_queries.py [DEVICE]
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import pytest  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import pytest  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 
 import gpugda  # noqa: E402
 
@@ -56,7 +56,7 @@ def cases() -> list[Case]:
 
 
 def source(graph: str) -> object | None:
-    """Where a graph is; None where it is absent."""
+    """The source of a graph; None if it is absent."""
     if graph == "wordnet":
         return "sample:wordnet"
     if graph == "drwho":
@@ -71,7 +71,7 @@ def source(graph: str) -> object | None:
 
 
 def measure(accelerator: gpugda.Accelerator, case: Case) -> dict[str, float]:
-    """Medians in milliseconds: cold (first run), total, and each stage; the answer is checked in every run."""
+    """Median milliseconds: cold (first run), total, and each stage; checks the answer in every run."""
     totals, stages = [], []
     for _ in range(RUNS + 2):
         started = time.perf_counter()

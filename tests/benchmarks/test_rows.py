@@ -1,15 +1,15 @@
-"""Rows per second from run() to the end of reading, for each way to read them; all are checked.
+"""Rows per second from run() to the last row read, for each reading method; all are checked.
 
 As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_rows.py [--device DEVICE] [--rows 50000000] [--objects 1000000]
                                          [--against FOLDER]
 
-`--against` names a folder that holds another gpugda (`pip install --target`): both take turns, and
+`--against` names a folder that contains another gpugda (`pip install --target`): both take turns, and
 the ratio of their rates is printed.
 
-The graph is made here: node i leads to the next D nodes of a ring, so that every path of two
-relationships is known, and an answer is right if it holds each of them once.
+The graph is generated: node i leads to the next D nodes of a ring, so that every path of two
+relationships is known; an answer is right if it contains each of them once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def of_texts(table: Any) -> np.ndarray:
 
 
 def is_right(found: np.ndarray, nodes: int) -> bool:
-    """Is each path of two relationships there once?"""
+    """True if each path of two relationships is present once."""
     a, b, c = found
     first, second = (b - a) % nodes - 1, (c - b) % nodes - 1
     if len(a) != nodes * DEGREE**2 or min(first.min(), second.min()) < 0:
@@ -93,7 +93,7 @@ def is_right(found: np.ndarray, nodes: int) -> bool:
     return bool((times == 1).all())
 
 
-# ------------------------------------------------------------------ ways to read
+# ------------------------------------------------------------------ reading methods
 Read = "tuple[str, Callable[[Result], Any], Callable[[Any], np.ndarray]]"
 ARROW: dict[str, Read] = {
     "to_arrow, nodes as indexes": (NODES, lambda result: result.to_arrow("index"), of_columns),
@@ -126,7 +126,7 @@ def rates(
     device: str | None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Rows per second, the best of some runs; without those that need what is not installed."""
+    """Rows per second, the best of some runs; skips methods whose packages are not installed."""
     found = {}
     with gpugda.connect(ring(rows), device=device) as accelerator:
         for name, (query, read, nodes_of) in ways.items():
@@ -147,7 +147,7 @@ def rates(
 
 
 def plain_rate(rows: int) -> float:
-    """Of lists made by the shortest loop that Python has, from columns that are there already."""
+    """Rows per second of the shortest Python loop that makes lists from existing columns."""
     columns = [np.arange(rows, dtype=np.int64) for _ in range(3)]
     best = 0.0
     for _ in range(REPEATS):
@@ -160,7 +160,7 @@ def plain_rate(rows: int) -> float:
 
 @pytest.mark.perf
 def test_rows(capsys):
-    # All processors' time: that of a machine that others share can be judged.
+    # Processor time of all cores, which is meaningful on a shared machine.
     clock = time.process_time
     arrow, objects = rates(ARROW, 4_000_000, None, clock), rates(OBJECTS, 400_000, None, clock)
     loop = plain_rate(400_000)
@@ -181,7 +181,7 @@ def report(found: dict[str, float], other: dict[str, float] | None = None) -> No
 
 
 def in_turns(folder: str, arguments: list[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """The best rates of this gpugda and of the other one."""
+    """The best rates of this gpugda and of the other."""
     best: tuple[dict[str, float], dict[str, float]] = ({}, {})
     for _ in range(2):
         for mine, path in zip(best, ("", folder), strict=True):

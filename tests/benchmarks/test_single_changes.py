@@ -1,8 +1,8 @@
-"""What one small transaction of each kind takes until a query's next answer, stage by stage.
+"""Time of a small transaction of each kind until a query's next answer, by stage.
 
-Run as a program it prints milliseconds of processor time, the median of so many turns, and the same
-of 1,000 changes in ten transactions, told together and one after the other. What a follower's own
-thread does beside the queries is not in them:
+Run as a program, it prints milliseconds of processor time, the median of several turns; also for
+1,000 changes in ten transactions, applied at once and one by one. The follower's thread beside the
+queries is excluded:
 python tests/benchmarks/test_single_changes.py [RELATIONSHIPS] [TURNS]
 """
 
@@ -47,22 +47,22 @@ CASES = {
         kind: (1, kind, 1)
         for kind in ("number", "text", "label", "node", "relationship", "deleted")
     },
-    # As the server tells what was committed since the last question.
+    # The server reports all commits since the last request at once.
     "1,000 together": (1, MIXED, 1_000),
     "1,000 in 10": (10, MIXED, 100),
 }
-"""Batches before a query, what is in each, and how much of that."""
+"""Number of batches before a query, kind of changes, number of changes in each batch."""
 
 
 class Writer:
-    """Makes small transactions on the newest state of a graph."""
+    """Makes small transactions on the current state of a graph."""
 
     def __init__(self, graph, random):
         self.random, self.text = random, 0
         self.number = graph.relationship_count
 
     def transaction(self, kind, graph, count):
-        """So many changes of a kind to a graph; of `MIXED`, of most kinds."""
+        """``count`` changes of a kind to a graph; for `MIXED`, of most kinds."""
         self.graph = graph
         parts = {kind: count}
         if kind == MIXED:
@@ -145,7 +145,7 @@ class Writer:
 
 
 class Asker:
-    """Asks one query of each state."""
+    """Runs one query on each state."""
 
     def __init__(self, graph, text, device=None):
         self.query, self.session = prepare(text), DeviceSession(device, None, "once")
@@ -154,9 +154,9 @@ class Asker:
         self.compactor = Compactor(self.state)
 
     def step(self, transactions, clock=time.process_time):
-        """Seconds of each stage, of transactions that are made one after the other; the answer.
+        """Seconds of each stage, after transactions applied one by one; and the answer.
 
-        ``transactions``: Functions that make one of the newest state, which takes no time.
+        ``transactions``: Functions that make one on the newest state; their time is excluded.
         """
         applying, graph = 0.0, self.loaded.graph
         for make in transactions:
@@ -176,14 +176,14 @@ class Asker:
         return np.array([applying, *np.diff(times)]), int(table.columns[0].values[0])
 
     def _compact(self):
-        """As the follower's thread does beside the queries, which takes none of their time."""
+        """Runs the compaction of the follower's thread, whose time is not counted."""
         self.state.loaded = self.loaded
         if self.compactor.start_if_worn(self.loaded.graph):
             self.compactor.wait()
 
 
 def expected(graph, text):
-    """The answer, by NumPy."""
+    """The answer, computed with NumPy."""
     types, count = graph.relationship_types(), graph.node_count
     numbers = graph.node_properties.columns["number"]
     kept = _has_label(graph, "A") & (numbers.values < (20_000 if "(c:B)" in text else 200_000))
@@ -203,7 +203,7 @@ def _has_label(graph, name):
 
 
 def measure(count, turns, text):
-    """By case the median seconds of each stage, the answer and the graph."""
+    """By case, the median seconds of each stage, the answer and the graph."""
     graph, random = make_graph(count)
     asker, writer = Asker(graph, text), Writer(graph, random)
     for _ in range(3):
@@ -213,7 +213,7 @@ def measure(count, turns, text):
         times = []
         for turn in range(turns + 2):
             taken, answer = asker.step(makes)
-            if turn > 1:  # the first ones of a kind make arrays of their own
+            if turn > 1:  # the first turns of a kind allocate new arrays
                 times.append(taken)
         yield name, np.median(np.array(times), axis=0), answer, asker.loaded.graph
 

@@ -1,16 +1,16 @@
-"""Time per pair on a graph with heavy hubs, against a uniform one with as many pairs to test.
+"""Time per pair on a graph with heavy hubs, compared with a uniform one with as many pairs.
 
 As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_skew.py [--device DEVICE] [--scale 16]
 
-Directed triangles of an R-MAT graph (a=0.57), and of a random graph with as many nodes and as many
-relationships as give the same number of pairs: for each relationship the shorter list of its ends.
-Both strategies must count the same. The ratio may be 1.5: cost grows with pairs, not with skew.
-Times are of all processors where the device is one.
+Counts directed triangles of an R-MAT graph (a=0.57), and of a random graph with as many nodes and
+with the number of relationships that gives as many pairs: per relationship, the shorter list of its
+ends. Both strategies must count the same. The ratio may be 1.5: cost grows with pairs, not with skew.
+On a CPU, times are processor times of all cores.
 
-The roofline: a pair has to read the four bytes of a neighbour. How much of what the device's memory
-can read in that time is this? Above 100 % caches hold the lists, or fewer pairs were tested.
+The roofline: a pair reads the four bytes of a neighbour. The figure is the share of the device's
+memory bandwidth that this uses. Above 100 %, caches hold the lists, or fewer pairs were tested.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pytest  # noqa: E402
 from benchmarks.test_strategies import (  # noqa: E402
     TRIANGLES,
@@ -40,9 +40,9 @@ from gpugda.device.memory.buffers import MemoryBudget, Workspace  # noqa: E402
 MOST = 1.5
 ENTRY_BYTES = 4
 COPIED, COPIES, REPEATS = 1 << 28, 4, 5
-"""Bytes of the array; copies that are timed together; how often."""
+"""Bytes of the array; number of copies timed together; number of repeats."""
 STEPS = 12
-"""Of the search for the number of relationships."""
+"""Steps of the binary search for the number of relationships."""
 
 
 def pair_count(source: np.ndarray, target: np.ndarray, nodes: int) -> int:
@@ -58,7 +58,7 @@ def uniform_ends(nodes: int, drawn: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def uniform_with(nodes: int, pairs: int, at_least: int) -> tuple[np.ndarray, np.ndarray]:
-    """About so many pairs: never more relationships than would give them."""
+    """A uniform graph with about ``pairs`` pairs, at most; never more relationships than needed."""
     low, high = at_least, 32 * at_least
     for _ in range(STEPS):
         drawn = (low + high) // 2
@@ -68,7 +68,7 @@ def uniform_with(nodes: int, pairs: int, at_least: int) -> tuple[np.ndarray, np.
 
 
 def read_bandwidth(device: str | None, clock: Callable[[], float]) -> float:
-    """Bytes a second that the device's memory reads, or writes, while an array is copied."""
+    """Bytes per second that the device's memory reads, or writes, while an array is copied."""
     context, times = DeviceContext(choose_device(device)), []
     with Workspace(context, MemoryBudget(4 * COPIED)) as workspace:
         source, target = (workspace.allocate(COPIED // 4, np.uint32) for _ in range(2))
@@ -109,7 +109,7 @@ def nanoseconds_per_pair(
 
 
 def compare(scale: int, device: str | None) -> float:
-    """How many times as long a pair takes on the skewed graph."""
+    """Ratio of the time per pair on the skewed graph to that on the uniform graph."""
     nodes, skewed = 1 << scale, rmat_ends(scale)
     uniform = uniform_with(nodes, pair_count(*skewed, nodes), len(skewed[0]))
     clock = clock_of(device)

@@ -1,12 +1,12 @@
-"""The strategies side by side on graphs with heavy hubs; every count is checked, a wrong one fails.
+"""Compares the strategies on graphs with heavy hubs; every count is checked, a wrong one fails.
 
 As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_strategies.py [--device DEVICE] [--scales 16,20] [--slow]
 
-R-MAT graphs (a=0.57, b=c=0.19) are made here; their triangles are known. Of the real graphs that
-lie beside the checkout the strategies must agree. `--slow` runs gpsm on everything, too. Where the
-device is a CPU, strategies are compared by the time of all processors.
+R-MAT graphs (a=0.57, b=c=0.19) are generated; their triangle counts are known. On the real graphs
+beside the checkout the strategies must agree. `--slow` runs gpsm on everything, too. On a
+CPU, strategies are compared by processor time of all cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pytest  # noqa: E402
 
 import gpugda  # noqa: E402
@@ -32,9 +32,9 @@ from gpugda.ports import GraphSource  # noqa: E402
 SNAP = Path(os.environ.get("GPUGDA_SHARED", HERE.parents[2] / "shared")) / "data" / "snap"
 TRIANGLES = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
 UNDIRECTED = {14: 129_671, 18: 2_093_821, 20: 8_383_422}
-"""Edges by scale."""
+"""Number of relationships by scale."""
 RMAT = {
-    # scale: (edges drawn, relationships left, triangles)
+    # scale: (relationships drawn, relationships left, triangles)
     16: (1_000_000, 913_473, 21_341_738),
     20: (16_000_000, 15_361_413, 514_254_981),
     22: (67_000_000, 65_138_992, 2_715_559_002),
@@ -85,7 +85,7 @@ def rmat_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def undirected_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
-    """Edges as relationships from the lower to the higher node: 8 draws a node, less skewed."""
+    """Relationships from the lower to the higher node: 8 draws per node, less skewed."""
     random, nodes = np.random.default_rng(1), 1 << scale
     source, target = np.zeros(8 * nodes, np.int64), np.zeros(8 * nodes, np.int64)
     for _ in range(scale):
@@ -108,7 +108,7 @@ def snap(name: str) -> GraphSource | None:
 
 
 def snap_ends(name: str) -> np.ndarray | None:
-    """Rows of source and target, as the file names them; None where it is absent."""
+    """Rows of source and target node from the file; None if it is absent."""
     if not (SNAP / name).exists():
         return None
     with lzma.open(SNAP / name, "rt") as lines:
@@ -124,7 +124,7 @@ def as_graph(source: np.ndarray, target: np.ndarray, nodes: int) -> GraphSource:
 
 
 def clock_of(device: str | None) -> Callable[[], float]:
-    """Of all processors where the device is one: other programs may share the machine."""
+    """Processor time of all cores on a CPU, as other programs may share the machine; else the clock."""
     context = DeviceContext(choose_device(device))
     is_cpu = context.is_cpu
     context.close()
@@ -139,7 +139,7 @@ def milliseconds(
     clock: Callable[[], float] = time.perf_counter,
     repeats: int = REPEATS,
 ) -> tuple[float, int]:
-    """The best of some runs, and the count, which must be the expected one in each."""
+    """The minimum of some runs, and the count, which must be the expected one in each."""
     times = []
     for _ in range(repeats):
         started = clock()

@@ -1,11 +1,11 @@
-"""Undirected patterns without labels: counted in the oriented graph, and in the graph as it is.
+"""Undirected patterns without labels, counted in the oriented graph and in the original graph.
 
 As a test: `make bench`. By hand, on any device:
 
     python tests/benchmarks/test_symmetric.py [--device DEVICE] [--scales 14,16] [--snap]
 
-The graphs are R-MAT (a=0.45, b=c=0.22, 8 draws a node), as undirected edges without loops and doubles;
-with `--snap` also real ones that lie beside the checkout. Both forms must count the same.
+The graphs are R-MAT (a=0.45, b=c=0.22, 8 draws a node), undirected, without loops and duplicates;
+`--snap` adds real ones that lie beside the checkout. Both forms must count the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pytest  # noqa: E402
 from test_strategies import as_graph, snap, undirected_ends  # noqa: E402
 
@@ -74,7 +74,7 @@ def best(count: Callable[[], int | None]) -> tuple[float, int | None]:
 
 
 def compare(name: str, graph: DataGraph, context: DeviceContext) -> dict[str, tuple[float, float]]:
-    """Milliseconds as it is and oriented, per pattern."""
+    """Milliseconds in the original and in the oriented graph, per pattern."""
     figures = {}
     device_graph = DeviceGraph(context, graph)
     strategy = ExtendStrategy(device_graph)

@@ -1,10 +1,10 @@
-"""Groups, order, distinct rows, lists and expressions over a million rows, beside Polars.
+"""Groups, order, distinct rows, lists and expressions over a million rows, compared with Polars.
 
     ROWS=5000000 REPEATS=5 pytest tests/benchmarks/test_tail.py -m perf -s
 
-Times are of a processor, the best of three in turn, as other programs share the machine; Polars has as many threads as
-it takes, whose times are added. ROWS and REPEATS in the environment change the number of rows and of turns, LINES
-takes those alone whose name holds this text.
+Times are processor times, the best of three in turn, as other programs share the machine; Polars uses
+any number of threads, whose times are added. ROWS and REPEATS in the environment set the number of
+rows and of turns; LINES selects the cases whose names contain its text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REPEATS = int(os.environ.get("REPEATS", "3"))
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds by the clock and of all processors."""
+    """Seconds by the clock, and processor seconds of all cores."""
     wall, processor = time.perf_counter(), time.process_time()
     call()
     return time.perf_counter() - wall, time.process_time() - processor
@@ -32,7 +32,7 @@ def _timed(call: Callable[[], Any]) -> tuple[float, float]:
 
 @pytest.mark.perf
 def test_beside_polars() -> None:
-    """Times alone are told: a machine that others share has none that could be judged."""
+    """Prints times without judging them, as other programs share the machine."""
     for name, (ours, theirs) in cases(make_table(ROWS)).items():
         if not re.search(LINES, name):
             continue
