@@ -1,6 +1,6 @@
-# demo: the main job on an embedded graph; test: what a change needs, in minutes; test-all: every test; check: style, types, layers; bench: speed, answers checked (GPUGDA_BENCH=full: peers on all graphs).
-# docs: the documentation's site in build/docs, every warning an error.
-# plugin: the jar for Neo4j, which a wheel then holds; test-plugin: its own tests. Both need Maven and a JDK of 17 or later.
+# demo: queries on an embedded graph; test: the tests for a change, in minutes; test-all: all tests; check: style, types, layers; bench: speed, with checked answers (GPUGDA_BENCH=full: other systems on all graphs).
+# docs: the documentation's site in build/docs; warnings are errors.
+# plugin: the jar for Neo4j, which wheels built afterwards contain; test-plugin: its tests. Both need Maven and a JDK, version 17 or later.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -18,7 +18,7 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/gpugda demo
 
-# Else each process, and there are hundreds, compiles what it imports.
+# Otherwise each of hundreds of processes compiles the modules that it imports.
 test test-all bench: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not perf and not slow"

@@ -82,7 +82,7 @@ LEXICOGRAPHER_FILES = (
     "VerbWeather",
     "AdjectiveParticiple",
 )
-"""Labels by the number of the lexicographer file."""
+"""Labels, indexed by the number of the lexicographer file."""
 
 POINTER_TYPES = {
     "@": "HYPERNYM",
@@ -118,7 +118,7 @@ EXPECTED = {"synsets": 117_659, "words": 147_306, "senses": 206_978, "pointers":
 
 @dataclass
 class WordNet:
-    """What the data and index files say, as columns."""
+    """Contents of the data and index files as columns."""
 
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -129,7 +129,7 @@ class WordNet:
     pointers: list[tuple[str, str, str]] = field(default_factory=list)  # synset, synset, symbol
 
     def counts(self) -> dict[str, int]:
-        """Sizes by name."""
+        """Number of items of each kind."""
         return {
             "synsets": len(self.ids),
             "words": len(self.words),
@@ -139,7 +139,7 @@ class WordNet:
 
 
 def read_wordnet(folder: Path) -> WordNet:
-    """Reads the eight files."""
+    """Reads the four data files and the four index files."""
     wordnet = WordNet()
     for part, file in PARTS.items():
         numbers = read_sense_numbers(folder / f"index.{file}", part)
@@ -150,7 +150,7 @@ def read_wordnet(folder: Path) -> WordNet:
 
 
 def read_sense_numbers(path: Path, part: str) -> dict[tuple[str, str], int]:
-    """Number of each (word, synset id)."""
+    """Sense number by (word, synset id)."""
     numbers = {}
     for line in path.read_text("ascii").splitlines():
         if line.startswith("  "):
@@ -163,7 +163,7 @@ def read_sense_numbers(path: Path, part: str) -> dict[tuple[str, str], int]:
 
 
 def add_synset(wordnet: WordNet, part: str, line: str, numbers: dict[tuple[str, str], int]) -> None:
-    """Adds what one line of a data file says."""
+    """Adds the synset of one line of a data file."""
     fields = line.partition(" | ")[0].split()
     synset = part + fields[0]
     word_count = int(fields[3], 16)
@@ -183,12 +183,12 @@ def add_synset(wordnet: WordNet, part: str, line: str, numbers: dict[tuple[str, 
 
 
 def plain(word: str) -> str:
-    """A word without its syntactic mark, with spaces for underscores."""
+    """A word without its syntactic marker, with spaces instead of underscores."""
     return word.partition("(")[0].replace("_", " ")
 
 
 def batches_of(wordnet: WordNet) -> GraphBatches:
-    """The graph in columns."""
+    """The graph as batches of columns."""
     synsets = NodeBatch(
         count=len(wordnet.ids),
         ids=pa.array(wordnet.ids),
@@ -236,7 +236,7 @@ def batches_of(wordnet: WordNet) -> GraphBatches:
 
 
 def unpack_package(folder: Path) -> Path:
-    """Downloads Debian's package into a folder and gives the one with the database files."""
+    """Unpacks Debian's package in a folder and returns the folder of the database files."""
     subprocess.run(["apt-get", "download", "wordnet-base"], cwd=folder, check=True)
     (package,) = folder.glob("wordnet-base_*.deb")
     subprocess.run(["dpkg-deb", "-x", str(package), str(folder)], check=True)
@@ -244,7 +244,7 @@ def unpack_package(folder: Path) -> Path:
 
 
 def licence_text(folder: Path) -> str:
-    """The licence as it stands, with line numbers, at the head of each data file."""
+    """The licence, which precedes each data file with line numbers, without the numbers."""
     lines = []
     for line in (folder / "data.noun").read_text("ascii").splitlines():
         if not line.startswith("  "):
@@ -262,7 +262,7 @@ def make_sample(folder: Path, target: Path) -> None:
     licence = target / "LICENSE-wordnet.txt"
     licence.unlink(
         missing_ok=True
-    )  # a folder with other files than a snapshot's would be left alone
+    )  # otherwise the folder holds a file that is not of a snapshot, and is left alone
     save_snapshot(
         graph, target, compression="zstd", incoming=False, source_name="WordNet 3.0 (wordnet-base)"
     )
@@ -271,7 +271,7 @@ def make_sample(folder: Path, target: Path) -> None:
 
 
 def compress_harder(folder: Path) -> None:
-    """Writes a snapshot's files again at zstd's slow level: half of what each wheel carries."""
+    """Rewrites a snapshot's files at zstd's slow level, which halves their size in the wheel."""
     manifest = read_manifest(folder)
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=19))
     entries = {}

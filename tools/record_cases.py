@@ -1,8 +1,8 @@
 """Fills in columns and rows of cases from a real Neo4j: ``tools/record_cases.py FILE… --uri URI``.
 
-A case in ``tests/conformance/cases`` that has neither columns, rows nor an error gets what the
-database answers; all others stay as they are. With ``--check`` nothing is written, and every case
-is compared. The database is WIPED.
+A case in ``tests/conformance/cases`` without columns, rows and error gets the database's answer;
+all other cases stay unchanged. ``--check`` writes nothing and compares every case. The database is
+WIPED.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KINDS = {
 
 
 def fill(session: neo4j.Session, graph: CaseGraph) -> None:
-    """Writes a graph: a node's name is its property ``id``, a relationship's ``case_name``."""
+    """Writes a graph; names become the property ``id`` of nodes, ``case_name`` of relationships."""
     session.run("MATCH (n) DETACH DELETE n").consume()
     for name, (labels, properties) in graph.nodes.items():
         marks = "".join(f":`{label}`" for label in labels)
@@ -52,7 +52,7 @@ def fill(session: neo4j.Session, graph: CaseGraph) -> None:
 
 
 def recorded(session: neo4j.Session, case: Case) -> list[str]:
-    """The lines that say what the database answers."""
+    """The lines of a case file with the database's answer."""
     try:
         result = session.run(case.query, case.parameters)
         columns = result.keys()
@@ -69,12 +69,12 @@ def recorded(session: neo4j.Session, case: Case) -> list[str]:
 
 
 def is_empty(case: Case) -> bool:
-    """Whether nobody has said what the case answers."""
+    """True if the case has no expected answer."""
     return not (case.columns or case.rows or case.error or case.row_count is not None)
 
 
 def rewritten(path: Path, answers: dict[str, list[str]]) -> Iterator[str]:
-    """The file's lines, with answers behind the cases that have none."""
+    """The file's lines, with answers inserted after the cases without one."""
     waiting: list[str] = []
     for line in path.read_text("utf-8").splitlines():
         if waiting and (not line.strip() or line.startswith(("case ", "graph "))):
@@ -87,7 +87,7 @@ def rewritten(path: Path, answers: dict[str, list[str]]) -> Iterator[str]:
 
 
 def check(session: neo4j.Session, case: Case) -> str:
-    """How the database's answer differs from the case's; empty where it does not."""
+    """The database's answer if it differs from the case's, else an empty text."""
     found = recorded(session, case)
     other = Case(case.topic, case.name, case.graph, case.query)
     for line in found:
@@ -99,7 +99,7 @@ def check(session: neo4j.Session, case: Case) -> str:
 
 
 def main() -> int:
-    """The command."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--uri", default="bolt://127.0.0.1:7687")

@@ -1,9 +1,9 @@
-"""Writes what a Neo4j server answers into the case files of functions.
+"""Writes the answers of a Neo4j server into the case files of functions.
 
-A case is a line ``expression ==> value``. What stands before the arrow is evaluated again and the
-rest is replaced; a line without an arrow is a new case. Lines that begin with ``#`` and empty lines
-are kept. A line ``UNWIND list AS x RETURN aggregate`` is a case of an aggregate. ``cypher_25.txt``
-needs a server that has this version of the language, ``apoc.txt`` one with APOC.
+A case is a line ``expression ==> value``. The server evaluates the expression before the arrow
+again, and the value is replaced; a line without an arrow is a new case. Lines that begin with ``#``
+and empty lines are kept. A line ``UNWIND list AS x RETURN aggregate`` is a case of an aggregate.
+``cypher_25.txt`` needs a server with Cypher 25, ``apoc.txt`` one with APOC.
 
     python tools/record_function_cases.py bolt://127.0.0.1:7687 tests/conformance/functions/*.txt
 """
@@ -34,7 +34,7 @@ def answer(session: neo4j.Session, expression: str, prefix: str) -> str:
 
 
 def recorded(session: neo4j.Session, line: str, prefix: str) -> str:
-    """A line of a case file with what the server answers now."""
+    """A line of a case file with the server's current answer."""
     if not line.strip() or line.startswith("#"):
         return line
     expression, _ = split_case(line)

@@ -1,4 +1,4 @@
-"""Writes the table of docs/support.md from what the code answers now: `make docs` runs it."""
+"""Writes the table of docs/support.md from the current behaviour; `make docs` runs it."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "support.md"
 
 sys.path.insert(0, str(ROOT / "tests"))
 
-from fake_server import FakeServer  # noqa: E402 - found beside the tests only
+from fake_server import FakeServer  # noqa: E402 - importable only after the path of the tests is added
 
 CONSTRUCTS = {
     "patterns of nodes and directed relationships": "MATCH (a:P)-[:R]->(b) RETURN a.n, b.n",
@@ -65,7 +65,7 @@ CONSTRUCTS = {
 
 
 class Support(NamedTuple):
-    """Who answers a construct."""
+    """Whether gpugda answers a construct, on an embedded graph and beside Neo4j."""
 
     construct: str
     query: str
@@ -80,7 +80,7 @@ def embedded_graph() -> gpugda.Accelerator:
 
 
 def database() -> gpugda.Accelerator:
-    """The tests' fake of a server: it answers no query itself."""
+    """An accelerator on the tests' fake server, which answers no query itself."""
     nodes = {
         1: (("P",), {"n": 1, "s": "x"}),
         2: (("P",), {"n": 2, "s": "xy"}),
