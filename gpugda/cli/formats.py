@@ -134,7 +134,7 @@ _LINES: dict[Format, tuple[Any, Any]] = {
 }
 
 
-# ------------------------------------------------------------------ the others
+# ------------------------------------------------------------------ Arrow and tables
 def _write_arrow(result: Result, sink: IO[bytes]) -> None:
     import pyarrow as pa
 

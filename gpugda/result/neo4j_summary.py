@@ -55,7 +55,7 @@ def summary_of_reading(
     return make(None, had_key=True, had_record=rows > 0, metadata=metadata)
 
 
-# ------------------------------------------------------------------ as Bolt sends them
+# ------------------------------------------------------------------ the format of Bolt
 def _statuses(notices: Sequence[Notice], text: str, rows: int) -> list[dict[str, Any]]:
     number, description = _SOME if rows else _NONE
     outcome = {

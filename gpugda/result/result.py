@@ -173,7 +173,7 @@ class Result:
             warnings.warn(f"one row was asked for, there are {left:,}", stacklevel=2)
         return found[0] if found else None
 
-    # -------------------------------------------------------------- the rest of the rows at once
+    # -------------------------------------------------------------- all unread rows at once
     def value(self, key: int | str = 0, default: Any = None) -> list[Any]:
         """The unread values of a column, by name or position; ``default`` if it does not exist."""
         self._check_open()
@@ -353,7 +353,7 @@ class Result:
         rows = [row for block in blocks for row in block]
         return html_table(self.keys(), rows, self._row_count, self._summary)
 
-    # -------------------------------------------------------------- inside
+    # -------------------------------------------------------------- internals
     def _next_record(self) -> neo4j.Record | None:
         place = self._position - self._block_start
         if not 0 <= place < len(self._block):

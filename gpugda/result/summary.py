@@ -170,7 +170,7 @@ class Summary:
         notices = (*self.notices, *notices_of(self.query))
         return summary_of_reading(facts, self.timings, notices, rows=self.rows)
 
-    # -------------------------------------------------------------- ours
+    # -------------------------------------------------------------- additions of gpugda
     def add_time(self, stage: str, seconds: float) -> None:
         """Adds to a stage's time and to the total."""
         for name in (stage, "total"):
