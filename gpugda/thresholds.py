@@ -156,7 +156,6 @@ class JoinLimits:
             takes longer than the launches of all steps (CPU) or than waiting (GPU).
         item_work: Neighbours per work item and launch where each item takes rows: about 10 ms.
         measures_pairs: True if pairs are counted even where their upper bound is low.
-        share_for_pairs: The same share for segments where steps follow two links.
         share_for_messages: Share of the free memory for degree and table messages.
         share_for_sums: Share of the free memory for sums of groups.
         most_tuple_groups: Maximum number of groups of several nodes that are added up on the

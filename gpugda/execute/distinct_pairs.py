@@ -22,7 +22,7 @@ class DistinctPairs:
     """The distinct pairs at some places.
 
     Args:
-        asked: DistinctPairs of nodes, one per place.
+        asked: Pairs of nodes, one per place.
         places: The places considered.
     """
 

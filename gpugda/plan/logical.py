@@ -1,7 +1,7 @@
 """The logical tree: what a query's clauses do to rows, before any physical choice.
 
-Nodes are frozen, equal by value, and printable by `tree_text`. Rows have named columns; the names
-of anonymous elements begin with a null character.
+Nodes are frozen and equal by value. Rows have named columns; the names of anonymous elements begin
+with a null character.
 
 More than 300 lines: a class for each logical operator, mostly docstrings.
 """

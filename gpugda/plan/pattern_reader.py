@@ -176,10 +176,10 @@ class PatternReader:
 
     @property
     def is_one_step(self) -> bool:
-        """True if the pattern repeats one relationship, and has nothing else."""
+        """True if the pattern repeats one relationship, which no bound list restricts."""
         if self._names_types or self._fixed or len(self._varying) != 1:
             return False
-        return all(each.step is None or each.step.is_one_step for each in self._varying)
+        return all(not e.given and (e.step is None or e.step.is_one_step) for e in self._varying)
 
     def _read_pattern(self, pattern: ast.Pattern) -> None:
         selected = self._selector(pattern)
@@ -400,10 +400,12 @@ class PatternReader:
         return own, [_for_all(name, each) for each in tests if each not in own]
 
     def _refuse_shared_list(self, name: str, pattern: ast.RelationshipPattern) -> None:
-        """Two lists of one name in a clause can be equal only if both are empty."""
+        """Two lists of one name are equal only if both are empty or relationships may repeat."""
         shared = [each.pattern for each in self._varying if each.name == name]
-        if any(each.length and not each.length.bounds[0] for each in (*shared, pattern) if shared):
-            message = "a list of relationships twice in a clause that may be empty"
+        may_be_empty = any(each.length and not each.length.bounds[0] for each in (*shared, pattern))
+        if shared and (self._repeats or may_be_empty):
+            what = "with REPEATABLE ELEMENTS" if self._repeats else "that may be empty"
+            message = f"a list of relationships twice in a clause {what}"
             raise self._unsupported(message, pattern.span)
 
     def _unbound(self, name: str, pattern: ast.RelationshipPattern) -> str:

@@ -1,4 +1,4 @@
-"""TypeSet type checks: expressions that Neo4j rejects before it runs a query.
+"""Static type checks: expressions that Neo4j rejects before it runs a query.
 
 As in Neo4j 5.26, these are rejected: a condition (WHERE, NOT, AND, OR, XOR) that certainly is not a
 truth value, including lists; IN with a right side that certainly is not a list; a property, label

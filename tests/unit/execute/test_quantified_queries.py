@@ -166,6 +166,10 @@ def test_query(query: str, rows: Any) -> None:
         ("UNWIND ['R'] AS t MATCH (a)-[:$(t)*]->(b) RETURN b", "a dynamic type"),
         ("MATCH (a)-[:$('R')*]->(b) RETURN b", "a dynamic type"),
         ("WITH [] AS r MATCH (a)-[r*0..]->(b) RETURN b", "that may be empty"),
+        (
+            "CYPHER 25 MATCH REPEATABLE ELEMENTS (a)-[r*1..2]->(b), (c)-[r*1..2]->(d) RETURN b",
+            "twice in a clause with REPEATABLE ELEMENTS",
+        ),
         ("MATCH (a)((x)-->(y) WHERE x.k AND true)+(b) RETURN count(*)", "fails for some"),
     ],
 )
@@ -184,3 +188,12 @@ def test_a_subquery_in_the_brackets_of_a_quantified_relationship_is_asked_of_eac
     with gpugda.connect(source) as accelerator:
         for engine in ("gpu", "reference"):
             assert len(accelerator.run(text, engine=engine).values()) == 1
+
+
+def test_a_bound_list_restricts_the_paths_among_which_a_selector_chooses() -> None:
+    """Each of the two parallel relationships is the only path that its row's list allows."""
+    text = "MATCH (a {k: 0})-[r*1]->(b) MATCH ANY SHORTEST (c)-[r*1..2]->(d) RETURN r, d.k"
+    with _accelerator(CHAIN) as accelerator:
+        for engine in ("gpu", "reference"):
+            found = accelerator.run(text, engine=engine)
+            assert sorted((r[0]["w"], k) for r, k in found.values()) == [(0, 1), (1, 1)]
