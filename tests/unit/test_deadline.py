@@ -1,4 +1,4 @@
-"""Time limits of what runs on the host, by a clock that goes on with each look at it."""
+"""Time limits of work on the host, with a clock that advances each time it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions in segments on the host, with equal numbers of entries whoever owns them."""
+"""Partitions in segments on the host, with equal numbers of entries, whichever nodes own them."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_the_planner_hears_of_what_went_to_the_server(setup, session):
     assert setup.device.native == [(READ, None), (READ, None)]  # rows are read as they come
     session.execute_read(lambda tx: (tx.run(READ).consume(), tx.run(WRITE).consume()))
     assert len(setup.device.native) == 3  # the second was not offered
-    setup.device.observe_native = None  # what goes wrong there is nobody's harm
+    setup.device.observe_native = None  # calling it raises an error, which must not reach the user
     assert list(session.run(READ)) == [{"n": "server"}]
 
 
