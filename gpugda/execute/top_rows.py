@@ -30,7 +30,8 @@ def top_rows(
 ) -> NDArray[np.int64] | None:
     """Rows that contain the first ``limit`` rows of the order, in rising order.
 
-    None if the threshold that the sample gave leaves too few rows or hardly removes any.
+    None if the sampled threshold leaves too few rows or would hardly remove any, and for constants,
+    objects and a limit of 0.
 
     Args:
         operand: The most significant sort key.

@@ -120,11 +120,10 @@ class _Maker:
         self._run, self._workspace = run, run.workspace
         graph, context = run.graph.graph, run.graph.context
         from gpugda.device.launch.radix_sort import RadixSort
+        from gpugda.device.launch.ranked_lists import RankedKernels
         from gpugda.device.launch.upward_lists import UpwardKernels, UpwardSource
 
         self._kernels, self._sort = UpwardKernels(context), RadixSort(context)
-        from gpugda.device.launch.ranked_lists import RankedKernels
-
         self._ranked = RankedKernels(context)
         self._total, self._nodes = graph.relationship_count, graph.node_count
         directory = run.graph.directory_arguments(run.workspace.budget)

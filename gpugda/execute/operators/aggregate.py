@@ -234,7 +234,7 @@ class Aggregate(Operator):
 
     def _empty_aggregates(self) -> list[Operand]:
         """The value of each aggregate for no rows."""
-        from gpugda.execute.aggregates import aggregate  # counts do not need it
+        from gpugda.execute.aggregates import aggregate  # queries that find rows may not need it
 
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)
