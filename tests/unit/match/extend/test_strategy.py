@@ -161,11 +161,11 @@ OTHER_JOINS = {
         {"most_at_once": 0},
         {"drafts.MOST_ROWS_OF_PAIR": 1},
     ),
-    "one link a step": ({}, {"joins.MOST_LINKS": 1}),
-    "two links a step": ({}, {"joins.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2}),
+    "one link a step": ({}, {"join_builder.MOST_LINKS": 1}),
+    "two links a step": ({}, {"join_builder.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2}),
     "no rows, only pairs": (
         {"most_at_once": 0},
-        {"rows.MOST_EXCLUDED": -1, "accumulate.MOST_EXCLUDED": -1},
+        {"leaf_counts.MOST_EXCLUDED": -1, "accumulate.MOST_EXCLUDED": -1},
     ),
 }
 
