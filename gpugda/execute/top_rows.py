@@ -50,11 +50,11 @@ def top_rows(
     if 4 * place > len(order):
         return None
     at = int(order[place])
-    if descending and sampled.valid is not None and not sampled.valid[at]:
+    is_null = sampled.valid is not None and not sampled.valid[at]
+    if is_null and descending:
         assert operand.valid is not None
         rows = np.flatnonzero(~operand.valid)  # null comes first: no other row is needed
         return _enough(rows[:limit] if is_only_key else rows, limit)
-    is_null = sampled.valid is not None and not sampled.valid[at]
     if operand.kind is ColumnKind.FLOAT and not is_null and not np.isnan(sampled.values[at]):
         return _enough(_floats_up_to(operand, sampled.values[at], descending), limit)
     threshold = [key[at] for key in sample]
