@@ -159,7 +159,7 @@ def timing_batches(
 
 
 def may_be_oriented(bound: BoundQuery) -> bool:
-    """Could the oriented graph or lists by rank help? Of directed patterns, only small cycles."""
+    """True if an oriented graph or rank lists may count it: undirected, or a cycle of 3 or 4."""
     relationships = bound.relationships
     return may_be_cycle(relationships) or not any([each.directed for each in relationships])
 
