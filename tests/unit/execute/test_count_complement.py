@@ -60,7 +60,7 @@ def test_the_two_counts_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with _accelerator(edges) as accelerator:
         shown = str(accelerator.profile(QUERIES[0]))
         assert accelerator.run(QUERIES[0], engine="gpu").values() == [[4]]
-    first = next(line for line in shown.splitlines() if "less the second" in line)
+    first = next(line for line in shown.splitlines() if "minus second" in line)
     direct = next(line for line in shown.splitlines() if "filter NOT" in line)
     assert "1 row" in first
     assert "row" not in direct
