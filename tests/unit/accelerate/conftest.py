@@ -9,7 +9,7 @@ from gpugda.accelerate.lanes import Lanes
 
 
 class Setup:
-    """An accelerated fake driver, the driver itself, and the devices by database."""
+    """A fake driver, its accelerated form, and one fake device per database."""
 
     def __init__(self, strict=True):
         self.driver = FakeDriver()
@@ -28,7 +28,7 @@ class Setup:
 
     @property
     def asked_server(self):
-        """The queries that the server was asked."""
+        """The queries that reached the server."""
         return [
             call[1] for call in self.driver.calls if call[0] in ("run", "tx.run", "execute_query")
         ]
@@ -47,7 +47,7 @@ def setup():
 
 @pytest.fixture
 def lenient():
-    """Freshness is not strict."""
+    """A setup whose freshness is not strict."""
     made = Setup(strict=False)
     yield made
     made.accelerated.close()

@@ -20,7 +20,7 @@ AWAITED = {"run", "consume", "peek", "commit", "rollback", "begin_transaction", 
 
 
 class Awaited:
-    """The fake of the plain driver, with the methods that are awaited."""
+    """Wraps a fake of the synchronous driver: the methods in `AWAITED` become coroutines."""
 
     def __init__(self, plain):
         self.plain = plain
@@ -96,7 +96,7 @@ class Setup:
 
 
 def with_setup(test):
-    """Runs a coroutine of a test."""
+    """Makes a test of a coroutine that takes a setup, and checks that the setup closes."""
 
     async def whole():
         setup = Setup()
@@ -115,7 +115,7 @@ def with_setup(test):
 
 
 @with_setup
-async def test_execute_query(setup):
+async def test_execute_query_answers_reads_on_the_device(setup):
     records, summary, keys = await setup.accelerated.execute_query(READ, x=1)
     assert [record["n"] for record in records] == [1, 2]
     assert (summary.engine, keys) == ("gpu", ["n"])
@@ -128,7 +128,7 @@ async def test_execute_query(setup):
 
 
 @with_setup
-async def test_the_planner_hears_of_what_went_to_the_server(setup):
+async def test_server_times_are_reported_to_the_planner(setup):
     await setup.accelerated.execute_query(WRITE)
     async with setup.accelerated.session() as session:
         await (await session.run(WRITE)).consume()
@@ -138,7 +138,7 @@ async def test_the_planner_hears_of_what_went_to_the_server(setup):
 
 
 @with_setup
-async def test_all_methods_of_a_result(setup):
+async def test_result_methods_can_be_awaited(setup):
     async with setup.accelerated.session() as session:
         result = await session.run(READ)
         assert (await result.peek())["n"] == 1
@@ -161,7 +161,7 @@ async def test_all_methods_of_a_result(setup):
 
 
 @with_setup
-async def test_a_write_and_then_a_read(setup):
+async def test_a_read_after_a_write_sees_the_committed_write(setup):
     async with setup.accelerated.session() as session:
         await session.run(WRITE)
         assert await (await session.run(READ)).value() == [1, 2]
@@ -172,7 +172,7 @@ async def test_a_write_and_then_a_read(setup):
 
 
 @with_setup
-async def test_transactions(setup):
+async def test_a_read_transaction_goes_to_the_server_after_its_first_write(setup):
     async with (
         setup.accelerated.session(default_access_mode="READ") as session,
         await session.begin_transaction() as transaction,
@@ -191,7 +191,7 @@ async def test_transactions(setup):
 
 
 @with_setup
-async def test_transaction_functions(setup):
+async def test_a_transaction_function_runs_on_the_device_within_its_time_limit(setup):
     async def work(tx, text):
         return await (await tx.run(text)).value()
 
@@ -202,7 +202,7 @@ async def test_transaction_functions(setup):
     assert 4 < setup.device.calls[0][2] <= 5
 
 
-def test_a_twin_asks_the_same_server():
+def test_the_synchronous_twin_connects_to_the_same_server():
     for uri in ("bolt://somewhere:7777", "neo4j://[::1]:7777", "bolt+ssc://somewhere:7777"):
         driver = neo4j.AsyncGraphDatabase.driver(uri, auth=("ann", "pw"), user_agent="me")
         with twin_of(driver) as twin:
@@ -215,7 +215,7 @@ def test_a_twin_asks_the_same_server():
         asyncio.run(driver.close())
 
 
-def test_a_twin_that_cannot_be_made():
+def test_a_driver_without_a_possible_twin_is_refused():
     async def token():
         return ("ann", "pw")
 

@@ -10,7 +10,7 @@ from soon import GENEROUS_SECONDS
 from gpugda.errors import QueryTimeoutError
 
 
-def test_a_read_is_accelerated(setup):
+def test_a_read_runs_on_the_device(setup):
     records, summary, keys = setup.accelerated.execute_query(READ, x=1, parameters_={"y": 2})
     assert [record["n"] for record in records] == [1, 2]
     assert summary.engine == "gpu"
@@ -26,21 +26,21 @@ def test_a_write_goes_to_the_driver_once_and_unchanged(setup):
     assert setup.reasons == ["not answered by the device: CREATE writes"]
 
 
-def test_another_database_has_another_device(setup):
+def test_each_database_has_its_own_device(setup):
     assert setup.gate.wait("people", 30)
     setup.accelerated.execute_query(READ, database_="People")
     assert len(setup.devices["people"].calls) == 1
     assert setup.device.calls == []
 
 
-def test_the_home_database_is_the_database_of_its_name(setup):
+def test_the_home_database_and_its_name_share_a_device(setup):
     setup.accelerated.execute_query(READ)
     setup.accelerated.execute_query(READ, database_="neo4j")
     assert len(setup.device.calls) == 2
     assert list(setup.devices) == ["neo4j"]
 
 
-def test_the_system_database_is_left_alone(setup):
+def test_the_system_database_is_not_accelerated(setup):
     assert setup.accelerated.execute_query(READ, database_="system") == "server"
     assert "system" not in setup.devices
 
@@ -55,26 +55,26 @@ def test_the_system_database_is_left_alone(setup):
         {"wrong_": 1},
     ],
 )
-def test_what_is_not_plain_goes_to_the_driver(setup, options):
+def test_unusual_options_go_to_the_driver(setup, options):
     assert setup.accelerated.execute_query(READ, **options) == "server"
     assert setup.device.calls == []
 
 
 @pytest.mark.parametrize("query", ["", "  ", 7, None, neo4j.Query(READ, metadata={"app": "x"})])
-def test_no_plain_query_goes_to_the_driver(setup, query):
+def test_texts_that_are_no_plain_query_go_to_the_driver(setup, query):
     assert setup.accelerated.execute_query(query) == "server"
     assert setup.driver.calls[0][1] is query
     assert setup.device.calls == []
 
 
-def test_a_time_limit_is_kept(setup):
+def test_the_device_receives_the_time_limit(setup):
     setup.accelerated.execute_query(neo4j.Query(READ, timeout=5))
     assert 4 < setup.device.calls[0][2] <= 5
     setup.accelerated.execute_query(query_=neo4j.Query(READ, timeout=0))
     assert setup.device.calls[1][2] is None
 
 
-def test_after_a_time_limit_the_server_says_so(setup):
+def test_a_device_timeout_is_repeated_on_the_server(setup):
     setup.device.error = QueryTimeoutError("too long")
     assert setup.accelerated.execute_query(neo4j.Query(READ, timeout=1)) == "server"
     query = setup.driver.calls[0][1]
@@ -82,7 +82,7 @@ def test_after_a_time_limit_the_server_says_so(setup):
     assert 0 < query.timeout <= 1
 
 
-def test_a_failing_device_is_not_noticed(setup):
+def test_a_device_failure_falls_back_to_the_server(setup):
     setup.device.error = RuntimeError("out of order")
     assert setup.accelerated.execute_query(READ) == "server"
     assert setup.reasons == ["the device failed: RuntimeError"]
@@ -98,24 +98,24 @@ def test_a_failing_device_is_not_noticed(setup):
         (neo4j.Result.keys, ["n"]),
     ],
 )
-def test_transformers_of_the_driver_work(setup, transformer, expected):
+def test_result_transformers_of_the_driver_work(setup, transformer, expected):
     assert setup.accelerated.execute_query(READ, result_transformer_=transformer) == expected
     assert setup.driver.calls == []
 
 
-def test_a_result_does_not_outlive_its_transaction(setup):
+def test_a_result_cannot_be_read_after_its_transaction(setup):
     result = setup.accelerated.execute_query(READ, result_transformer_=lambda result: result)
     with pytest.raises(neo4j.exceptions.ResultConsumedError):
         list(result)
 
 
-def test_bookmarks_of_the_drivers_own_manager_are_known(setup):
+def test_bookmarks_of_the_drivers_own_manager_allow_the_device(setup):
     setup.driver.execute_query_bookmark_manager.bookmarks = ["b7"]
     setup.accelerated.execute_query(READ)
     assert len(setup.device.calls) == 1
 
 
-def test_bookmarks_of_another_manager_go_to_the_server_first(setup):
+def test_new_bookmarks_of_another_manager_go_to_the_server_first(setup):
     manager = FakeManager(["elsewhere"])
     setup.driver.after_execute = lambda: manager.bookmarks.append("b8")
     assert setup.accelerated.execute_query(READ, bookmark_manager_=manager) == "server"
@@ -123,13 +123,13 @@ def test_bookmarks_of_another_manager_go_to_the_server_first(setup):
     assert len(setup.device.calls) == 1
 
 
-def test_no_manager_means_no_bookmarks(lenient):
+def test_without_a_manager_there_are_no_bookmarks(lenient):
     lenient.driver.execute_query_bookmark_manager.bookmarks = ["b7"]
     lenient.accelerated.execute_query(READ, bookmark_manager_=None)
     assert len(lenient.device.calls) == 1
 
 
-def test_the_planner_hears_how_long_the_server_took(setup):
+def test_server_times_are_reported_to_the_planner(setup):
     setup.device.declines = "no"
     assert setup.accelerated.execute_query(READ) == "server"
     ((text, seconds),) = setup.device.native
@@ -148,7 +148,7 @@ def test_a_lenient_snapshot_must_cover_the_bookmarks(lenient):
     assert lenient.accelerated.execute_query(READ) != "server"
 
 
-def test_it_is_taken_for_a_driver(setup):
+def test_the_accelerated_driver_is_an_instance_of_the_driver(setup):
     assert isinstance(setup.accelerated, FakeDriver)
     assert setup.accelerated.verify_connectivity() == "connected"
     assert setup.accelerated.encrypted is False
@@ -157,7 +157,7 @@ def test_it_is_taken_for_a_driver(setup):
         _ = setup.accelerated.nothing_like_it
 
 
-def test_closing_closes_both(setup):
+def test_closing_closes_the_driver_and_the_device(setup):
     with setup.accelerated:
         pass
     assert setup.driver.is_closed
@@ -167,7 +167,7 @@ def test_closing_closes_both(setup):
     setup.accelerated.close()
 
 
-def test_sessions_of_other_users_are_the_drivers_own(setup):
+def test_sessions_of_other_users_are_not_accelerated(setup):
     for config in ({"impersonated_user": "ann"}, {"auth": ("ann", "pw")}):
         setup.accelerated.session(**config).run(READ)
     assert setup.asked_server == [READ, READ]

@@ -15,7 +15,7 @@ from gpugda.accelerate.tally import Tally
 from gpugda.errors import ConfigurationError
 
 
-def test_nobody_waits_while_it_is_made():
+def test_queries_go_to_the_server_while_the_accelerator_opens():
     go, driver, device = threading.Event(), FakeDriver(), FakeDevice()
 
     def open_slowly(name):
@@ -32,7 +32,7 @@ def test_nobody_waits_while_it_is_made():
     assert device.closed
 
 
-def test_what_is_made_after_closing_is_closed():
+def test_an_accelerator_opened_after_closing_is_closed():
     go, device = threading.Event(), FakeDevice()
 
     def open_slowly(name):
@@ -50,7 +50,7 @@ def test_what_is_made_after_closing_is_closed():
     assert lanes.get("other") == "the driver is closed"
 
 
-def test_a_failure_is_tried_again(monkeypatch):
+def test_a_failed_start_is_tried_again(monkeypatch):
     monkeypatch.setattr("gpugda.accelerate.later._RETRY_SECONDS", 0.0)
     outcomes = iter([OSError("no connection\nmore"), "made"])
 
@@ -66,7 +66,7 @@ def test_a_failure_is_tried_again(monkeypatch):
     assert later.wait(30) == "made"
 
 
-def test_a_failure_for_good_is_not_tried_again():
+def test_a_permanent_failure_is_not_tried_again():
     calls = []
 
     def make():
@@ -88,7 +88,7 @@ def test_waiting_ends_when_nothing_is_loading():
     lanes.close()
 
 
-def test_a_tally_has_few_reasons():
+def test_a_tally_merges_similar_reasons_and_bounds_them():
     tally = Tally()
     for number in range(100):
         tally.count_passed(f"transaction {number:,} is newer")
@@ -101,7 +101,7 @@ def test_a_tally_has_few_reasons():
     assert len(tally.passed_through) <= 51
 
 
-def test_known_bookmarks_are_bounded(monkeypatch):
+def test_the_number_of_known_bookmarks_is_bounded(monkeypatch):
     monkeypatch.setattr("gpugda.accelerate.bookmarks._MOST", 2)
     known = KnownBookmarks()
     known.add(["a", "b"])
@@ -120,17 +120,17 @@ def test_known_bookmarks_are_bounded(monkeypatch):
         ({"reader": 1}, "asynchronous"),
     ],
 )
-def test_options_are_checked_at_once(options, message):
+def test_wrong_options_are_refused_at_once(options, message):
     with pytest.raises(ConfigurationError, match=message):
         gpugda.accelerate(FakeDriver(), **options)
 
 
-def test_what_is_no_driver_is_refused():
+def test_other_objects_than_drivers_are_refused():
     with pytest.raises(ConfigurationError, match="not a str"):
         gpugda.accelerate("bolt://localhost")
 
 
-def test_the_package_is_the_function():
+def test_the_package_can_be_called_like_the_function():
     import gpugda.accelerate.entry
 
     accelerated = gpugda.accelerate(FakeDriver(), device="cpu")

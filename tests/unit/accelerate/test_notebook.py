@@ -34,7 +34,7 @@ def shell(tmp_path, monkeypatch):
 
 @pytest.fixture
 def people(monkeypatch):
-    """What the notebook connects to."""
+    """The accelerators that the notebook connected to, each with its source and options."""
     graph = gpugda.graph(nodes={"id": [1, 2], "name": ["Ann", "Bo"]})
     accelerators = []
 
@@ -49,7 +49,7 @@ def people(monkeypatch):
         accelerator.close()
 
 
-def test_a_cell_runs_with_the_notebooks_variables(shell, people):
+def test_a_cell_takes_parameters_from_notebook_variables(shell, people):
     shell.user_ns.update(wanted="Bo", unused=object())
     shell.run_line_magic("gpugda_connect", "'bolt://somewhere' -d people")
     assert people[0][1:] == ("bolt://somewhere", {"database": "people"})
@@ -62,7 +62,7 @@ def test_a_cell_runs_with_the_notebooks_variables(shell, people):
     assert "engine reference" in html
 
 
-def test_a_line_runs(shell, people):
+def test_a_line_magic_runs_a_query(shell, people):
     shell.run_line_magic("gpugda_connect", "x")
     people[0][0].run = lambda text, values, **options: (text, options["engine"])
     assert shell.run_line_magic("cypher", "RETURN -1") == ("RETURN -1", "auto")
@@ -76,7 +76,7 @@ def test_connecting_again_closes_the_first(shell, people):
     assert people[1][0].closed
 
 
-def test_the_password_is_asked_for(shell, people, monkeypatch):
+def test_the_password_is_asked_for_if_only_a_user_is_given(shell, people, monkeypatch):
     monkeypatch.delenv("NEO4J_PASSWORD", raising=False)
     monkeypatch.setattr("gpugda.accelerate.notebook.getpass", lambda prompt: "secret")
     shell.run_line_magic("gpugda_connect", "x -u ann")
@@ -92,17 +92,17 @@ def test_the_password_is_asked_for(shell, people, monkeypatch):
         ("cypher", "RETURN 1", "No data source is configured"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(shell, magic, line, message):
+def test_usage_errors_are_one_sentence(shell, magic, line, message):
     with pytest.raises(UsageError, match=message):
         shell.run_line_magic(magic, line)
 
 
-# ------------------------------------------------------------------ as cells are typed
+# ------------------------------------------------------------------ cells that run as typed text
 INJECTION = "nobody' OR 'a' = 'a"
 
 
 @pytest.mark.parametrize("value", ["Bo", INJECTION, "'; MATCH (n) //", "{wanted}", 1, ["Bo"], None])
-def test_values_of_a_line_are_parameters_and_no_text(shell, people, value):
+def test_values_of_a_line_are_parameters_and_never_text(shell, people, value):
     shell.user_ns["wanted"] = value
     shell.run_line_magic("gpugda_connect", "x")
     done = shell.run_cell(
@@ -114,14 +114,14 @@ def test_values_of_a_line_are_parameters_and_no_text(shell, people, value):
     assert shell.user_ns["found"].single()["n"] == (1 if value == "Bo" else 0)
 
 
-def test_braces_of_a_line_stay(shell, people):
+def test_braces_in_a_line_are_not_expanded(shell, people):
     shell.user_ns.update(name="Bo", n=7)
     shell.run_line_magic("gpugda_connect", "x")
     done = shell.run_cell("%cypher MATCH (n {name: 'Ann'}) RETURN '{n} $n {{n}} $$n' AS text")
     assert done.result.values() == [["{n} $n {{n}} $$n"]]
 
 
-def test_variables_of_a_function_are_seen(shell, people):
+def test_a_line_in_a_function_reads_local_variables(shell, people):
     shell.run_line_magic("gpugda_connect", "x")
     shell.run_cell(
         "def one(wanted):\n    found = %cypher MATCH (n {name: $wanted}) RETURN n.id AS id\n"
@@ -131,7 +131,7 @@ def test_variables_of_a_function_are_seen(shell, people):
     assert shell.user_ns["found"] == [2]
 
 
-def test_the_source_may_be_an_object(shell, people):
+def test_the_source_may_be_a_variable_with_an_object(shell, people):
     graph = gpugda.graph(nodes={"id": [1, 2, 3]})
     shell.user_ns.update(mine=graph, user="ann", database="people")
     shell.run_cell("%gpugda_connect mine")
@@ -142,7 +142,7 @@ def test_the_source_may_be_an_object(shell, people):
     ]
 
 
-def test_an_accelerator_is_used_and_left_open(shell):
+def test_a_given_accelerator_is_used_and_left_open(shell):
     with gpugda.connect(gpugda.graph(nodes={"id": [1, 2, 3]})) as mine:
         shell.user_ns["mine"] = mine
         assert shell.run_line_magic("gpugda_connect", "mine") is mine
@@ -157,7 +157,7 @@ def test_an_accelerator_is_used_and_left_open(shell):
         shell.run_line_magic("gpugda_connect", "mine")
 
 
-def test_a_variable_that_is_also_a_file_is_asked_about(shell, people, tmp_path, monkeypatch):
+def test_a_name_of_both_a_variable_and_a_file_is_refused(shell, people, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").touch()
     shell.user_ns["mine"] = object()
@@ -168,7 +168,7 @@ def test_a_variable_that_is_also_a_file_is_asked_about(shell, people, tmp_path, 
 
 
 @pytest.mark.parametrize("source", ["/no/such/folder", "number", "bolt://127.0.0.1:1"])
-def test_a_failure_keeps_the_connection(shell, capsys, source):
+def test_a_failed_connection_keeps_the_previous_one(shell, capsys, source):
     shell.user_ns.update(mine=gpugda.graph(nodes={"id": [1, 2, 3]}), number=7)
     shell.run_line_magic("gpugda_connect", "mine")
     assert not shell.run_cell(f"%gpugda_connect {source}").success
@@ -178,7 +178,7 @@ def test_a_failure_keeps_the_connection(shell, capsys, source):
     unload_ipython_extension(shell)
 
 
-def test_an_error_is_the_message_with_its_caret(shell, people, capsys):
+def test_a_syntax_error_shows_its_message_and_caret(shell, people, capsys):
     shell.run_line_magic("gpugda_connect", "x")
     capsys.readouterr()
     for cell in ("%cypher MATCH (n RETURN n", "%%cypher\nMATCH (n RETURN n"):
@@ -191,7 +191,7 @@ def test_an_error_is_the_message_with_its_caret(shell, people, capsys):
         assert len(lines) == 3
 
 
-def test_an_error_of_the_driver_is_its_message(shell, people, capsys):
+def test_a_driver_error_shows_its_message_only(shell, people, capsys):
     shell.run_line_magic("gpugda_connect", "x")
 
     def run(*_, **__):
@@ -226,7 +226,7 @@ def pairs(shell):
         yield mine
 
 
-def test_graphs_are_drawn(shell, pairs):
+def test_graph_results_are_drawn(shell, pairs):
     pytest.importorskip("neo4j_viz", reason="neo4j-viz is not installed")
     drawn = shell.run_cell_magic("cypher", "--graph -o kept", PAIR).data
     assert "LIVES_IN" in drawn
@@ -238,7 +238,7 @@ def test_graphs_are_drawn(shell, pairs):
     assert "text/html" not in shell.display_formatter.format(pairs.run(PAIR).graph())[0]
 
 
-def test_what_cannot_be_drawn_is_told(shell, pairs, monkeypatch):
+def test_results_that_cannot_be_drawn_are_refused_with_a_reason(shell, pairs, monkeypatch):
     with pytest.raises(UsageError, match="no nodes to draw"):
         shell.run_cell_magic("cypher", "--graph", "MATCH (a) RETURN a.name AS n")
     monkeypatch.setattr("gpugda.accelerate.notebook_graph.MOST_NODES", 1)
@@ -262,10 +262,10 @@ class Handle:
         self.lines.append(repr(line))
 
 
-def test_progress_is_a_line_that_goes_away():
+def test_progress_is_one_line_that_is_cleared_at_the_end():
     now, handle = [0.0], Handle()
     progress = NotebookProgress(handle, lambda: now[0])
-    progress.phase("reading nodes", 100)  # of work that no cell waits for
+    progress.phase("reading nodes", 100)  # before a cell waits: not shown
     with progress.shown():
         progress.phase("reading nodes", 100)
         progress.advance(10)
@@ -283,7 +283,7 @@ def test_progress_is_a_line_that_goes_away():
     assert handle.lines == ["reading nodes: 25% of 100", "joining", "joining: 2,000", ""]
 
 
-def test_quick_work_shows_nothing():
+def test_quick_work_shows_no_progress():
     handle = Handle()
     progress = NotebookProgress(handle, lambda: 0.0)
     with progress.shown():
@@ -292,7 +292,7 @@ def test_quick_work_shows_nothing():
     assert handle.lines == []
 
 
-def test_progress_reaches_the_notebook(shell, monkeypatch, capsys):
+def test_progress_is_printed_in_the_notebook(shell, monkeypatch, capsys):
     monkeypatch.setattr("gpugda.accelerate.notebook_progress._PATIENCE", 0.0)
     shell.user_ns["graph"] = gpugda.graph(nodes={"id": [1, 2]})
     shell.run_cell("%gpugda_connect graph")

@@ -1,4 +1,4 @@
-"""Accelerated results beside what the driver makes of the same rows."""
+"""Accelerated results compared with the driver's results of the same rows."""
 
 import inspect
 
@@ -24,7 +24,7 @@ VALUES = [
 
 
 class DriverRows:
-    """As much of a driver's result as its to_df asks for."""
+    """The parts of a driver's result that `to_df` uses."""
 
     def __init__(self, names, rows):
         self._keys, self._rows = names, rows
@@ -53,7 +53,7 @@ def tables(draw):
 
 
 @given(tables(), st.booleans(), st.booleans())
-def test_data_frames_are_those_of_the_driver(table, expand, parse_dates):
+def test_data_frames_equal_those_of_the_driver(table, expand, parse_dates):
     rows, width = table
     names = ["a", "b.c", "d\\"][:width]
     to_df = inspect.unwrap(neo4j.Result.to_df)
@@ -66,14 +66,14 @@ def test_data_frames_are_those_of_the_driver(table, expand, parse_dates):
     pd.testing.assert_frame_equal(result_of(names, rows).to_df(expand, parse_dates), expected)
 
 
-def test_what_was_read_is_not_in_a_data_frame():
+def test_a_data_frame_holds_only_unread_rows():
     result = result_of(["n"], [[1], [2], [3]])
     result.fetch(1)
     assert result.to_df()["n"].tolist() == [2, 3]
     assert result.to_df().shape == (0, 1)
 
 
-def test_classes():
+def test_results_are_instances_of_the_drivers_classes():
     result = result_of(["n"], [[1]])
     assert isinstance(result, neo4j.Result)
     assert isinstance(result, Result)

@@ -33,7 +33,7 @@ sys.exit(7)
 
 
 def in_test_all(*values):
-    """Each starts two interpreters."""
+    """Marks a slow case: it starts two interpreters."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
@@ -68,7 +68,7 @@ def run(tmp_path, script, *arguments, accelerated=True):
         ),
     ],
 )
-def test_a_script_cannot_tell(tmp_path, script):
+def test_a_script_runs_as_with_python(tmp_path, script):
     plain = run(tmp_path, script, "argument", accelerated=False)
     ours = run(tmp_path, script, "argument")
     assert (ours.returncode, ours.stdout, ours.stderr) == (
@@ -78,7 +78,7 @@ def test_a_script_cannot_tell(tmp_path, script):
     )
 
 
-def test_drivers_are_accelerated(tmp_path):
+def test_drivers_of_a_script_are_accelerated(tmp_path):
     script = (
         "import neo4j\nfrom neo4j import GraphDatabase\n"
         "with GraphDatabase.driver('bolt://x', auth=('a', 'b')) as d:\n"
@@ -93,7 +93,7 @@ def test_drivers_are_accelerated(tmp_path):
     assert none.stderr == "gpugda: the script made no driver\n"
 
 
-def test_mistakes(tmp_path):
+def test_usage_errors_are_reported(tmp_path):
     missing = subprocess.run(
         [sys.executable, "-m", "gpugda.accelerate", "missing.py"],
         capture_output=True,
@@ -107,7 +107,7 @@ def test_mistakes(tmp_path):
     assert "perhaps" in wrong.stderr
 
 
-# ------------------------------------------------------------------ modules, and programs that ask
+# ------------------------------------------------------------------ modules, and gpugda.install
 WHICH = """
 import sys, neo4j
 with neo4j.GraphDatabase.driver('bolt://x', auth=('a', 'b')) as driver:
@@ -153,7 +153,7 @@ def test_a_module_runs_as_with_python(tmp_path, name, options):
 
 
 @pytest.mark.slow
-def test_errors_of_a_module(tmp_path):
+def test_errors_of_a_module_are_those_of_python(tmp_path):
     ours = run_module(tmp_path, "gpugda.accelerate", "-m", "kit.broken")
     assert ours.returncode == 1
     assert ours.stderr.endswith("ZeroDivisionError: division by zero\n")
@@ -185,7 +185,7 @@ for wrong in ({"freshnes": "manual"}, {"load": "never"}):
 """
 
 
-def test_a_program_installs_it(tmp_path):
+def test_install_accelerates_drivers_made_later(tmp_path):
     done = run(tmp_path, INSTALLED, "x", accelerated=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [

@@ -15,47 +15,47 @@ def session(setup):
 
 
 # ------------------------------------------------------------------ auto-commit
-def test_a_read_is_accelerated(setup, session):
+def test_a_read_runs_on_the_device(setup, session):
     assert session.run(READ, {"a": 1}, b=2).value() == [1, 2]
     assert setup.device.calls == [(READ, {"a": 1, "b": 2}, None)]
     assert setup.asked_server == []
 
 
-def test_a_write_and_then_a_read_in_the_session(setup, session):
-    session.run(WRITE)  # nobody reads its result: the driver ends it before the next statement
+def test_a_read_after_a_write_sees_the_committed_write(setup, session):
+    session.run(WRITE)  # its result is not read: the driver consumes it before the next statement
     assert session.run(READ).value() == [1, 2]
     assert setup.asked_server == [WRITE]
-    assert setup.driver.transactions == 1, "the write was committed before the device was asked"
+    assert setup.driver.transactions == 1, "the write must be committed before the device is asked"
 
 
-def test_while_rows_are_left_the_driver_buffers_them(setup, session):
+def test_a_statement_before_an_unread_result_goes_to_the_driver(setup, session):
     setup.device.declines = "no"
     first = session.run(READ)
     setup.device.declines = None
     session.run(READ)
     assert setup.asked_server == [READ, READ]
-    assert first.rows, "the rows were left to the driver"
+    assert first.rows, "the driver must buffer the rows"
 
 
-def test_after_a_failed_result_the_device_is_asked_again(setup, session):
+def test_the_device_is_asked_again_after_a_failed_result(setup, session):
     setup.device.declines = "no"
     session.run(READ).failed = ValueError("broken")
     setup.device.declines = None
     assert session.run(READ).value() == [1, 2]
 
 
-def test_the_planner_hears_of_what_went_to_the_server(setup, session):
+def test_statements_on_the_server_are_reported_to_the_planner(setup, session):
     setup.device.declines = "no"
     session.run(READ).consume()
     session.execute_read(lambda tx: tx.run(READ).consume())
-    assert setup.device.native == [(READ, None), (READ, None)]  # rows are read as they come
+    assert setup.device.native == [(READ, None), (READ, None)]  # no time: rows stream
     session.execute_read(lambda tx: (tx.run(READ).consume(), tx.run(WRITE).consume()))
-    assert len(setup.device.native) == 3  # the second was not offered
+    assert len(setup.device.native) == 3  # WRITE was not offered to the device
     setup.device.observe_native = None  # calling it raises an error, which must not reach the user
     assert list(session.run(READ)) == [{"n": "server"}]
 
 
-def test_another_database(setup):
+def test_each_database_has_its_own_device(setup):
     assert setup.gate.wait("people", 30)
     with setup.accelerated.session(database="people") as session:
         session.run(READ)
@@ -63,7 +63,7 @@ def test_another_database(setup):
     assert setup.device.calls == []
 
 
-def test_bookmarks_from_elsewhere_go_to_the_server_first(setup):
+def test_unknown_bookmarks_go_to_the_server_first(setup):
     given = neo4j.Bookmarks.from_raw_values(["elsewhere"])
     with setup.accelerated.session(bookmarks=given) as session:
         list(session.run(READ))
@@ -72,7 +72,7 @@ def test_bookmarks_from_elsewhere_go_to_the_server_first(setup):
     assert "bookmarks that this driver did not receive go to the server first" in setup.reasons
 
 
-def test_bookmarks_of_this_driver_are_known(setup):
+def test_bookmarks_of_this_driver_allow_the_device(setup):
     with setup.accelerated.session() as writer:
         writer.run(WRITE).consume()
         bookmarks = writer.last_bookmarks()
@@ -81,7 +81,7 @@ def test_bookmarks_of_this_driver_are_known(setup):
         assert reader.run(READ).value() == [1, 2]
 
 
-def test_bookmarks_of_a_manager(setup):
+def test_unknown_bookmarks_of_a_manager_go_to_the_server_first(setup):
     manager = FakeManager(["elsewhere"])
     with setup.accelerated.session(bookmark_manager=manager) as session:
         list(session.run(READ))
@@ -99,7 +99,7 @@ def test_a_lenient_snapshot_must_cover_the_bookmarks(lenient):
         assert session.run(READ).value() == [1, 2]
 
 
-def test_time_limits(setup, session):
+def test_time_limits_reach_the_device_and_then_the_server(setup, session):
     session.run(neo4j.Query(READ, timeout=3))
     assert 2 < setup.device.calls[0][2] <= 3
     setup.device.error = QueryTimeoutError("too long")
@@ -110,7 +110,7 @@ def test_time_limits(setup, session):
     assert setup.asked_server[1].metadata == {"app": "x"}
 
 
-def test_a_closed_session_refuses(setup):
+def test_a_closed_session_refuses_statements(setup):
     session = setup.accelerated.session()
     session.close()
     with pytest.raises(SessionError, match="Session closed"):
@@ -120,25 +120,25 @@ def test_a_closed_session_refuses(setup):
     assert setup.device.calls == []
 
 
-def test_results_after_the_session_are_as_the_drivers(setup):
+def test_results_after_the_session_act_as_the_drivers(setup):
     with setup.accelerated.session() as session:
         buffered, read, unread = session.run(READ), None, None
         read = session.run(READ)
         read.values()
         unread = session.run(READ)
-    assert buffered.value() == [1, 2], "a later statement makes the driver buffer the rows"
+    assert buffered.value() == [1, 2], "a later statement must make the driver buffer the rows"
     assert read.value() == []
     with pytest.raises(ResultConsumedError):
         unread.value()
 
 
-def test_it_is_taken_for_a_session(setup, session):
+def test_the_accelerated_session_is_an_instance_of_the_session(setup, session):
     assert isinstance(session, FakeSession)
     assert session.closed() is False
 
 
 # ------------------------------------------------------------------ explicit transactions
-def test_transactions_for_reading(setup):
+def test_read_transactions_run_on_the_device(setup):
     with (
         setup.accelerated.session(default_access_mode="READ") as session,
         session.begin_transaction() as transaction,
@@ -155,7 +155,7 @@ def test_transactions_for_reading(setup):
         transaction.run(READ)
 
 
-def test_after_a_statement_on_the_server_all_go_there(setup):
+def test_a_transaction_stays_on_the_server_once_it_was_there(setup):
     with setup.accelerated.session(default_access_mode=neo4j.READ_ACCESS) as session:
         transaction = session.begin_transaction()
         transaction.run(READ)
@@ -166,7 +166,7 @@ def test_after_a_statement_on_the_server_all_go_there(setup):
     assert len(setup.device.calls) == 2
 
 
-def test_transactions_that_may_write_are_the_drivers(setup, session):
+def test_transactions_that_may_write_run_on_the_server(setup, session):
     with session.begin_transaction() as transaction:
         transaction.run(READ)
         transaction.run(WRITE)
@@ -176,7 +176,7 @@ def test_transactions_that_may_write_are_the_drivers(setup, session):
     assert setup.asked_server == [READ, WRITE, READ, READ]
 
 
-def test_transactions_with_metadata_are_the_drivers(setup):
+def test_transactions_with_metadata_run_on_the_server(setup):
     with setup.accelerated.session(default_access_mode="READ") as session:
         with session.begin_transaction(metadata={"app": "x"}) as transaction:
             transaction.run(READ)
@@ -191,7 +191,7 @@ def test_transactions_with_metadata_are_the_drivers(setup):
     assert ("execute_read", {"app": "x"}, 4) in setup.driver.calls
 
 
-def test_a_transactions_time_limit_is_for_all_of_it(setup):
+def test_a_transactions_time_limit_covers_all_statements(setup):
     with setup.accelerated.session(default_access_mode="READ") as session:
         with session.begin_transaction(timeout=10) as transaction:
             transaction.run(READ)
@@ -201,7 +201,7 @@ def test_a_transactions_time_limit_is_for_all_of_it(setup):
     assert 9 < second <= first <= 10
 
 
-def test_the_server_has_accepted_the_bookmarks_of_a_transaction(setup):
+def test_bookmarks_of_a_begun_transaction_allow_the_device(setup):
     given = neo4j.Bookmarks.from_raw_values(["elsewhere"])
     with (
         setup.accelerated.session(bookmarks=given, default_access_mode="READ") as session,
@@ -211,7 +211,7 @@ def test_the_server_has_accepted_the_bookmarks_of_a_transaction(setup):
 
 
 # ------------------------------------------------------------------ transaction functions
-def test_transaction_functions_for_reading(setup, session):
+def test_read_transaction_functions_run_on_the_device(setup, session):
     def work(tx, text, *, twice):
         assert twice
         return [record["n"] for record in tx.run(text)]
@@ -221,13 +221,13 @@ def test_transaction_functions_for_reading(setup, session):
     assert session.run(READ).value() == [1, 2]
 
 
-def test_their_time_limit(setup, session):
+def test_a_transaction_functions_time_limit_reaches_the_device(setup, session):
     session.execute_read(neo4j.unit_of_work(timeout=6)(lambda tx: tx.run(READ).value()))
     assert setup.driver.calls[0] == ("execute_read", None, 6)
     assert 5 < setup.device.calls[0][2] <= 6
 
 
-def test_their_transaction_and_results_end_with_them(setup, session):
+def test_transaction_and_results_end_with_the_transaction_function(setup, session):
     kept = []
 
     def work(tx):
@@ -240,7 +240,7 @@ def test_their_transaction_and_results_end_with_them(setup, session):
         kept[1].values()
 
 
-def test_their_errors_roll_back(setup, session):
+def test_an_error_in_a_transaction_function_rolls_back(setup, session):
     def work(tx):
         tx.run(READ)
         raise ValueError("no")
@@ -250,12 +250,12 @@ def test_their_errors_roll_back(setup, session):
     assert setup.driver.calls[-1] == ("rollback",)
 
 
-def test_what_is_no_function_is_refused_by_the_driver(setup, session):
+def test_the_driver_refuses_a_transaction_function_that_is_no_function(setup, session):
     with pytest.raises(TypeError, match="not callable"):
         session.execute_read("MATCH")
 
 
-def test_auto_commit_within_a_function_is_the_drivers_to_refuse(setup, session):
+def test_auto_commit_within_a_transaction_function_goes_to_the_driver(setup, session):
     def work(tx):
         session.run(READ)
 
@@ -264,7 +264,7 @@ def test_auto_commit_within_a_function_is_the_drivers_to_refuse(setup, session):
     assert setup.asked_server == [READ]
 
 
-def test_functions_of_version_5_of_the_driver(setup, session):
+def test_read_transaction_of_driver_version_5_runs_on_the_device(setup, session):
     FakeSession.read_transaction = FakeSession.execute_read
     try:
         assert session.read_transaction(lambda tx: tx.run(READ).value()) == [1, 2]
