@@ -5,14 +5,14 @@ from gpugda.errors import ConfigurationError
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_all_schemes(scheme):
+def test_every_scheme_is_parsed(scheme):
     found = parse_address(f" {scheme.upper()}://Host.example ")
     assert found.scheme == scheme
     assert found.shown == found.url == f"{scheme}://host.example:7687"
     assert found.routed == scheme.startswith("neo4j")
 
 
-def test_port_ipv6_and_routing_context():
+def test_port_ipv6_and_routing_context_are_parsed():
     assert parse_address("bolt://[::1]:1234/").url == "bolt://[::1]:1234"
     found = parse_address("neo4j://host:1?policy=eu")
     assert found.url == "neo4j://host:1?policy=eu"
@@ -47,6 +47,6 @@ def test_credentials_are_refused_and_not_repeated(text):
         ("bolt://host?policy=eu", "only neo4j://"),
     ],
 )
-def test_other_texts_are_refused(text, said):
+def test_malformed_addresses_are_refused(text, said):
     with pytest.raises(ConfigurationError, match=said):
         parse_address(text)

@@ -24,7 +24,7 @@ def test_the_argument_comes_before_the_environment():
         AuthManagers.static(("bob", "pw")),
     ],
 )
-def test_the_drivers_own_forms_are_passed_on(auth):
+def test_auth_objects_of_the_driver_are_passed_on(auth):
     assert choose_auth(auth, BOTH) is auth
 
 
@@ -38,13 +38,13 @@ def test_other_values_are_refused_and_not_repeated(auth):
 
 
 @pytest.mark.parametrize("missing", ["NEO4J_USERNAME", "NEO4J_PASSWORD"])
-def test_half_an_environment_is_an_error(missing):
+def test_a_user_without_a_password_in_the_environment_is_an_error(missing):
     with pytest.raises(ConfigurationError, match=f"{missing} is not") as caught:
         choose_auth(None, {**BOTH, missing: ""})
     assert "Secret" not in str(caught.value)
 
 
-def test_database():
+def test_the_database_argument_comes_before_the_environment():
     variables = {"NEO4J_DATABASE": "films"}
     assert choose_database("books", variables) == "books"
     assert choose_database(None, variables) == "films"
@@ -55,7 +55,7 @@ def test_database():
     assert choose_database("system", {}) == "system"
 
 
-def test_names():
+def test_an_empty_name_is_refused():
     assert check_name("impersonated_user", None) is None
     assert check_name("impersonated_user", "joe") == "joe"
     with pytest.raises(ConfigurationError, match="impersonated_user is ''"):

@@ -29,21 +29,21 @@ def text(content):
     return "FB:" + base64.b64encode(content).decode()
 
 
-def test_bookmarks_of_a_real_server():
+def test_bookmarks_of_a_real_server_are_parsed():
     found = parse_bookmark("FB:kcwQz4exibD+QJiDXZJJPZvn9wOQ")
     assert (found.database_id, found.transaction) == (str(DATABASE), 3)
     assert found.bookmark == "FB:kcwQz4exibD+QJiDXZJJPZvn9wOQ"
     assert parse_bookmark("FB:kcwQZRa9gK9gTiuXD3ZXT3XA2MkBl5A=").transaction == 407
 
 
-def test_the_system_database_does_not_count():
+def test_the_system_database_is_ignored():
     both = "FB:kswQz4exibD+QJiDXZJJPZvn9wPMEAAAAAAAAAAAAAAAAAAAAAEpkA=="
     assert parse_bookmark(both).transaction == 3
     assert parse_bookmark(text(packed((SYSTEM, 41)))) is None
 
 
 @given(st.uuids(), st.integers(0, 2**63 - 1))
-def test_any_database_and_transaction(uuid, number):
+def test_any_database_and_transaction_is_parsed(uuid, number):
     found = parse_bookmark(text(packed((uuid, number))))
     if uuid == SYSTEM:
         assert found is None
@@ -52,7 +52,7 @@ def test_any_database_and_transaction(uuid, number):
 
 
 @given(st.uuids(), st.integers(0, 2**63 - 1), st.data())
-def test_what_is_cut_or_longer_is_no_version(uuid, number, data):
+def test_truncated_and_extended_bookmarks_give_no_version(uuid, number, data):
     whole = packed((uuid, number))
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
     assert parse_bookmark(text(cut)) is None
@@ -60,13 +60,13 @@ def test_what_is_cut_or_longer_is_no_version(uuid, number, data):
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_version_or_none(content):
+def test_random_bytes_give_a_version_or_none(content):
     found = parse_bookmark(text(content))
     assert found is None or found.transaction >= 0
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_a_version_or_none(given_text):
+def test_random_text_gives_a_version_or_none(given_text):
     assert parse_bookmark(given_text) is None
     assert parse_bookmark(f"FB:{given_text}") is None or given_text
 
@@ -84,16 +84,16 @@ def test_any_text_is_a_version_or_none(given_text):
         b"\x91\xcc\x10" + DATABASE.bytes + b"\xc0\x90",
     ],
 )
-def test_other_forms_are_no_version(content):
+def test_bookmarks_of_other_content_give_no_version(content):
     assert parse_bookmark(text(content)) is None
 
 
-def test_older_and_foreign_bookmarks_are_no_version():
+def test_older_and_foreign_bookmarks_give_no_version():
     for other in ("", "neo4j:bookmark:v1:tx42", "FB:", "FB:kcwQ!", f"{DATABASE}:7"):
         assert parse_bookmark(other) is None
 
 
-def test_a_session_must_have_exactly_one():
+def test_a_session_must_have_exactly_one_bookmark():
     good = text(packed((DATABASE, 7)))
     assert version_of({good}).transaction == 7
     assert version_of([]) is None

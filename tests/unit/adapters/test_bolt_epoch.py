@@ -1,4 +1,4 @@
-"""Whether a server is still the same process."""
+"""Recognising a restarted server by its start time."""
 
 from gpugda_adapters.bolt_epoch import ServerEpoch
 
@@ -17,13 +17,13 @@ class Server:
         return self.started
 
 
-def test_a_connection_is_asked_about_once():
+def test_the_start_time_is_asked_once_per_connection():
     epoch, server, connection = ServerEpoch(), Server(), Connection()
     assert [epoch.name_for(connection, server) for _ in range(3)] == ["100"] * 3
     assert server.asked == 1
 
 
-def test_another_connection_to_the_same_process_changes_nothing():
+def test_another_connection_to_the_same_process_keeps_the_name():
     epoch, server = ServerEpoch(), Server()
     first, second = Connection(), Connection()
     assert epoch.name_for(first, server) == epoch.name_for(second, server) == epoch.name
@@ -32,7 +32,7 @@ def test_another_connection_to_the_same_process_changes_nothing():
     assert server.asked == 2
 
 
-def test_a_restart_is_another_name_for_all_connections():
+def test_a_restart_changes_the_name_for_all_connections():
     epoch, server = ServerEpoch(), Server()
     old = Connection()
     epoch.name_for(old, server)
@@ -42,7 +42,7 @@ def test_a_restart_is_another_name_for_all_connections():
     assert server.asked == 3
 
 
-def test_without_a_start_time_a_new_connection_proves_nothing():
+def test_without_a_start_time_each_connection_has_its_own_name():
     epoch, silent = ServerEpoch(), Server(None)
     connection = Connection()
     first = epoch.name_for(connection, silent)
@@ -50,7 +50,7 @@ def test_without_a_start_time_a_new_connection_proves_nothing():
     assert epoch.name_for(Connection(), silent) != first
 
 
-def test_without_the_drivers_connection_the_server_is_asked_each_time():
+def test_the_server_is_asked_each_time_if_the_connection_is_unknown():
     epoch, server = ServerEpoch(), Server()
     assert epoch.name_for(None, server) == epoch.name_for(None, server) == "100"
     assert server.asked == 2

@@ -33,7 +33,7 @@ def unavailable(text, cause=None):
         ("Neo.ClientError.Statement.SyntaxError", "what it says"),
     ],
 )
-def test_errors_of_the_server(code, advice):
+def test_server_errors_become_source_errors_with_advice(code, advice):
     found = source_error(server_error(code), "bolt://host:1", "reading")
     assert isinstance(found, SourceError)
     assert str(found).startswith("bolt://host:1: reading failed. ")
@@ -65,18 +65,18 @@ def test_errors_of_the_server(code, advice):
         (SessionExpired(""), "bolt://h:1", "(SessionExpired)"),
     ],
 )
-def test_errors_of_the_connection(error, address, advice):
+def test_connection_errors_become_source_errors_with_advice(error, address, advice):
     found = source_error(error, address, "connecting")
     assert isinstance(found, SourceError)
     assert advice in str(found)
 
 
-def test_settings_that_the_driver_refuses():
+def test_refused_settings_become_configuration_errors():
     error = neo4j.exceptions.ConfigurationError("no such option")
     assert isinstance(source_error(error, "bolt://h:1", "connecting"), ConfigurationError)
 
 
-def test_causes_that_go_in_circles_end():
+def test_cyclic_causes_of_an_error_end():
     one, other = ServiceUnavailable("one"), ServiceUnavailable("other")
     one.__cause__, other.__cause__ = other, one
     assert "not reached" in str(source_error(one, "bolt://h:1", "connecting"))
@@ -91,7 +91,7 @@ def test_every_error_of_the_driver_is_mapped():
             assert isinstance(found, SourceError | ConfigurationError), name
 
 
-def test_kinds():
+def test_broken_connections_and_timeouts_are_recognised():
     assert is_broken_connection(ServiceUnavailable())
     assert is_broken_connection(SessionExpired())
     assert not is_broken_connection(server_error("Neo.ClientError.Statement.SyntaxError"))

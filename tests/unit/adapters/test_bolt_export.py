@@ -78,7 +78,7 @@ def databases(draw, spread):
 @pytest.mark.parametrize("version", [VERSION, None], ids=["a version", "no version"])
 @pytest.mark.parametrize("spread", [100, 3_000, 2**40])
 @given(data=st.data())
-def test_all_is_read_whatever_the_ids(version, spread, data):
+def test_an_export_reads_everything_for_any_ids(version, spread, data):
     nodes, relationships = data.draw(databases(spread))
     bolt = FakeBolt(nodes, relationships)
     with pages_of(8):
@@ -86,10 +86,10 @@ def test_all_is_read_whatever_the_ids(version, spread, data):
     assert bolt.open_sessions == 0
 
 
-# Databases for each choice of labels, and all choices of types on each: they take longer to draw.
+# Types are a loop within the test: drawing another database would take longer.
 @pytest.mark.parametrize("labels", [None, ("A",), ("A", "C d"), ("none",), ()])
 @given(data=st.data())
-def test_a_part_is_what_lies_between_the_nodes_wanted(labels, data):
+def test_a_partial_export_reads_relationships_between_selected_nodes(labels, data):
     nodes, relationships = data.draw(databases(data.draw(st.sampled_from([60, 2**40]))))
     kept = {each: row for each, row in nodes.items() if labels is None or set(row) & set(labels)}
     for types in (None, ("R",), ("S", "odd `type`"), ("NONE",), ()):
@@ -106,7 +106,7 @@ def test_a_part_is_what_lies_between_the_nodes_wanted(labels, data):
 @pytest.mark.parametrize("width", [4, 64])
 def test_a_hub_is_read_in_parts(width):
     nodes = dict.fromkeys(range(50), ())
-    # Ids far apart, so that they are read from the nodes they start from.
+    # Ids are far apart, so relationships are read by their start nodes.
     relationships = {(each << 45) + 3: (3, "R", each % 50) for each in range(300)}
     relationships |= {(each << 45) + 4: (4, "S", 3) for each in range(20)}
     bolt = FakeBolt(nodes, relationships)
@@ -116,7 +116,7 @@ def test_a_hub_is_read_in_parts(width):
 
 
 @pytest.mark.parametrize("hubs", [[0], [25], [49], [10, 11, 30]], ids=str)
-def test_a_hub_is_read_once_wherever_its_id_lies_among_the_others(hubs):
+def test_a_hub_is_read_once_wherever_its_id_lies(hubs):
     nodes = dict.fromkeys(range(50), ())
     starts = [*range(50), *(hub for hub in hubs for _ in range(100))]
     relationships = {(i << 45) + start: (start, "R", i % 50) for i, start in enumerate(starts)}
@@ -127,7 +127,7 @@ def test_a_hub_is_read_once_wherever_its_id_lies_among_the_others(hubs):
 
 
 @pytest.mark.parametrize("width", [4, 64])
-def test_dense_ids_are_read_without_a_scan_or_a_page_too_many(width):
+def test_dense_ids_are_read_without_a_scan_or_unneeded_pages(width):
     nodes = dict.fromkeys(range(128), ("A",))
     bolt = FakeBolt(nodes, {each: (each, "R", 0) for each in range(128)})
     with pages_of(width):
@@ -136,7 +136,7 @@ def test_dense_ids_are_read_without_a_scan_or_a_page_too_many(width):
     assert sum(each["last"] - each["first"] + 1 for each in bolt.pages("range(")) == 256
 
 
-def test_few_nodes_at_large_ids_need_one_scan_and_few_pages():
+def test_few_nodes_with_large_ids_need_one_scan_and_few_pages():
     nodes = {each: ("A",) for each in [3, 7, 1_000_000, 9_999_999, 50_000_000]}
     bolt = FakeBolt(nodes)
     assert exported(bolt) == (nodes, {})
@@ -151,11 +151,11 @@ def test_ids_too_far_apart_for_pages_are_listed():
     assert bolt.pages("AS id")
 
 
-def test_an_empty_database():
+def test_an_empty_database_is_exported():
     assert exported(FakeBolt()) == ({}, {})
 
 
-def test_pages_are_smaller_where_memory_is_short():
+def test_pages_shrink_if_the_server_is_short_of_memory():
     nodes = dict.fromkeys(range(2_000), ())
     relationships = {each: (each, "R", 0) for each in range(2_000)}
 
@@ -168,7 +168,7 @@ def test_pages_are_smaller_where_memory_is_short():
 
 
 # ------------------------------------------------------------------ changes while reading
-def test_a_relationship_with_an_end_that_was_not_read_is_stale():
+def test_a_relationship_with_an_unread_end_makes_the_export_stale():
     bolt = FakeBolt(dict.fromkeys(range(10), ()), {0: (0, "R", 9)})
     with export(bolt, VERSION, SilentProgress()) as batches:
         assert len(nodes_of(batches)) == 10
@@ -177,7 +177,7 @@ def test_a_relationship_with_an_end_that_was_not_read_is_stale():
             relationships_of(batches)
 
 
-def test_nodes_that_went_meanwhile_are_stale():
+def test_a_node_deleted_meanwhile_makes_the_export_stale():
     bolt = FakeBolt(dict.fromkeys(range(100), ()))
 
     def delete(text, parameters, session):
@@ -189,7 +189,7 @@ def test_nodes_that_went_meanwhile_are_stale():
         exported(bolt)
 
 
-def test_a_type_that_came_meanwhile_is_stale():
+def test_a_type_created_meanwhile_makes_the_export_stale():
     bolt = FakeBolt(dict.fromkeys(range(10), ()), {0: (0, "R", 1), 1: (1, "R", 2)})
 
     def rename(text, parameters, session):
@@ -201,7 +201,7 @@ def test_a_type_that_came_meanwhile_is_stale():
         exported(bolt)
 
 
-def test_a_node_that_went_before_its_degree_was_asked_for_is_stale():
+def test_a_node_deleted_before_its_degree_is_read_makes_the_export_stale():
     relationships = {each << 50: (each % 10, "R", 0) for each in range(100)}
     bolt = FakeBolt(dict.fromkeys(range(10), ()), relationships)
 
@@ -214,21 +214,21 @@ def test_a_node_that_went_before_its_degree_was_asked_for_is_stale():
         exported(bolt)
 
 
-def test_all_relationships_gone_or_all_nodes_gone_is_stale():
+def test_relationships_without_nodes_make_the_export_stale():
     bolt = FakeBolt({}, {0: (0, "R", 0)})
     with pytest.raises(StaleSnapshotError):
         exported(bolt)
 
 
 # ------------------------------------------------------------------ the rest
-def test_element_ids_of_another_form_are_refused():
+def test_element_ids_of_an_unknown_form_are_refused():
     bolt = FakeBolt({1: ()})
     bolt._rows = lambda text, parameters: [{"id": 1, "text": "n2"}]
     with pytest.raises(SourceError, match="element ids"):
         exported(bolt)
 
 
-def test_leaving_early_closes_all():
+def test_leaving_early_closes_sessions_and_threads():
     nodes = dict.fromkeys(range(1000), ())
     bolt = FakeBolt(nodes)
     with suppress(KeyError), export(bolt, VERSION, SilentProgress()) as batches:
@@ -238,7 +238,7 @@ def test_leaving_early_closes_all():
     assert not [each for each in threading.enumerate() if each.name.startswith("gpugda-bolt")]
 
 
-def test_the_phases_have_totals():
+def test_progress_phases_have_totals():
     phases = []
 
     class Heard(SilentProgress):
@@ -252,7 +252,7 @@ def test_the_phases_have_totals():
     assert phases == [("reading nodes", 2), ("reading relationships", 1)]
 
 
-def test_what_was_read_becomes_a_graph():
+def test_an_export_becomes_a_data_graph():
     bolt = FakeBolt({4: ("A",), 9: ("A", "B")}, {7: (9, "R", 4)})
     with export(bolt, VERSION, SilentProgress()) as batches:
         graph = build_data_graph(batches)

@@ -1,4 +1,4 @@
-"""Which relationships lie between nodes that were read."""
+"""Keeping relationships whose two end nodes were read."""
 
 import numpy as np
 import pyarrow as pa

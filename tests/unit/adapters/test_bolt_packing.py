@@ -16,7 +16,7 @@ def packed_fields(draw):
 
 
 def record_of(packing, fields, rows):
-    """What a server would return: the Cypher of the columns is Python as well."""
+    """The record that a server would return. The columns' Cypher is evaluated as Python."""
     record = {}
     for column in packing.columns.split(", "):
         expression, name = column.removeprefix("collect(").split(") AS word")
@@ -29,7 +29,7 @@ def record_of(packing, fields, rows):
 
 
 @given(packed_fields())
-def test_numbers_come_back(case):
+def test_packed_numbers_are_unpacked_unchanged(case):
     fields, rows = case
     packing = Packing(fields)
     record = record_of(packing, fields, rows)
@@ -39,7 +39,7 @@ def test_numbers_come_back(case):
         assert found[each.name].tolist() == [row[place] for row in rows]
 
 
-def test_a_relationship_of_a_small_graph_is_one_number():
+def test_a_relationship_of_a_small_graph_is_packed_into_one_number():
     fields = [Field("s", "s", 20), Field("t", "t", 20), Field("i", "i", 16), Field("c", "c", 3)]
     assert Packing(fields).columns.count("collect") == 1
 

@@ -41,7 +41,7 @@ def test_lists_cover_each_id_once(numbers, width):
 
 
 @given(numbers=st.lists(st.integers(0, 300), unique=True, min_size=1, max_size=100))
-def test_what_a_list_asks_for_holds_all_its_ids_and_few_others(numbers):
+def test_the_query_of_a_list_asks_for_all_its_ids_and_few_others(numbers):
     page = IdList(np.array(sorted(numbers), dtype=np.int64))
     text = page.match("()-[x]->()", "x")
     if text == "WITH $ids AS ids MATCH ()-[x]->() WHERE id(x) IN ids":
@@ -55,14 +55,14 @@ def test_what_a_list_asks_for_holds_all_its_ids_and_few_others(numbers):
 
 
 @pytest.mark.parametrize("page", [IdRange(5, 105), IdList(np.arange(0, 1000, 9))])
-def test_pieces_are_the_page_in_smaller(page):
+def test_pieces_cover_their_page(page):
     pieces = page.pieces()
     assert [each for piece in pieces for each in ids_of(piece)] == ids_of(page)
     assert max(len(piece) for piece in pieces) < len(page)
 
 
 @pytest.mark.parametrize("page", [IdRange(7, 7), IdList(np.array([7])), HubPart(7, 0, 2**21 + 1)])
-def test_the_smallest_page_has_no_pieces(page):
+def test_a_page_of_one_id_has_no_pieces(page):
     assert page.pieces() == ()
 
 
@@ -72,8 +72,8 @@ def test_the_smallest_page_has_no_pieces(page):
     shift=st.integers(0, 51),
     start=st.integers(0, 2**10),
 )
-def test_parts_of_a_hub_have_each_relationship_once_and_are_even(degree, width, shift, start):
-    # Ids that all end in the same bits, as in stores that put the node's id there.
+def test_parts_of_a_hub_are_even_and_have_each_relationship_once(degree, width, shift, start):
+    # All ids end in the same bits, as in stores whose relationship ids end in the node's id.
     ids = [(each << shift) + start for each in range(degree)]
     parts = list(parts_of_hub(start, degree, width))
     found = [[each for each in ids if each % part.parts == part.part] for part in parts]
@@ -90,23 +90,23 @@ def test_pieces_of_a_hub_part_have_each_of_its_relationships_once():
     assert all(piece.parts % 2 == 1 for piece in pieces)
 
 
-def test_occupied_ranges_begin_where_they_are_told():
+def test_occupied_ranges_begin_at_the_given_ids():
     assert list(occupied_ranges([9, 2], 25, 10)) == [IdRange(25, 29), IdRange(90, 99)]
 
 
-def test_the_pace_grows_while_pages_are_quick_and_falls_when_they_are_slow():
+def test_quick_pages_raise_the_page_size_and_slow_ones_lower_it():
     pace = Pace(1_000, smallest=100, largest=4_000)
     for _ in range(5):
         pace.took(pace.width, 0.01)
     assert pace.width == 4_000
-    pace.took(2_000, 0.01)  # one that was asked for earlier says nothing new
+    pace.took(2_000, 0.01)  # requested before the size changed: ignored
     assert pace.width == 4_000
     for _ in range(9):
         pace.took(pace.width, 1.0)
     assert pace.width == 100
 
 
-def test_lists_follow_the_pace():
+def test_lists_have_the_current_page_size():
     pace = Pace(2)
     pages = cut(np.arange(100), pace)
     assert [len(page) for page in islice(pages, 2)] == [2, 2]

@@ -1,4 +1,4 @@
-"""A question whose answer is waited for later."""
+"""A probe that is sent first and whose answer is received later."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ from gpugda_adapters.bolt_pipelined import send_probe
 
 
 class Link:
-    """Writes down what is queued, sent and received."""
+    """Records the calls that queue, send and receive."""
 
     def __init__(self, summary):
         self.summary = summary
@@ -39,7 +39,7 @@ def session_with(link):
     return session
 
 
-def test_the_answer_is_waited_for_when_it_is_asked_for():
+def test_the_answer_is_received_only_on_request():
     link = Link({"bookmark": "b7", "t_last": 0})
     session = session_with(link)
     sent = send_probe(session, "films", "ann")
@@ -51,18 +51,18 @@ def test_the_answer_is_waited_for_when_it_is_asked_for():
 
 
 @pytest.mark.parametrize("summary", [{}, {"bookmark": None}])
-def test_a_server_may_give_no_bookmark(summary):
+def test_an_answer_without_a_bookmark_is_empty(summary):
     assert send_probe(session_with(Link(summary)), None, None).receive() == []
 
 
 @pytest.mark.parametrize("missing", ["run", "pull", "send_all"])
-def test_another_version_of_the_driver_is_asked_in_the_usual_way(missing):
+def test_a_driver_without_the_private_methods_sends_nothing(missing):
     link = Link({})
     setattr(link, missing, None)
     assert send_probe(session_with(link), None, None) is None
     assert "sent" not in link.did
 
 
-def test_a_session_that_does_not_show_its_connection_is_left_alone():
+def test_a_session_without_a_known_connection_sends_nothing():
     assert send_probe(SimpleNamespace(), None, None) is None
     assert send_probe(session_with(object()), None, None) is None

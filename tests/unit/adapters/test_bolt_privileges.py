@@ -16,7 +16,7 @@ ALL = [row(), row(segment="RELATIONSHIP(*)")]
 ACCESS = row(action="access", resource="database", segment="database")
 
 
-def test_grants_of_everything():
+def test_grants_of_everything_are_no_restriction():
     assert restriction_in([ACCESS, *ALL], "films") == ""
     of_this = [dict(grant, graph="films") for grant in ALL]
     assert restriction_in(of_this, "films") == ""
@@ -45,7 +45,7 @@ def test_grants_of_everything():
         [{}],
     ],
 )
-def test_less_is_a_restriction(privileges):
+def test_missing_grants_are_a_restriction(privileges):
     assert "no privilege" in restriction_in(privileges, "films")
 
 
@@ -57,6 +57,6 @@ def test_a_denial_is_a_restriction(action, graph):
     assert "denied" in restriction_in([*ALL, denied], "films")
 
 
-def test_denials_that_do_not_matter():
+def test_denials_of_other_databases_and_of_writes_are_no_restriction():
     assert restriction_in([*ALL, row("DENIED", graph="books")], "films") == ""
     assert restriction_in([*ALL, row("DENIED", action="set_property")], "films") == ""

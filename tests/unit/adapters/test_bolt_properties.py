@@ -16,7 +16,7 @@ from gpugda.ports import DatabaseVersion, SilentProgress
 
 
 class PropertyBolt(FakeBolt):
-    """Answers questions for properties: ``maps`` is ``{id: properties}``; rows come backwards."""
+    """Answers queries for properties from ``maps``, ``{id: properties}``, in reversed order."""
 
     def __init__(self, maps):
         super().__init__()
@@ -46,7 +46,7 @@ def read(keys, ids, maps=MAPS, of_nodes=True):
 
 
 @pytest.mark.parametrize("keys", [["a", "b", "odd `key`"], None])
-def test_values_stand_where_their_ids_stand(keys):
+def test_values_are_in_the_order_of_the_ids(keys):
     found = read(keys, [4, 3, 10**9, 9], of_nodes=False)
     assert found == {
         "a": [2, 1, 4, None],
@@ -55,22 +55,22 @@ def test_values_stand_where_their_ids_stand(keys):
     }
 
 
-def test_others_between_the_ids_are_left_out():
+def test_values_of_other_ids_in_the_range_are_left_out():
     assert read(["a"], [3, 5], {3: {"a": 1}, 4: {"a": 2}, 5: {"a": 3}}) == {"a": [1, 3]}
 
 
-def test_a_key_that_nothing_has_is_null():
+def test_a_key_without_values_is_null():
     assert read(["none"], [3, 4]) == {"none": [None, None]}
 
 
 @pytest.mark.parametrize("ids", [[3, 4, 5], [5], [2, 3], [3, 10**9 + 1]])
 @pytest.mark.parametrize("keys", [["a"], None])
-def test_an_id_that_is_gone_is_stale(keys, ids):
+def test_a_missing_id_makes_the_snapshot_stale(keys, ids):
     with pytest.raises(StaleSnapshotError, match="changed"):
         read(keys, ids)
 
 
-def test_a_list_that_lacks_values_is_stale():
+def test_missing_values_make_the_snapshot_stale():
     bolt = PropertyBolt({3: {"a": 1}, 4: {"a": 2}})
     answer = bolt._rows
     bolt._rows = lambda text, parameters: [{**answer(text, parameters)[0], "values0": [1]}]
@@ -79,7 +79,7 @@ def test_a_list_that_lacks_values_is_stale():
         read_properties(bolt, ["a"], ids, None, of_nodes=True, progress=SilentProgress())
 
 
-def test_pages_of_other_kinds_become_one_column():
+def test_pages_of_different_kinds_become_one_column():
     maps = {each: {"a": each if each < 1000 else str(each)} for each in range(3000)}
     numbers = np.arange(3000)
     bolt = PropertyBolt(maps)
@@ -89,7 +89,7 @@ def test_pages_of_other_kinds_become_one_column():
     assert len(bolt.asked) > 1
 
 
-def test_values_that_cannot_be_held_name_the_property():
+def test_an_error_of_an_unsupported_value_names_the_property():
     with pytest.raises(SourceError, match="'a'"):
         read(["a"], [3], {3: {"a": b"bytes"}})
     vector = type("Vector", (), {"__module__": "neo4j.vector"})()
@@ -117,7 +117,7 @@ def test_progress_counts_all_ids():
     wanted=st.sets(st.integers(0, 60), min_size=1),
     came=st.lists(st.integers(0, 60), unique=True),
 )
-def test_rows_of_a_page(wanted, came):
+def test_rows_of_a_page_are_put_in_the_order_of_ids(wanted, came):
     page = IdList(np.array(sorted(wanted), dtype=np.int64))
     if not wanted <= set(came):
         with pytest.raises(StaleSnapshotError):
@@ -128,7 +128,7 @@ def test_rows_of_a_page(wanted, came):
     assert found == sorted(wanted)
 
 
-def test_entities_come_in_the_order_of_ids_and_twice_if_asked_twice():
+def test_entities_are_in_the_order_of_the_requested_ids():
     found = read_entities(PropertyBolt(MAPS), np.array([9, 3, 9]), None, of_nodes=True).rows
     assert found == [MAPS[9], MAPS[3], MAPS[9]]
     assert found[0] is not found[2]
@@ -145,11 +145,11 @@ def test_entities_come_in_the_order_of_ids_and_twice_if_asked_twice():
         (["a7"], "a7"),
         (["a7", "a8"], "a8"),
         (["a8", "a7"], "a8"),
-        (["a7", None], None),  # nothing is known of when the second piece was read
+        (["a7", None], None),  # the state of the second piece is unknown
         (["a7", "b7"], None),  # another database, or another process
     ],
 )
-def test_entities_tell_the_newest_state_that_they_may_be_of(monkeypatch, told, expected):
+def test_entities_report_the_newest_state_they_may_be_of(monkeypatch, told, expected):
     monkeypatch.setattr(bolt_entities, "_PAGE", 3 // len(told))
     bolt = PropertyBolt({each: {} for each in range(2)})
     bolt.sessions = 1
@@ -160,7 +160,7 @@ def test_entities_tell_the_newest_state_that_they_may_be_of(monkeypatch, told, e
     assert bolt.versions == []
 
 
-def test_values_the_driver_cannot_represent_are_an_error():
+def test_values_that_the_driver_cannot_represent_are_an_error():
     bolt = PropertyBolt({3: {}})
 
     class Broken(list):

@@ -18,7 +18,7 @@ def reader_of(bolt, sessions=2):
     return PageReader(bolt, None, "reading nodes", sessions)
 
 
-def test_answers_come_in_order_whichever_is_ready_first():
+def test_answers_are_in_the_order_of_the_pages():
     def slow_first(text, parameters, session):
         time.sleep(0.03 if parameters["first"] % 20 == 0 else 0)
 
@@ -27,7 +27,7 @@ def test_answers_come_in_order_whichever_is_ready_first():
     assert found == list(ranges(0, 100, 10))
 
 
-def test_only_a_few_pages_are_asked_for_ahead():
+def test_few_pages_are_requested_in_advance():
     bolt = FakeBolt()
     answers = reader_of(bolt, 2).answers(PAGES, ranges(0, 10_000, 10))
     list(islice(answers, 5))
@@ -35,7 +35,7 @@ def test_only_a_few_pages_are_asked_for_ahead():
     assert len(bolt.asked) <= 5 + 2 + 2
 
 
-def test_a_page_that_takes_too_much_memory_is_asked_for_in_pieces_and_later_ones_are_smaller():
+def test_a_page_beyond_the_servers_memory_is_split_and_later_pages_are_smaller():
     def at_most_300(text, parameters, session):
         if parameters["last"] - parameters["first"] >= 300:
             raise out_of_memory()
@@ -48,7 +48,7 @@ def test_a_page_that_takes_too_much_memory_is_asked_for_in_pieces_and_later_ones
     assert len(refused) <= 4
 
 
-def test_too_little_memory_for_a_single_id_is_an_error():
+def test_too_little_server_memory_for_a_single_id_is_an_error():
     def never(text, parameters, session):
         raise out_of_memory()
 
@@ -57,7 +57,7 @@ def test_too_little_memory_for_a_single_id_is_an_error():
 
 
 @pytest.mark.parametrize("error", [ServiceUnavailable("gone"), SessionExpired("gone")])
-def test_a_connection_that_died_is_replaced_once(error):
+def test_a_broken_connection_is_replaced_once(error):
     left = [error]
 
     def first_fails(text, parameters, session):
@@ -68,7 +68,7 @@ def test_a_connection_that_died_is_replaced_once(error):
     assert found == [IdRange(0, 9)]
 
 
-def test_a_server_that_is_gone_is_an_error_and_ends_all():
+def test_a_lost_server_is_an_error_and_ends_all_readers():
     def gone_later(text, parameters, session):
         if parameters["first"] >= 50:
             raise ServiceUnavailable("gone")
@@ -89,7 +89,7 @@ def test_other_errors_of_the_server_become_source_errors():
         list(reader_of(FakeBolt(before=refused)).answers(PAGES, [IdRange(0, 9)]))
 
 
-def test_numbers_that_outgrow_their_bits_mean_that_the_database_changed():
+def test_an_overflow_in_packed_numbers_makes_the_export_stale():
     def overflows(text, parameters, session):
         code = "Neo.ClientError.Statement.ArithmeticError"
         raise ClientError._hydrate_neo4j(code=code, message="long overflow")
@@ -98,7 +98,7 @@ def test_numbers_that_outgrow_their_bits_mean_that_the_database_changed():
         list(reader_of(FakeBolt(before=overflows)).answers(PAGES, [IdRange(0, 9)]))
 
 
-def test_giving_up_cuts_what_hangs():
+def test_closing_cuts_hanging_sessions():
     reached = threading.Event()
 
     def hangs(text, parameters, session):
@@ -115,7 +115,7 @@ def test_giving_up_cuts_what_hangs():
     assert_nothing_runs(bolt)
 
 
-def test_an_error_in_one_page_cuts_the_others():
+def test_an_error_in_one_page_cuts_the_other_sessions():
     both = threading.Barrier(2)
 
     def one_fails(text, parameters, session):
@@ -131,7 +131,7 @@ def test_an_error_in_one_page_cuts_the_others():
     assert_nothing_runs(bolt)
 
 
-def test_an_error_of_the_decoder_passes():
+def test_an_error_of_the_decoder_is_raised_unchanged():
     def fails(page, records):
         raise StaleSnapshotError("changed")
 
@@ -141,7 +141,7 @@ def test_an_error_of_the_decoder_passes():
         )
 
 
-def test_the_pace_is_told(monkeypatch):
+def test_the_reader_adapts_the_page_size(monkeypatch):
     monkeypatch.setattr(bolt_reading, "monotonic", lambda: 0.0)  # each page is quick
     pace = Pace(10, largest=20)
     list(reader_of(FakeBolt(), 1).answers(PAGES, [IdRange(0, 9)], pace))

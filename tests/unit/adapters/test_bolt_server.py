@@ -31,7 +31,7 @@ def components(version, edition):
 
 
 class Server:
-    """Answers by the start of the text; what it does not know is an error."""
+    """Answers by the start of the text; an unknown text is an error."""
 
     def __init__(self, agent="Neo4j/5.26.0", bookmark=BOOKMARK, **answers):
         self.agent = agent
@@ -86,7 +86,7 @@ def databases(**columns):
     return {"SHOW DATABASES": [{"name": "films", "type": "standard", **columns}]}
 
 
-def test_community():
+def test_facts_of_a_community_server():
     found = Server().facts()
     assert (found.product, found.version, found.edition) == ("Neo4j", "5.26.0", "community")
     assert (found.database, found.database_id) == ("films", DATABASE_ID)
@@ -97,45 +97,45 @@ def test_community():
     assert found.address == "bolt://db.example:7687"
 
 
-def test_greeting():
+def test_the_greeting_names_agent_and_address():
     found = greet(Server().session)
     assert found.host_port == "db.example:7687"
     assert found.protocol == (5, 8)
     assert found.version.transaction == 3
 
 
-def test_default_cypher():
+def test_the_default_cypher_version_is_read():
     assert Server(**databases(defaultLanguage="CYPHER 25")).facts().default_cypher == 25
     assert Server(**databases(defaultLanguage="CYPHER 5")).facts().default_cypher == 5
     assert Server(**databases(defaultLanguage=None)).facts().default_cypher == 5
 
 
-def test_default_cypher_where_databases_are_hidden():
+def test_the_default_cypher_version_is_probed_if_databases_are_hidden():
     hidden = {"SHOW DATABASES": []}
     assert Server(**hidden).facts().default_cypher == 5
     assert Server(**hidden, LET=[{"one": 1}]).facts().default_cypher == 25
     assert Server(**{"SHOW DATABASES": None}, LET=[{"one": 1}]).facts().default_cypher == 25
 
 
-def test_prefix():
+def test_acceptance_of_the_cypher_5_prefix_is_probed():
     assert not accepts_cypher_5(Server().session)
     assert accepts_cypher_5(Server(**{"CYPHER 5": [{"one": 1}]}).session)
 
 
 @pytest.mark.parametrize("version", ["4.4.38", "3.5.0"])
-def test_too_old(version):
+def test_versions_before_5_are_refused(version):
     with pytest.raises(SourceError, match=f"Neo4j {version}, but 5.0"):
         Server(f"Neo4j/{version}", **{"CALL dbms.components": None}).facts()
 
 
 @pytest.mark.parametrize("version", ["5.0.0", "5.27-aura", "2026.08.1"])
-def test_new_enough(version):
+def test_versions_from_5_on_are_accepted(version):
     assert Server(**{"CALL dbms.components": components(version, "community")}).facts().version == (
         version
     )
 
 
-def test_another_product():
+def test_a_compatible_product_is_named():
     agent = "Neo4j/v5.11.0 compatible graph database server - Memgraph"
     found = Server(agent, None, **{"CALL dbms.components": None, "SHOW CURRENT USER": None}).facts()
     assert found.product == "Memgraph"
@@ -144,46 +144,46 @@ def test_another_product():
     assert found.sees_everything
 
 
-def test_an_unknown_agent_is_no_neo4j():
+def test_an_unknown_agent_is_not_taken_for_neo4j():
     assert Server("Foo/1.2", None, **{"CALL dbms.components": None}).facts().product == "Foo"
     assert Server("", None).facts().product == "unknown"
 
 
-def test_enterprise_that_sees_everything():
+def test_an_enterprise_user_with_all_grants_sees_everything():
     server = enterprise()
     found = server.facts(impersonated="joe")
     assert found.sees_everything
     assert (found.user, found.impersonated_user) == ("ann", "joe")
-    # Who is logged in is asked without the mask, what may be seen with it.
+    # The logged-in user is asked without impersonation, privileges with it.
     assert ("SHOW CURRENT USER", {}, False) in server.asked
     assert ("SHOW USER PRIVILEGES", {}, True) in server.asked
 
 
-def test_enterprise_without_authentication():
+def test_an_enterprise_server_without_authentication_shows_everything():
     assert (
         enterprise(**{"SHOW CURRENT USER": [], "SHOW USER PRIVILEGES": []}).facts().sees_everything
     )
 
 
 @pytest.mark.parametrize("privileges", [None, [], SEES_ALL[:1]])
-def test_enterprise_that_is_restricted(privileges):
+def test_an_enterprise_user_with_few_grants_is_restricted(privileges):
     found = enterprise(**{"SHOW USER PRIVILEGES": privileges}).facts()
     assert not found.sees_everything
     assert found.restriction
 
 
-def test_an_unknown_edition_or_user_is_judged():
+def test_an_unknown_edition_or_user_is_restricted():
     unknown = {"SHOW USER PRIVILEGES": None}
     assert not enterprise(**unknown, **{"CALL dbms.components": None}).facts().sees_everything
     assert not enterprise(**unknown, **{"SHOW CURRENT USER": None}).facts().sees_everything
 
 
-def test_a_composite_database_is_no_source():
+def test_a_composite_database_is_refused():
     found = enterprise(**{"SHOW DATABASES": [{"name": "films", "type": "composite"}]}).facts()
     assert "composite" in found.restriction
 
 
-def test_cluster():
+def test_a_cluster_is_recognised():
     one = {"currentPrimariesCount": 1, "currentSecondariesCount": 0}
     more = {"currentPrimariesCount": 1, "currentSecondariesCount": 2}
     for address in ("bolt://h", "neo4j://h"):
@@ -195,6 +195,6 @@ def test_cluster():
 
 
 @pytest.mark.parametrize("hidden", [None, [], [{"name": "films"}]])
-def test_a_cluster_that_cannot_be_told(hidden):
+def test_hidden_databases_are_a_cluster_only_for_routing_addresses(hidden):
     assert enterprise(**{"SHOW DATABASES": hidden}).facts("neo4j://h").clustered
     assert not enterprise(**{"SHOW DATABASES": hidden}).facts("bolt://h").clustered

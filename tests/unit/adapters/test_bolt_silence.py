@@ -1,4 +1,4 @@
-"""Connecting to what is no Neo4j: a clear error in time, and nothing left behind."""
+"""Connecting to a port without Neo4j: a clear error in time, and no thread is left."""
 
 import socket
 import threading
@@ -18,7 +18,7 @@ LIMIT = 1.0
 
 @pytest.fixture
 def port():
-    """Accepts connections; what it then does with them is ``port.treat``."""
+    """A port that accepts connections and calls ``port.treat`` with each."""
     kept = []
 
     def accept():
@@ -30,7 +30,7 @@ def port():
 
     class Port:
         def treat(self, connection):
-            pass  # says nothing, for ever
+            pass  # never answers
 
     made = Port()
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
@@ -55,8 +55,8 @@ def refused(monkeypatch, scheme, number):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_silence_ends_within_the_limit_for_connecting(port, monkeypatch, scheme):
-    refused(monkeypatch, scheme, 1)  # imports and caches are there
+def test_a_silent_port_is_refused_within_the_time_limit(port, monkeypatch, scheme):
+    refused(monkeypatch, scheme, 1)  # loads imports and caches
     message, seconds = refused(monkeypatch, scheme, port.number)
     assert LIMIT / 2 < seconds < GENEROUS_SECONDS
     assert ("without +s or +ssc" if "+" in scheme else "scheme with +s") in message
@@ -64,7 +64,7 @@ def test_silence_ends_within_the_limit_for_connecting(port, monkeypatch, scheme)
 
 @pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s"])
 @pytest.mark.parametrize("said", [b"", b"\0\0\5\4", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_what_speaks_no_tls_is_said_to(port, monkeypatch, scheme, said):
+def test_the_error_of_a_port_without_tls_says_so(port, monkeypatch, scheme, said):
     port.treat = lambda connection: (connection.sendall(said), connection.close())
     message, seconds = refused(monkeypatch, scheme, port.number)
     assert "without +s or +ssc" in message

@@ -31,7 +31,7 @@ def wait_until_no_watchers(seconds=30):
     return not watchers()
 
 
-def test_time_over_cuts_the_connection():
+def test_the_connection_is_cut_after_the_time_limit():
     watch, connection = Watch(), Connection()
     with watch.over(Session(connection), 0.05) as guard:
         assert connection.killed.wait(30)
@@ -40,12 +40,12 @@ def test_time_over_cuts_the_connection():
     assert not watchers()
 
 
-def test_in_time_nothing_happens(monkeypatch):
+def test_the_connection_stays_if_work_ends_in_time(monkeypatch):
     now = monotonic()
     monkeypatch.setattr(bolt_watch, "monotonic", lambda: now)
     watch, connection = Watch(), Connection()
     with watch.over(Session(connection), 0.02) as guard:
-        pass  # in no time, however busy the machine is
+        pass  # takes no time: the clock stands still
     now += 1
     assert wait_until_no_watchers()
     assert not guard.fired
@@ -61,7 +61,7 @@ def test_without_a_limit_no_thread_is_started():
     watch.close()
 
 
-def test_a_connection_that_comes_late_is_cut_too():
+def test_a_connection_made_after_the_time_limit_is_cut():
     watch, connection = Watch(), Connection()
     session = Session()
     with watch.over(session, 0.01):
@@ -79,7 +79,7 @@ def test_a_shorter_limit_wakes_the_thread():
     assert not watchers()
 
 
-def test_the_thread_ends_by_itself_and_comes_back():
+def test_the_thread_ends_when_idle_and_starts_again():
     watch = Watch()
     for _ in range(2):
         with watch.over(Session(), 0.01):
@@ -88,7 +88,7 @@ def test_the_thread_ends_by_itself_and_comes_back():
     watch.close()
 
 
-def test_many_at_once():
+def test_many_connections_are_watched_at_once():
     watch = Watch()
     connections = [Connection() for _ in range(20)]
 
@@ -105,7 +105,7 @@ def test_many_at_once():
     watch.close()
 
 
-def test_abandon_takes_what_the_driver_offers():
+def test_abandon_uses_the_method_that_the_driver_has():
     connection = Connection()
     abandon(Session(connection))
     assert connection.kills == 1

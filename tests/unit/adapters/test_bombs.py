@@ -1,4 +1,4 @@
-"""Small files that stand for very much: refused with what is wrong, in little memory."""
+"""Small files that unpack to very much are refused with a reason, in little memory."""
 
 import gzip
 import lzma
@@ -19,7 +19,7 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 
 @pytest.fixture
 def small(monkeypatch):
-    """Limits that a test can go beyond at once."""
+    """Lowers the limits, so that a test can exceed them quickly."""
     monkeypatch.setattr(bounded_stream, "_FREE_BYTES", SMALL)
     monkeypatch.setattr(csv_records, "MAX_RECORD_BYTES", SMALL)
     monkeypatch.setattr(csv_records, "BLOCK_BYTES", SMALL // 4)
@@ -42,7 +42,7 @@ def compressed(path, content):
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.csv.xz", "a.zip"])
-def test_what_unpacks_to_far_too_much_is_refused(small, tmp_path, name):
+def test_a_file_that_unpacks_to_far_too_much_is_refused(small, tmp_path, name):
     path = compressed(tmp_path / name, HEADER + b"7,x\n" * SMALL)
     with pytest.raises(gpugda.SourceError, match="unpack to more than"):
         read(path)
@@ -55,7 +55,7 @@ def test_a_member_of_an_archive_is_bounded_too(small, tmp_path):
         stream.read()
 
 
-def test_what_compresses_well_is_read(small, tmp_path):
+def test_a_well_compressed_file_is_read(small, tmp_path):
     rows = b"".join(b"%d,some name\n" % number for number in range(100_000))
     path = compressed(tmp_path / "a.csv.gz", HEADER + rows)
     assert len(rows) > SMALL
@@ -90,7 +90,7 @@ def test_archives_that_zipfile_cannot_read_are_refused(tmp_path):
     ],
     ids=["depth", "text", "comment", "attribute"],
 )
-def test_graphml_that_holds_too_much_at_a_time(small, tmp_path, monkeypatch, content, part):
+def test_graphml_with_too_large_an_element_is_refused(small, tmp_path, monkeypatch, content, part):
     from gpugda_adapters import graphml_parser
 
     for module in (graphml_bounds, graphml_parser):
@@ -101,7 +101,7 @@ def test_graphml_that_holds_too_much_at_a_time(small, tmp_path, monkeypatch, con
 
 
 @pytest.mark.slow
-def test_graphml_with_a_key_of_its_own_for_each_node(small, tmp_path):
+def test_graphml_with_too_many_keys_is_refused(small, tmp_path):
     nodes = "".join(
         f"<node id='{number}'><data key='k{number}'>x</data></node>" for number in range(30_000)
     )

@@ -1,4 +1,4 @@
-"""Change data capture, DIFF and FULL, leads to the same state as the database came to."""
+"""Applied changes of change data capture, DIFF and FULL, give the state of the database."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -70,7 +70,7 @@ def differing(one, other):
 
 
 class Connection:
-    """As far as captured changes are asked for."""
+    """A fake connection that answers the queries for captured changes."""
 
     facts = FACTS
 
@@ -107,7 +107,7 @@ class Connection:
         known = [row for row in self.rows if row["transaction"] <= self.newest]
         if "current" in text:
             return [{"id": known[-1]["id"] if known else "change -1"}]
-        # The rows may go further than the state that was waited for.
+        # The rows may be of later transactions than the requested one.
         after = int(parameters["after"].split()[1])
         self.asked.append(after)
         found = [SimpleNamespace(data=lambda row=row: row) for row in self.rows[after + 1 :]]
@@ -116,7 +116,7 @@ class Connection:
 
 @pytest.mark.parametrize("mode", ["DIFF", "FULL"])
 @given(history=histories(), data=st.data())
-def test_a_follower_comes_to_the_state_that_is_there(history, data, mode):
+def test_applied_changes_give_the_current_state(history, data, mode):
     connection = Connection(captured(history.states, mode))
     connection.newest = data.draw(st.integers(0, history.step))
     changes = CapturedChanges(connection)
@@ -132,7 +132,7 @@ def test_a_follower_comes_to_the_state_that_is_there(history, data, mode):
         version = batch.version
 
 
-def test_a_state_that_was_not_followed_is_a_gap():
+def test_a_state_that_was_never_followed_is_a_gap():
     connection = Connection([], newest=5)
     changes = CapturedChanges(connection)
     assert isinstance(changes.changes_since(connection.version(5)), ChangeGap)
@@ -143,7 +143,7 @@ def test_a_state_that_was_not_followed_is_a_gap():
     assert isinstance(changes.changes_since(connection.version(5), other), ChangeGap)
 
 
-def test_what_is_pruned_or_switched_off_is_a_gap():
+def test_pruned_or_disabled_capture_is_a_gap():
     connection = Connection([], newest=5)
     changes = CapturedChanges(connection)
     version = changes.follow()

@@ -1,4 +1,4 @@
-"""What transactions did, netted, is the difference between the states before and after."""
+"""The net changes of transactions are the difference of the states before and after."""
 
 import neo4j.time
 import numpy as np
@@ -12,7 +12,7 @@ from gpugda.ports import DatabaseVersion
 
 
 @given(histories(), st.integers(0, 8))
-def test_applying_what_changed_gives_the_next_state(database, since):
+def test_applied_changes_give_the_next_state(database, since):
     since = min(since, database.step)
     batch = net_changes(database.events(since), since, DatabaseVersion("d", database.step))
     state = as_it_is(database.states[since])
@@ -29,7 +29,7 @@ def test_applying_what_changed_gives_the_next_state(database, since):
         assert (np.diff(ids) > 0).all()
 
 
-def test_nothing_happened():
+def test_no_events_are_no_changes():
     none = EntityEvents(*[np.empty(0, dtype=np.int64)] * 5)
     nothing = PropertyEvents(*[np.empty(0, dtype=np.int64)] * 4, [], frozenset())
     events = ChangeEvents(0, [], none, none, none, none, none, nothing, nothing)
@@ -39,7 +39,7 @@ def test_nothing_happened():
     assert not batch.node_properties
 
 
-def test_a_value_that_was_not_recorded_is_not_made_up():
+def test_an_unrecorded_value_is_read_later():
     none = EntityEvents(*[np.empty(0, dtype=np.int64)] * 5)
     nothing = PropertyEvents(*[np.empty(0, dtype=np.int64)] * 4, [], frozenset())
     one = np.zeros(2, dtype=np.int64)
@@ -50,7 +50,7 @@ def test_a_value_that_was_not_recorded_is_not_made_up():
     assert found.values is None
 
 
-def test_a_label_that_was_got_and_lost_again_is_no_change():
+def test_a_label_added_and_removed_is_no_change():
     none = EntityEvents(*[np.empty(0, dtype=np.int64)] * 5)
     nothing = PropertyEvents(*[np.empty(0, dtype=np.int64)] * 4, [], frozenset())
     steps, ids = np.array([0, 0, 1, 1, 2]), np.array([5, 6, 5, 6, 6])
@@ -61,7 +61,7 @@ def test_a_label_that_was_got_and_lost_again_is_no_change():
     assert found.added.tolist() == [False]
 
 
-def test_a_time_of_which_only_the_server_knows_the_zone_is_read_later():
+def test_a_time_of_an_unknown_zone_is_read_later():
     none = EntityEvents(*[np.empty(0, dtype=np.int64)] * 5)
     nothing = PropertyEvents(*[np.empty(0, dtype=np.int64)] * 4, [], frozenset())
     one = np.zeros(1, dtype=np.int64)

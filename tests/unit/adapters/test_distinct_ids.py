@@ -1,4 +1,4 @@
-"""Ids that relationships name, each once."""
+"""Distinct ids of the ends of relationships."""
 
 from itertools import chain
 
@@ -18,7 +18,7 @@ PIECES = st.lists(st.lists(st.integers(-20, 40), max_size=30) | st.lists(INTEGER
 
 @given(PIECES)
 @pytest.mark.parametrize("at_once", [1, 3, 32])
-def test_integers_come_once_in_order_of_first_appearance(at_once, pieces):
+def test_distinct_integers_are_in_order_of_first_appearance(at_once, pieces):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PIECE", 4)
         patch.setattr(module, "_AT_ONCE", at_once)
@@ -37,12 +37,12 @@ def test_narrow_integers_do_not_overflow(kind):
     assert distinct_ids([pa.array(ids), others]).to_pylist() == [*expected, 2**60]
 
 
-def test_texts_come_once():
+def test_texts_are_distinct():
     pieces = [pa.array(["b", "a", "b"]), pa.array(["c", "a"])]
     assert distinct_ids(pieces).to_pylist() == ["b", "a", "c"]
 
 
-def test_a_graph_of_relationships_alone_has_their_ends_as_nodes():
+def test_relationships_alone_give_a_graph_of_their_ends():
     random = np.random.default_rng(5)
     source, target = random.integers(-50, 900, (2, 5000))
     given = {"R": {"source": source, "target": target.astype(np.int32)}}

@@ -63,7 +63,7 @@ TYPED = """
 </graph>"""
 
 
-def test_declared_types_labels_and_defaults(write):
+def test_declared_types_labels_and_defaults_are_read(write):
     graph = load(write(TYPED))
     assert [labels_of(graph, node) for node in range(3)] == [["Person", "Actor"], ["Person"], []]
     assert nodes(graph) == {
@@ -73,21 +73,21 @@ def test_declared_types_labels_and_defaults(write):
         "tags": [["a", "b,c"], None, None],
         "ns": [[1, 2], None, None],
         "kind": ["odd", "plain", "plain"],
-        "free": [None, "12", None],  # not declared: a text, whatever it looks like
+        "free": [None, "12", None],  # not declared: always a text
     }
     assert graph.types.names == ("KNOWS", "LIKES", "RELATED")
     assert to_values(graph.relationship_properties["since"]) == [3, None, None]
     assert "label" not in graph.relationship_properties
 
 
-def test_options(write):
+def test_options_name_labels_and_types(write):
     graph = load(write(TYPED), default_type="LINK", store_ids=True)
     assert graph.types.names[2] == "LINK"
     assert nodes(graph)["id"] == ["n0", "n1", "n2"]
 
 
-def test_ids_are_kept_unless_they_are_neo4js(write):
-    """NetworkX writes a node's name there, and the key of a parallel edge."""
+def test_ids_become_properties_unless_they_are_neo4js(write):
+    """NetworkX writes a node's name, or the key of a parallel edge, as the id."""
     inner = (
         '<graph><node id="ann"/><node id="bob"/><edge id="x" source="ann" target="bob"/>'
         '<edge source="bob" target="ann"/></graph>'
@@ -106,7 +106,7 @@ def test_ids_are_kept_unless_they_are_neo4js(write):
         assert "id" not in graph.relationship_properties
 
 
-def test_a_property_id_stands_for_itself(write):
+def test_a_property_named_id_is_kept(write):
     inner = (
         '<key id="d0" for="node" attr.name="id" attr.type="int"/><graph><node id="a">'
         '<data key="d0">7</data></node><node id="b"/></graph>'
@@ -114,7 +114,7 @@ def test_a_property_id_stands_for_itself(write):
     assert nodes(load(write(inner)))["id"] == [7, None]
 
 
-def test_edges_before_nodes_and_without_namespace(tmp_path):
+def test_edges_before_nodes_and_without_namespace_are_read(tmp_path):
     path = tmp_path / "g.xml"
     path.write_text(
         '<graphml><graph><edge source="b" target="a" label="R"/><node id="a"/><node id="b"/>'
@@ -125,12 +125,12 @@ def test_edges_before_nodes_and_without_namespace(tmp_path):
     assert list(graph.outgoing.neighbours) == [0]
 
 
-def test_character_references_newlines_and_cdata(write):
+def test_character_references_newlines_and_cdata_are_read(write):
     inner = '<graph><node id="a"><data key="t">x &lt;\n<![CDATA[<y>]]>&#233;</data></node></graph>'
     assert nodes(load(write(inner)))["t"] == ["x <\n<y>é"]
 
 
-def test_compressed(write, tmp_path):
+def test_compressed_files_are_read(write, tmp_path):
     text = write(TYPED).read_bytes()
     (tmp_path / "g.graphml.gz").write_bytes(gzip.compress(text))
     (tmp_path / "g.graphml.xz").write_bytes(lzma.compress(text))
@@ -169,7 +169,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("inner", "message"), BAD)
-def test_bad_files(write, inner, message):
+def test_bad_files_are_refused_with_a_reason(write, inner, message):
     with pytest.raises(SourceError, match=message):
         load(write(inner))
 
@@ -181,7 +181,7 @@ def test_entities_are_refused(write, head):
         load(path)
 
 
-def test_not_utf8_truncated_and_missing(write, tmp_path):
+def test_unreadable_files_are_refused(write, tmp_path):
     path = write("<graph/>")
     path.write_bytes(path.read_bytes().replace(b"<graph/>", b"<graph/>\xff"))
     with pytest.raises(SourceError, match=r"line 2: not well-formed XML"):
@@ -197,7 +197,7 @@ def test_not_utf8_truncated_and_missing(write, tmp_path):
         load(other)
 
 
-def test_doctor_who():
+def test_the_doctor_who_graph_is_read():
     path = SHARED / "data/drwho/drwho.graphml.xz"
     if not path.exists():
         pytest.skip(f"no {path}")
@@ -218,18 +218,18 @@ def test_doctor_who():
 
 
 @pytest.mark.parametrize("encoding", ["foo", "shift_jis"])
-def test_an_encoding_that_cannot_be_read(write, encoding):
+def test_an_unknown_encoding_is_refused(write, encoding):
     path = write("<graph/>", head=f'<?xml version="1.0" encoding="{encoding}"?>\n')
     with pytest.raises(SourceError, match=r"g\.graphml, line 1: the declared encoding"):
         load(path)
 
 
-def test_an_id_used_twice_names_both_lines(write):
+def test_the_error_of_a_repeated_id_names_both_lines(write):
     with pytest.raises(SourceError, match=r"line 4: the id 'a' was already used in .*line 3"):
         load(write('<graph>\n<node id="a"/>\n<node id="a"/></graph>'))
 
 
-def test_lists_that_neo4j_does_not_store_name_line_and_key(write):
+def test_the_error_of_an_unsupported_list_names_line_and_key(write):
     key = '<key id="k" for="node" attr.name="k" attr.type="string" attr.list="long"/>'
     inner = f'{key}<graph>\n<node id="a"><data key="k">[1, null]</data></node></graph>'
     with pytest.raises(SourceError, match=r"line 3.*'k'"):

@@ -28,7 +28,7 @@ def made(tmp_path):
     database.close()
 
 
-def test_tables_of_a_database(made):
+def test_tables_of_a_database_become_a_graph(made):
     database, connection, path = made
     wanted = [["Ann", 3, 4, ["The City"], 1, None], ["Ann", 3, None, ["Person"], None, "Bob"]]
     for source in (connection, database):
@@ -42,12 +42,12 @@ def test_tables_of_a_database(made):
     assert sorted(accelerator.run(TEXT, engine="reference").values(), key=str) == wanted
 
 
-def test_a_database_that_is_not_there(tmp_path):
+def test_a_missing_database_is_refused(tmp_path):
     with pytest.raises(SourceError, match="there is no such database"):
         gpugda.connect(f"ladybug:{tmp_path / 'none'}")
 
 
-def test_columns_that_no_property_can_be(made):
+def test_columns_of_unsupported_types_are_refused(made):
     connection = made[1]
     connection.execute("CREATE NODE TABLE Bad(id INT64, m MAP(STRING, INT64), PRIMARY KEY(id))")
     connection.execute("CREATE (:Bad {id: 1, m: map(['a'], [1])})")
@@ -55,6 +55,6 @@ def test_columns_that_no_property_can_be(made):
         gpugda.connect(connection)
 
 
-def test_something_else_is_no_source():
+def test_other_objects_are_refused():
     with pytest.raises(ConfigurationError, match="a NetworkX graph, a Ladybug connection"):
         gpugda.connect(object())

@@ -81,11 +81,11 @@ class Session:
 
 
 class Connection:
-    """What the driver keeps open."""
+    """A connection of the fake driver."""
 
 
 class Driver(neo4j.Driver):
-    """Counts what is open."""
+    """A fake driver that counts its open sessions."""
 
     encrypted = False
 
@@ -127,14 +127,14 @@ def source(driver):
     assert driver.open_sessions == 0
 
 
-def test_it_is_a_database_server(source):
+def test_a_bolt_source_is_a_database_server(source):
     assert isinstance(source, DatabaseServer)
     assert source.name == "bolt://localhost:7687/films"
     assert source.facts.database == "films"
     assert "films" in repr(source)
 
 
-def test_all_sessions_name_the_home_database_once_it_is_known(source, driver):
+def test_sessions_name_the_home_database_once_it_is_known(source, driver):
     source.probe()
     assert driver.ran[-1][2]["database"] == "films"
     assert driver.ran[-1][2]["default_access_mode"] == "READ"
@@ -142,7 +142,7 @@ def test_all_sessions_name_the_home_database_once_it_is_known(source, driver):
     assert driver.ran[-1][2]["notifications_min_severity"] == "OFF"
 
 
-def test_own_driver_is_closed_and_a_given_one_is_not(driver):
+def test_only_a_driver_made_by_the_source_is_closed(driver):
     BoltSource("bolt://localhost", environment={}).close()
     assert driver.closed
     given = Driver()
@@ -174,7 +174,7 @@ def test_nothing_stays_open_when_an_argument_is_wrong(driver, wrong):
 
 
 @pytest.mark.parametrize("wrong", ["A", [5], [""]])
-def test_names_of_a_projection(driver, wrong):
+def test_labels_of_a_projection_are_checked(driver, wrong):
     with pytest.raises(ConfigurationError, match="labels is"):
         BoltSource("bolt://localhost", environment={}, labels=wrong)
     source = BoltSource("bolt://localhost", environment={}, labels=["A", "B", "A"], types=())
@@ -183,7 +183,7 @@ def test_names_of_a_projection(driver, wrong):
     source.close()
 
 
-def test_names_that_the_database_does_not_have_are_warned_of(driver, caplog):
+def test_unknown_names_of_a_projection_are_warned_of(driver, caplog):
     part = {"labels": ["Person", "person", "Dog"], "types": ["KNOW"]}
     BoltSource("bolt://localhost", environment={}, **part).close()
     assert [record.getMessage() for record in caplog.records] == [
@@ -194,13 +194,13 @@ def test_names_that_the_database_does_not_have_are_warned_of(driver, caplog):
     assert driver.open_sessions == 0
 
 
-def test_a_server_that_cannot_list_its_names_is_used_all_the_same(driver, caplog, monkeypatch):
+def test_a_server_that_cannot_list_its_names_is_accepted(driver, caplog, monkeypatch):
     monkeypatch.delitem(ROWS, "CALL db.labels")
     BoltSource("bolt://localhost", environment={}, labels=["Dog"]).close()
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
-def test_environment_is_for_addresses_only(driver, monkeypatch):
+def test_the_environment_applies_to_addresses_only(driver, monkeypatch):
     seen = []
     monkeypatch.setattr(
         neo4j_bolt, "open_driver", lambda address, auth: seen.append(auth) or driver
@@ -214,14 +214,14 @@ def test_environment_is_for_addresses_only(driver, monkeypatch):
     assert given.ran[0][2]["database"] is None
 
 
-def test_what_is_no_source():
+def test_wrong_sources_and_options_are_refused():
     with pytest.raises(ConfigurationError, match="neither an address nor"):
         BoltSource(5)
     with pytest.raises(ConfigurationError, match="auth goes with an address"):
         BoltSource(Driver(), auth=("a", "b"))
 
 
-def test_probe(source, driver):
+def test_a_probe_gives_the_newest_transaction(source, driver):
     expected = DatabaseVersion("cf87b189-b0fe-4098-835d-92493d9be7f7@100", 3)
     assert source.probe() == expected
     driver.ran.clear()
@@ -230,7 +230,7 @@ def test_probe(source, driver):
     assert source.run_native("RETURN 1", {}).version == expected
 
 
-def test_a_server_that_was_started_again_may_hold_another_state(source, driver):
+def test_a_restarted_server_has_another_version(source, driver):
     before = source.probe()
     driver.started, driver.connection = 200, Connection()
     after = source.probe()
@@ -238,7 +238,7 @@ def test_a_server_that_was_started_again_may_hold_another_state(source, driver):
     assert after != before
 
 
-def test_probe_tries_a_broken_connection_once_more(source, driver):
+def test_a_probe_is_repeated_once_on_a_broken_connection(source, driver):
     driver.errors = [ServiceUnavailable("gone")]
     assert source.probe().transaction == 3
     driver.errors = [ServiceUnavailable("gone"), ServiceUnavailable("Connection refused")]
@@ -246,21 +246,21 @@ def test_probe_tries_a_broken_connection_once_more(source, driver):
         source.probe()
 
 
-def test_probe_that_is_refused(source, driver):
+def test_a_refused_probe_is_not_repeated(source, driver):
     driver.errors = [server_error("DatabaseNotFound", "ClientError.Database")]
     with pytest.raises(SourceError, match="SHOW DATABASES"):
         source.probe()
     assert len(driver.ran) == 1
 
 
-def test_another_database_of_the_same_name_is_noticed(source, driver):
+def test_another_database_of_the_same_name_is_recognised(source, driver):
     driver.bookmark = OTHER
     assert source.run_native("RETURN 1", {}).version is None
     assert source.probe().database_id != source.facts.database_id
     assert source.run_native("RETURN 1", {}).version.transaction == 407
 
 
-def test_without_bookmarks_nothing_is_probed(driver):
+def test_a_server_without_bookmarks_is_not_probed(driver):
     driver.bookmark = "neo4j:bookmark:v1:tx42"
     source = BoltSource("bolt://localhost", environment={})
     driver.ran.clear()
@@ -283,7 +283,7 @@ def test_a_cluster_is_probed_at_its_leader(driver, monkeypatch):
     source.close()
 
 
-def test_privileges_are_read_anew_now_and_then(driver, monkeypatch):
+def test_privileges_are_read_again_after_some_time(driver, monkeypatch):
     monkeypatch.setitem(
         ROWS,
         "CALL dbms.components",
@@ -300,7 +300,7 @@ def test_privileges_are_read_anew_now_and_then(driver, monkeypatch):
     source.close()
 
 
-def test_native_passes_text_and_parameters_unchanged(source, driver):
+def test_a_native_query_is_sent_unchanged(source, driver):
     source.probe()
     driver.records = [1, 2]
     answer = source.run_native("RETURN $text AS x", {"text": "a", "query": 1}, timeout=2)
@@ -309,17 +309,17 @@ def test_native_passes_text_and_parameters_unchanged(source, driver):
     assert parameters == {"text": "a", "query": 1}
     assert config["default_access_mode"] == "WRITE"
     assert "notifications_min_severity" not in config
-    assert config["fetch_size"] > 0  # never all at once: that can exhaust the server
+    assert config["fetch_size"] > 0  # not all rows at once: that can exhaust the server
     assert (answer.keys, answer.records, answer.summary) == (("x",), [1, 2], SUMMARY)
     assert answer.version.transaction == 3
 
 
-def test_native_reading_only(source, driver):
+def test_a_native_query_may_be_read_only(source, driver):
     source.run_native("RETURN 1", {}, read_only=True)
     assert driver.ran[-1][2]["default_access_mode"] == "READ"
 
 
-def test_native_tells_how_far_it_is(source, driver):
+def test_a_native_query_reports_progress(source, driver):
     class Told:
         rows = 0
 
@@ -335,7 +335,7 @@ def test_native_tells_how_far_it_is(source, driver):
     assert told.rows == 25_000
 
 
-def test_native_errors_pass_unchanged(source, driver):
+def test_errors_of_a_native_query_are_raised_unchanged(source, driver):
     error = server_error("SyntaxError")
     driver.errors = [error]
     with pytest.raises(ClientError) as caught:
@@ -343,7 +343,7 @@ def test_native_errors_pass_unchanged(source, driver):
     assert caught.value is error
 
 
-def test_native_timeouts(source, driver, monkeypatch):
+def test_only_our_own_time_limit_becomes_a_query_timeout(source, driver, monkeypatch):
     name, kind = "TransactionTimedOut", "ClientError.Transaction"
     driver.errors = [server_error(name, kind)]
     with pytest.raises(QueryTimeoutError, match="longer than its 1e-06 s"):
@@ -355,14 +355,14 @@ def test_native_timeouts(source, driver, monkeypatch):
             source.run_native("RETURN 1", {}, timeout=timeout)
 
 
-def test_what_is_interrupted_is_given_up(source, driver):
+def test_an_interrupted_native_query_is_cancelled(source, driver):
     driver.errors = [KeyboardInterrupt()]
     with pytest.raises(KeyboardInterrupt):
         source.run_native("RETURN 1", {})
     assert driver.last.cancelled
 
 
-def test_sessions_of_a_connection():
+def test_a_connection_configures_its_sessions():
     driver = Driver()
     connection = BoltConnection(driver, None, impersonated_user="joe")
     assert connection.facts.impersonated_user == "joe"
@@ -380,7 +380,7 @@ def test_sessions_of_a_connection():
     assert driver.open_sessions == 0
 
 
-def test_a_probe_that_cannot_be_sent_alone_is_asked_when_the_answer_is_wanted(source, driver):
+def test_a_probe_that_cannot_be_pipelined_is_sent_on_demand(source, driver):
     known = source.probe()
     ran = len(driver.ran)
     with source.asking() as answer:

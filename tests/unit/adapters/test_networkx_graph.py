@@ -10,7 +10,7 @@ def rows(graph, text, **names):
     return gpugda.connect(source).run(text, engine="reference").values()
 
 
-def test_nodes_edges_and_attributes():
+def test_nodes_edges_and_attributes_are_read():
     graph = nx.DiGraph()
     graph.add_node("ann", labels="Person:Actor", born=1961)
     graph.add_node("up", labels=["Film"], born=None)
@@ -33,7 +33,7 @@ def test_undirected_edges_are_one_relationship_each():
     assert rows(graph, "MATCH (a)--(b)--(c)--(a) RETURN count(*)") == [[6 * triangles]]
 
 
-def test_parallel_edges_and_loops():
+def test_parallel_edges_and_loops_are_read():
     graph = nx.MultiDiGraph()
     graph.add_edge(1, 2, w=1)
     graph.add_edge(1, 2, w=2)
@@ -42,7 +42,7 @@ def test_parallel_edges_and_loops():
     assert found == [[1, 2, 1, None], [1, 2, 2, None], [2, 2, None, "again"]]
 
 
-def test_attributes_named_like_our_columns():
+def test_attributes_named_like_our_columns_are_kept():
     graph = nx.DiGraph()
     graph.add_node(1, id="own")
     graph.add_edge(1, 2, source="s", target="t")
@@ -50,19 +50,19 @@ def test_attributes_named_like_our_columns():
     assert found == [["own", None, "s", "t"]]
 
 
-def test_an_empty_graph():
+def test_an_empty_graph_is_read():
     assert rows(nx.Graph(), "MATCH (n) RETURN count(*)") == [[0]]
 
 
 @pytest.mark.parametrize("nodes", [[1, "x"], [(0, 1)], [1.5], [True]])
-def test_nodes_that_are_no_ids(nodes):
+def test_nodes_that_cannot_be_ids_are_refused(nodes):
     graph = nx.Graph()
     graph.add_nodes_from(nodes)
     with pytest.raises(SourceError, match=r"networkx\.relabel_nodes\(graph, str\)"):
         gpugda.connect(graph)
 
 
-def test_attributes_that_are_no_properties():
+def test_attributes_that_cannot_be_properties_are_refused():
     graph = nx.Graph()
     graph.add_node(1, place={"x": 1})
     with pytest.raises(SourceError, match="column 'place'"):

@@ -12,7 +12,7 @@ from gpugda.ports import SilentProgress
 SHARED = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[3] / "../shared")).resolve()
 
 
-def test_a_small_network(tmp_path):
+def test_a_small_network_is_read(tmp_path):
     path = tmp_path / "n.net"
     path.write_text(
         '*Vertices 3\r\n% a comment\r\n1 "caf\xe9 au lait" 0.1 0.2\r\n2 plain\r\n3\r\n'
@@ -24,7 +24,7 @@ def test_a_small_network(tmp_path):
     assert relationships == {"source": [1, 2, 3], "target": [2, 2, 1], "type": ["R", "R", "R"]}
 
 
-def test_yeast():
+def test_the_yeast_network_is_read():
     path = SHARED / "data/yeast-ppi/Yeast.zip"
     if not path.exists():
         pytest.skip(f"no {path}")

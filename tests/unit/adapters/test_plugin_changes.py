@@ -1,4 +1,4 @@
-"""What the plugin recorded, and each way in which it does not know."""
+"""Changes that the plugin recorded, and the gaps that it reports."""
 
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,7 +49,7 @@ def answer(**columns):
 
 
 class Connection:
-    """Answers what it is given, in turn."""
+    """A fake connection that gives its answers in turn."""
 
     facts = replace(FACTS, product="Neo4j", plugin="0.1.0")
     facts_may_be_old = False
@@ -99,7 +99,7 @@ def following(*answers):
     return connection, changes
 
 
-def test_what_several_transactions_did():
+def test_several_transactions_become_one_batch():
     connection, changes = following(answer())
     batch = changes.changes_since(START, DatabaseVersion(f"{UUID}@1", 12))
     assert connection.asked[-1][1] == {"instance": "one", "since": 10, "until": 12, "wait": 200}
@@ -107,7 +107,7 @@ def test_what_several_transactions_did():
     assert parse_bookmark(batch.version.bookmark) == DatabaseVersion(UUID, 14)
     assert batch.created_nodes.ids.to_pylist() == [5]
     assert batch.created_nodes.label_sets == (("A", "B"),)
-    assert batch.deleted_nodes.tolist() == []  # it came and went
+    assert batch.deleted_nodes.tolist() == []  # created and deleted again
     assert batch.labels.node_ids.tolist() == [3]
     assert batch.labels.added.tolist() == [False]
     assert batch.labels.labels == ("B",)
@@ -121,7 +121,7 @@ def test_what_several_transactions_did():
     assert dict(batch.relationship_properties) == {}
 
 
-def test_values_that_this_user_may_not_be_told():
+def test_values_withheld_from_the_user_are_read_later():
     _, changes = following(answer(nodeValues=[], nodeKeys=[]))
     assert changes.changes_since(START).node_properties["x"].values is None
 
@@ -131,18 +131,18 @@ def test_values_that_this_user_may_not_be_told():
     [
         ({"newest": 14}, True),
         ({"newest": 15}, False),  # some transactions are still being committed
-        ({"last": 20}, True),  # an older plugin does not tell: up to the state when it had ended
+        ({"last": 20}, True),  # an older plugin does not say: the state at its end counts
         ({"last": 19}, False),
     ],
 )
-def test_whether_that_is_the_newest_state(told, expected):
+def test_a_batch_knows_whether_it_is_the_newest_state(told, expected):
     connection, changes = following(answer(**told), answer(**told))
     assert changes.changes_since(START).is_newest is expected
-    connection.facts_may_be_old = True  # the rights are to be looked at again
+    connection.facts_may_be_old = True  # privileges must be read again
     assert not changes.changes_since(START).is_newest
 
 
-def test_an_answer_never_goes_back():
+def test_an_older_answer_changes_nothing():
     nothing = {name: b"" for name in answer() if isinstance(answer()[name], bytes)}
     _, changes = following(answer(last=7, names={}, nodeValues=[], **nothing))
     batch = changes.changes_since(START)
@@ -156,7 +156,7 @@ def test_the_servers_gaps_are_passed_on(row):
     assert changes.changes_since(START) == ChangeGap("too much")
 
 
-def test_another_start_of_the_server_is_a_gap():
+def test_a_restart_of_the_server_is_a_gap():
     connection, changes = following(answer())
     assert "restarted" in changes.changes_since(replace(START, database_id=f"{UUID}@0")).reason
     connection.database_id = f"{UUID}@2"
@@ -170,7 +170,7 @@ def test_a_refusal_is_a_gap():
 
 
 @pytest.mark.parametrize("code", ["Procedure.ProcedureNotFound", "Security.Forbidden"])
-def test_a_plugin_that_is_gone(code):
+def test_a_removed_plugin_is_a_gap(code):
     error = Neo4jError._hydrate_neo4j(code=f"Neo.ClientError.{code}", message="no")
     _, changes = following(error)
     assert changes.changes_since(START) == ChangeGap(
@@ -178,7 +178,7 @@ def test_a_plugin_that_is_gone(code):
     )
 
 
-def test_a_dead_connection_is_tried_again_once():
+def test_a_broken_connection_is_tried_again_once():
     _, changes = following(ServiceUnavailable("cut"), answer())
     assert changes.changes_since(START).version.transaction == 14
     _, changes = following(ServiceUnavailable("cut"), ServiceUnavailable("cut"))
@@ -186,7 +186,7 @@ def test_a_dead_connection_is_tried_again_once():
         changes.changes_since(START)
 
 
-def test_a_server_that_tells_no_state():
+def test_a_server_without_a_newest_transaction_is_a_gap():
     connection = Connection(FOLLOWED)
     connection.database_id = None
     found = PluginChanges(connection).follow()
@@ -194,11 +194,11 @@ def test_a_server_that_tells_no_state():
 
 
 @pytest.mark.parametrize("number", [0, 127, 128, 255, 32_767, 32_768, 2**31, 2**40])
-def test_a_bookmark_made_is_the_one_read(number):
+def test_a_made_bookmark_is_parsed_back(number):
     assert parse_bookmark(bookmark_of(f"{UUID}@7", number)) == DatabaseVersion(UUID, number)
 
 
-def test_a_bookmark_is_as_the_server_makes_it():
+def test_a_made_bookmark_equals_the_servers():
     for text in ("FB:kcwQz4exibD+QJiDXZJJPZvn9wOQ", "FB:kcwQZRa9gK9gTiuXD3ZXT3XA2MkBl5A="):
         known = parse_bookmark(text)
         assert bookmark_of(known.database_id, known.transaction) == text
@@ -235,17 +235,17 @@ class Facts:
         ({"product": "Other"}, "NoneType"),
     ],
 )
-def test_which_source_is_used(facts, kind):
+def test_the_change_source_depends_on_the_server(facts, kind):
     assert type(ChangeSources(Facts(**facts)).source()).__name__ == kind
 
 
-def test_capture_that_is_off():
+def test_disabled_capture_is_no_change_source():
     connection = Facts(plugin="")
     connection.captures = False
     assert ChangeSources(connection).source() is None
 
 
-# ------------------------------------------------------------------ is it there?
+# ------------------------------------------------------------------ finding the plugin
 def found(answer):
     @contextmanager
     def session():
@@ -259,7 +259,7 @@ def found(answer):
     return find_plugin(session, "Neo4j")
 
 
-def test_finding_the_plugin():
+def test_the_plugin_is_found_or_the_reason_is_given():
     assert found({"version": "0.1.0", "format": 1}) == ("0.1.0", "")
     version, advice = found({"version": "9.9", "format": 2})
     assert version == ""

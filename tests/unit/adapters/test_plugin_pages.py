@@ -1,4 +1,4 @@
-"""What the plugin packs is what the pages bring."""
+"""An export by the plugin gives the same graph as one by pages."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def exported(bolt):
 
 @pytest.mark.parametrize("spread", [60, 3_000, 2**40])
 @given(data=st.data())
-def test_an_export_by_the_plugin_is_that_by_pages(data, spread):
+def test_an_export_by_the_plugin_equals_one_by_pages(data, spread):
     ids = data.draw(st.lists(st.integers(0, spread), unique=True, max_size=30))
     nodes = {each: data.draw(st.sampled_from(LABELS)) for each in sorted(ids)}
     relationships = {}
@@ -66,7 +66,7 @@ def test_an_export_by_the_plugin_is_that_by_pages(data, spread):
         assert not bolt.pages("labels(x)")
 
 
-def test_numbers_are_of_four_bytes_or_of_eight():
+def test_numbers_have_four_or_eight_bytes():
     for count, packed in ((0, b""), (2, bytes(8)), (1, bytes(8))):
         assert unpacked(packed, count).tolist() == [0] * count
     assert unpacked(b"\xff\xff\xff\xff", 1).tolist() == [2**32 - 1]
@@ -74,7 +74,7 @@ def test_numbers_are_of_four_bytes_or_of_eight():
         unpacked(b"abc", 1)
 
 
-def test_ids_are_nothing_where_none_is_missing():
+def test_ids_are_left_out_if_none_is_missing():
     row = packed_nodes({4: ("A",), 5: ()}, 4, 5)
     assert row["ids"] == b""
     batch = plugin_nodes().decode(IdRange(4, 5), [row])
@@ -100,7 +100,7 @@ ROWS = [
 ]
 
 
-def test_columns_of_all_kinds():
+def test_columns_of_all_kinds_are_read():
     page = IdList(np.array([3, 9]))
     call = plugin_properties(["i"], True)
     text, parameters = call.asked(page)
@@ -118,6 +118,6 @@ def test_columns_of_all_kinds():
     }
 
 
-def test_an_id_of_nothing_is_a_changed_database():
+def test_an_id_without_an_entity_makes_the_snapshot_stale():
     with pytest.raises(StaleSnapshotError, match="changed"):
         plugin_properties(["i"], True).decode(IdList(np.array([3])), [{"key": None, "found": 0}])

@@ -54,14 +54,14 @@ def labels_of(graph, node):
 
 
 def column(write, type_name, *texts, **options):
-    """Values of one property column whose fields are written as given."""
+    """Reads one property column whose fields are the given texts."""
     rows = "".join(f"{row},{text}\n" for row, text in enumerate(texts))
     graph = load({"P": write(f":ID,x:{type_name}\n{rows}")}, **options)
     return properties(graph)["x"]
 
 
 # ------------------------------------------------------------------ headers, labels, types, ids
-def test_a_small_graph(write):
+def test_a_small_graph_is_read(write):
     people = write("id:ID,name,age:int,:LABEL\na,Ann,33,Actor;Singer\nb,Bob,,\n")
     knows = write(":START_ID,since:int,:END_ID\na,1999,b\nb,,b\n", "knows.csv")
     graph = load({"Person": people}, {"KNOWS": knows})
@@ -72,13 +72,13 @@ def test_a_small_graph(write):
     assert to_values(graph.relationship_properties["since"]) == [1999, None]
 
 
-def test_is_a_graph_source(write):
+def test_an_import_source_is_a_graph_source(write):
     source = ImportSource({"P": write(":ID\n1\n")})
     assert isinstance(source, GraphSource)
     assert source.name == "import files"
 
 
-def test_labels_and_types_only_from_columns(write):
+def test_labels_and_types_come_from_columns_alone(write):
     nodes = write(":ID,:LABEL,x:IGNORE,\n1,A;B;A,z,z\n2,,z,z\n")
     links = write(":START_ID,:END_ID,:TYPE\n1,2,R\n2,1,S\n", "links.csv")
     graph = load({"": nodes}, {"": links})
@@ -87,12 +87,12 @@ def test_labels_and_types_only_from_columns(write):
     assert properties(graph) == {}
 
 
-def test_type_column_wins_over_the_given_type(write):
+def test_a_type_column_overrides_the_given_type(write):
     links = write(":START_ID,:END_ID,:TYPE\n1,1,R\n1,1,\n", "links.csv")
     assert load({"": write(":ID\n1\n")}, {"T": links}).types.names == ("R", "T")
 
 
-def test_separate_headers_and_several_files(write):
+def test_a_separate_header_applies_to_several_files(write):
     write("id:ID,n:int\n", "header.csv")
     for part in (1, 2, 10):
         write(f"{part},{part}0\n", f"part{part}.csv")
@@ -107,7 +107,7 @@ def test_separate_headers_and_several_files(write):
         assert properties(load({"P": files})) == expected
 
 
-def test_id_spaces(write):
+def test_equal_ids_in_different_spaces_are_different_nodes(write):
     films = write("id:ID(Film),title\n1,Up\n", "films.csv")
     people = write("id:ID(Person)\n1\n2\n")
     links = write(":START_ID(Person),:END_ID(Film)\n2,1\n", "links.csv")
@@ -117,7 +117,7 @@ def test_id_spaces(write):
     assert list(graph.outgoing.row_offsets) == [0, 0, 0, 1]
 
 
-def test_integer_ids_by_option_and_by_header(write):
+def test_ids_are_integers_by_option_or_header(write):
     links = write(":START_ID,:END_ID\n 01,2\n", "l.csv")
     graph = load({"P": write("id:ID\n1\n2\n")}, {"R": links}, id_type="integer")
     assert properties(graph) == {"id": [1, 2]}
@@ -125,7 +125,7 @@ def test_integer_ids_by_option_and_by_header(write):
     assert properties(load({"P": write("id:ID{id-type:long}\n1\n")})) == {"id": [1]}
 
 
-def test_types_are_case_insensitive_and_spare_words_mean_nothing(write):
+def test_header_types_are_case_insensitive(write):
     people = write("id:id,N:INT,a:b:long\n1,2,3\n")
     links = write("x:START_ID:int,:end_id\n1,1\n", "l.csv")
     graph = load({"P": people}, {"R": links})
@@ -133,27 +133,27 @@ def test_types_are_case_insensitive_and_spare_words_mean_nothing(write):
     assert graph.relationship_count == 1
 
 
-def test_rows_without_id_are_nodes_that_nothing_names(write):
+def test_rows_without_id_become_nodes(write):
     graph = load({"P": write("id:ID,x\n1,a\n,b\n,c\n2,d\n")})
     assert sorted(properties(graph)["x"]) == ["a", "b", "c", "d"]
     assert sorted(properties(graph)["id"], key=str) == ["1", "2", None, None]
 
 
 # ------------------------------------------------------------------ values
-def test_empty_fields(write):
+def test_empty_fields_are_null(write):
     assert column(write, "string", "", '""', "a") == [None, "", "a"]
     assert column(write, "string", "", '""', ignore_empty_strings=True) == [None, None]
     assert column(write, "int", "", '""', "1") == [None, None, 1]
 
 
-def test_integers(write):
+def test_integers_have_64_bits(write):
     largest = 2**63 - 1
     texts = [" 7 ", "0012", "-0", str(largest), str(-largest - 1)]
     for type_name in ("int", "long", "short", "byte"):  # all are 64 bits wide in Neo4j
         assert column(write, type_name, *texts) == [7, 12, 0, largest, -largest - 1]
 
 
-def test_floats(write):
+def test_floats_are_parsed(write):
     texts = [" 1.5", "1e3", ".5", "1.", "1.5f", "1d", "1E400", "-Infinity", "+2", "0.1"]
     values = [1.5, 1000.0, 0.5, 1.0, 1.5, 1.0, math.inf, -math.inf, 2.0, 0.1]
     assert column(write, "double", *texts) == values
@@ -161,18 +161,18 @@ def test_floats(write):
     assert math.isnan(column(write, "double", "NaN")[0])
 
 
-def test_booleans_are_true_only_when_they_say_true(write):
+def test_only_the_text_true_is_a_true_boolean(write):
     texts = ["true", " true ", "TRUE", "yes", "false", '""', ""]
     assert column(write, "boolean", *texts) == [True, True, False, False, False, None, None]
 
 
-def test_texts(write):
+def test_texts_are_unquoted_and_trimmed(write):
     assert column(write, "string", " a ", '"a""b"', 'a"b', 'x""y') == [" a ", 'a"b', 'a"b', 'x""y']
     assert column(write, "string", " a ", trim_strings=True) == ["a"]
     assert column(write, "char", "a", "é") == ["a", "é"]
 
 
-def test_arrays(write):
+def test_arrays_are_split_and_typed(write):
     assert column(write, "string[]", '"x;y"', "a; b", ";", "", '""') == [
         ["x", "y"],
         ["a", " b"],
@@ -189,7 +189,7 @@ def test_arrays(write):
     assert column(write, "date[]", "2020-01-01;2020-01-02", "")[0][1] == neo4j.time.Date(2020, 1, 2)
 
 
-def test_temporal_values(write):
+def test_temporal_values_are_parsed(write):
     time = neo4j.time
     assert column(
         write, "date", "2018-05-10", "2018-W10-1", "2018-123", "20180305", "2018-Q2-91"
@@ -213,7 +213,7 @@ def test_temporal_values(write):
     assert shown == ["10:00:00.000000000+00:00", "10:00:00.000000000+02:30"]
 
 
-def test_datetimes_and_the_zone_of_the_header(write):
+def test_a_datetime_without_zone_has_the_zone_of_the_header(write):
     texts = ["2018-05-10T10:30", "2018-01-10T10:30[Europe/Berlin]", "2018-05-10T10:30-05:00"]
     values = column(write, "datetime{timezone:Europe/Stockholm}", *texts)
     assert [value.iso_format()[-6:] for value in values] == ["+02:00", "+01:00", "-05:00"]
@@ -234,11 +234,11 @@ def test_datetimes_and_the_zone_of_the_header(write):
         ("P2012-02-02T14:37:21.545", (24146, 2, 52641, 545_000_000)),
     ],
 )
-def test_durations(write, text, expected):
+def test_durations_are_parsed(write, text, expected):
     assert tuple(column(write, "duration", text)[0]) == expected
 
 
-def test_points(write):
+def test_points_are_parsed(write):
     maps = [
         '"{latitude:55.6, longitude:13.0}"',
         '"{y:51.5, x:-0.12}"',
@@ -256,7 +256,7 @@ def test_points(write):
 
 
 # ------------------------------------------------------------------ files
-def test_delimiters_quotes_newlines_and_byte_order_mark(write):
+def test_delimiters_quotes_newlines_and_byte_order_mark_are_read(write):
     rows = "\ufeff'id':ID|t|tags:string[]\r\n1|'a|b\r\nc''d'|x,y\r\n\r\n2||\r\n".replace(
         "'id'", "id"
     )
@@ -269,15 +269,15 @@ def test_delimiters_quotes_newlines_and_byte_order_mark(write):
 
 
 @pytest.mark.parametrize("delimiter", ["TAB", "\t", "\\t", "U+0009", "\\9"])
-def test_ways_to_write_a_tab(write, delimiter):
+def test_a_tab_can_be_given_in_several_forms(write, delimiter):
     assert properties(load({"P": write("id:ID\tx\n1\t2\n")}, delimiter=delimiter))["x"] == ["2"]
 
 
-def test_no_quotes_at_all(write):
+def test_an_empty_quote_turns_quoting_off(write):
     assert properties(load({"P": write('id:ID,x\n1,"a\n')}, quote=""))["x"] == ['"a']
 
 
-def test_compressed_files(write):
+def test_compressed_files_are_read(write):
     assert load({"P": write(":ID\n1\n2\n", "p.csv.gz")}).node_count == 2
 
 
@@ -291,7 +291,7 @@ def test_small_blocks_give_the_same_rows(write, monkeypatch):
     }
 
 
-def test_repeated_headers(write):
+def test_repeated_headers_are_refused_or_skipped(write):
     files = [write("id:ID\n1\n", "a.csv"), write("id:ID\n2\n", "b.csv")]
     with pytest.raises(SourceError, match=r"b\.csv: starts with a second header, the same"):
         load({"P": files})
@@ -300,8 +300,8 @@ def test_repeated_headers(write):
 
 
 # ------------------------------------------------------------------ groups
-def test_groups_with_headers_of_their_own(write):
-    """As the command repeats its options: one type, files with different headers."""
+def test_groups_may_have_their_own_headers(write):
+    """Options of the command may repeat: files of one type may have different headers."""
     places = write("id:ID(Place),name\n1,Basel\n2,Switzerland\n3,Europe\n", "place.csv")
     first = write(":START_ID(Place),:END_ID(Place)\n1,2\n", "city_country.csv")
     second = write(":START_ID(Place),:END_ID(Place),since:int\n2,3,1848\n", "country_continent.csv")
@@ -312,7 +312,7 @@ def test_groups_with_headers_of_their_own(write):
         assert to_values(graph.relationship_properties["since"]) == [None, 1848]
 
 
-def test_groups_without_names(write):
+def test_groups_may_have_no_names(write):
     people = write(":ID,:LABEL\n1,Person\n", "people.csv")
     cities = write(":ID,:LABEL\n2,City\n", "cities.csv")
     lives = write(":START_ID,:END_ID,:TYPE\n1,2,LIVES_IN\n", "lives.csv")
@@ -321,7 +321,7 @@ def test_groups_without_names(write):
     assert graph.types.names == ("LIVES_IN",)
 
 
-def test_a_second_header_is_named_as_such(write):
+def test_another_header_in_a_group_is_refused(write):
     first = write(":START_ID(City),:END_ID(Country)\n1,2\n", "city_country.csv")
     second = write(":START_ID(Country),:END_ID(Continent)\n2,3\n", "country_continent.csv")
     for skip in (False, True):
@@ -341,12 +341,12 @@ def test_a_second_header_is_named_as_such(write):
         (7, "7"),
     ],
 )
-def test_what_is_no_group_is_refused(given, shown):
+def test_malformed_groups_are_refused(given, shown):
     with pytest.raises(ConfigurationError, match=f"nodes: '?{shown}'? names no group of files"):
         ImportSource(given)
 
 
-def test_folder_and_zip(write, tmp_path):
+def test_a_folder_or_zip_archive_is_read(write, tmp_path):
     write("id:ID\n1\n2\n", "in/Person.csv")
     write(":ID,n:int\n3,4\n", "in/x.nodes.Film.csv.gz")
     write(":START_ID,:END_ID\n1,3\n", "in/x.relationships.SAW.csv")
@@ -369,7 +369,7 @@ def test_folder_and_zip(write, tmp_path):
         assert (graph.node_count, graph.relationship_count) == (5, 2)
 
 
-def test_typed_columns_have_their_kind(write):
+def test_columns_have_the_kind_of_the_header(write):
     graph = load({"P": write(":ID,n:int,x:float,b:boolean,s\n1,2,3,true,x\n")})
     kinds = [graph.node_properties[key].kind for key in "nxbs"]
     assert kinds == [ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.BOOLEAN, ColumnKind.STRING]
@@ -415,7 +415,7 @@ BAD_NODE_FILES = [
 
 
 @pytest.mark.parametrize(("text", "message"), BAD_NODE_FILES)
-def test_bad_node_files(write, text, message):
+def test_bad_node_files_are_refused(write, text, message):
     with pytest.raises(SourceError, match=message):
         load({"P": write(text)})
 
@@ -431,12 +431,12 @@ BAD_RELATIONSHIP_FILES = [
 
 
 @pytest.mark.parametrize(("text", "type_name", "message"), BAD_RELATIONSHIP_FILES)
-def test_bad_relationship_files(write, text, type_name, message):
+def test_bad_relationship_files_are_refused(write, text, type_name, message):
     with pytest.raises(SourceError, match=message):
         load({"P": write(":ID\n1\n")}, {type_name: write(text, "links.csv")})
 
 
-def test_missing_and_damaged_files(write, tmp_path):
+def test_missing_and_damaged_files_are_refused(write, tmp_path):
     with pytest.raises(SourceError, match="no such file"):
         ImportSource({"P": tmp_path / "none.csv"})
     with pytest.raises(SourceError, match="neither a folder nor a zip"):
@@ -463,7 +463,7 @@ def test_missing_and_damaged_files(write, tmp_path):
         {"id_type": "uuid"},
     ],
 )
-def test_bad_settings(options):
+def test_wrong_options_are_refused(options):
     with pytest.raises(ConfigurationError):
         ImportSource(**options)
 
@@ -489,7 +489,7 @@ TEXTS = st.text(st.sampled_from("ab\"'|;,\t\n\r xé€"), max_size=8)
     line_end=st.sampled_from(["\n", "\r\n"]),
     block_bytes=st.sampled_from([16, 100, 1 << 20]),
 )
-def test_what_is_written_is_read_back(tmp_path, rows, delimiter, quote, line_end, block_bytes):
+def test_written_records_are_read_back(tmp_path, rows, delimiter, quote, line_end, block_bytes):
     buffer = io.StringIO()
     buffer.write(delimiter.join(["id:ID", "t", "n:int", "x:double", "b:boolean"]) + line_end)
     for number, (text, integer, real, boolean) in enumerate(rows):
@@ -514,7 +514,7 @@ def test_what_is_written_is_read_back(tmp_path, rows, delimiter, quote, line_end
     block_bytes=st.sampled_from([5, 30, 1 << 20]),
     last_line_end=st.sampled_from(["", "\n"]),
 )
-def test_blocks_hold_whole_records(fields, block_bytes, last_line_end):
+def test_a_block_holds_whole_records(fields, block_bytes, last_line_end):
     buffer = io.StringIO(newline="")
     csv.writer(buffer).writerows(fields)
     data = buffer.getvalue().removesuffix("\r\n").encode() + last_line_end.encode()
@@ -534,7 +534,7 @@ def test_blocks_hold_whole_records(fields, block_bytes, last_line_end):
         ("star-wars/star-wars-data-importer.zip", 260, 611, 6, 4),
     ],
 )
-def test_real_graphs(file, node_count, relationship_count, label_count, type_count):
+def test_real_graphs_are_read(file, node_count, relationship_count, label_count, type_count):
     path = SHARED / "data" / file
     if not path.exists():
         pytest.skip(f"no {path}")
@@ -544,11 +544,11 @@ def test_real_graphs(file, node_count, relationship_count, label_count, type_cou
 
 
 @pytest.mark.parametrize("files", [None, 7, [None], {"a": "b"}, b"a.csv", [b"a.csv"]])
-def test_files_that_are_no_paths(files):
+def test_files_that_are_not_paths_are_refused(files):
     with pytest.raises(ConfigurationError, match="a path or a sequence of paths"):
         ImportSource(nodes={"A": files})
 
 
-def test_a_file_name_that_is_too_long():
+def test_a_file_name_that_is_too_long_is_refused():
     with pytest.raises(SourceError, match="cannot be looked up"):
         ImportSource(nodes={"A": "a" * 5000})

@@ -16,7 +16,7 @@ def wordnet():
         return open_snapshot(folder.path)
 
 
-def test_names():
+def test_sample_names_are_listed():
     assert sample_names() == ["wordnet"]
     source = SampleSource("wordnet")
     assert source.name == "sample:wordnet"
@@ -24,12 +24,12 @@ def test_names():
 
 
 @pytest.mark.parametrize("name", ["wordnot", "", "../samples/wordnet", "WordNet"])
-def test_unknown_sample(name):
+def test_an_unknown_sample_is_refused(name):
     with pytest.raises(ConfigurationError, match="'sample:wordnet'"):
         SampleSource(name)
 
 
-def test_counts(wordnet):
+def test_counts_of_nodes_relationships_labels_and_types(wordnet):
     assert wordnet.node_count == 117_659 + 147_306
     assert wordnet.relationship_count == 206_978 + 377_592
     assert len(wordnet.types) == 26 + 1
@@ -45,7 +45,7 @@ def test_counts(wordnet):
     assert types["DERIVATION"] == 74_717
 
 
-def test_the_first_synset_is_entity(wordnet):
+def test_the_first_synset_of_wordnet_is_entity(wordnet):
     assert to_values(wordnet.node_properties["id"])[0] == "n00001740"
     assert to_values(wordnet.node_properties["name"])[0] == "entity"
     assert wordnet.node_labels(0) == ("Synset", "Noun", "NounTops")
@@ -69,7 +69,7 @@ def test_dog_has_eight_senses_in_order(wordnet):
     assert "NounAnimal" in wordnet.node_labels(first)
 
 
-def test_the_licence_lies_beside_it():
+def test_the_sample_contains_its_licence():
     with SampleSource("wordnet").read(SilentProgress()) as folder:
         text = (folder.path / "LICENSE-wordnet.txt").read_text()
     assert "WordNet 3.0 Copyright 2006 by Princeton University" in text

@@ -51,7 +51,7 @@ NAMES = {"id": "key", "labels": "kind", "source": "a", "target": "b", "type": "h
 
 # ------------------------------------------------------------------ mapping of columns
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".feather", "frame"])
-def test_columns_by_name(write, tmp_path, suffix):
+def test_columns_are_mapped_by_name(write, tmp_path, suffix):
     texts = {"nodes": PEOPLE, "relationships": KNOWS}
     if suffix.startswith((".csv", ".tsv")):
         mark = "\t" if suffix == ".tsv" else ","
@@ -102,39 +102,39 @@ def test_columns_by_name(write, tmp_path, suffix):
         (["", ""], [None, None]),
     ],
 )
-def test_types_are_told_by_what_is_written(write, fields, values):
+def test_column_types_are_inferred_from_the_text(write, fields, values):
     rows = "".join(f"{row},{field}\n" for row, field in enumerate(fields))
     found = nodes_of(load(write("n.csv", f"id,x\n{rows}")))[1]["x"]
     assert found == values
     assert list(map(type, found)) == list(map(type, values))
 
 
-def test_what_comes_late_decides_too(write):
+def test_late_rows_can_change_a_column_type(write):
     rows = "".join(f"{row},{row}\n" for row in range(200))
     assert nodes_of(load(write("n.csv", f"id,x\n{rows}200,x\n")))[1]["x"][:2] == ["0", "1"]
 
 
-def test_ids_are_texts_where_one_is(write):
+def test_ids_are_texts_if_one_is(write):
     people = write("n.csv", "id\n1\nx\n")
     knows = write("r.csv", "source,target,type\n1,1,R\n")
     graph = load(people, knows)
     assert nodes_of(graph)[1]["id"] == ["1", "x"]
     assert ends_of(graph) == [(0, "R", 0)]
-    # A data frame's type is what it is: texts beside it are texts.
+    # The type of a data frame's column is fixed.
     graph = load({"id": ["1", "2"]}, knows)
     assert ends_of(graph) == [(0, "R", 0)]
     graph = load({"id": [1, 2]}, knows)
     assert ends_of(graph) == [(0, "R", 0)]
 
 
-def test_other_delimiters_are_seen_in_the_header(write):
+def test_the_delimiter_is_recognised_in_the_header(write):
     for mark in ";|\t,":
         graph = load(write("n.csv", f"id{mark}x\n1{mark}2\n"))
         assert nodes_of(graph)[1] == {"id": [1], "x": [2]}
 
 
 # ------------------------------------------------------------------ labels and types as keys
-def test_labels_and_types_as_keys(write):
+def test_keys_of_tables_are_labels_and_types(write):
     people = write("p.csv", "id,labels\n1,Actor\n2,\n")
     graph = load(
         {"Person": people, "Film": {"id": [3]}},
@@ -144,12 +144,12 @@ def test_labels_and_types_as_keys(write):
     assert ends_of(graph) == [(0, "SAW", 2), (1, "SAW", 2)]
 
 
-def test_a_type_in_the_column_goes_first(write):
+def test_a_type_column_overrides_the_key(write):
     graph = load({"id": [1]}, {"R": {"source": [1, 1], "target": [1, 1], "type": ["S", None]}})
     assert ends_of(graph) == [(0, "R", 0), (0, "S", 0)]
 
 
-def test_ids_of_their_own_for_each_label():
+def test_each_label_can_have_its_own_ids():
     graph = load(
         {"Person": {"id": [1, 2]}, "City": {"id": [1]}, "Team": {"id": ["x"]}},
         {
@@ -179,42 +179,42 @@ def test_ids_of_their_own_for_each_label():
         ),
     ],
 )
-def test_bad_keys(nodes, relationships, message):
+def test_wrong_keys_are_refused(nodes, relationships, message):
     with pytest.raises(ConfigurationError, match=message):
         gpugda.graph(nodes, relationships)
 
 
 # ------------------------------------------------------------------ without nodes
-def test_relationships_alone_have_the_nodes_they_name(write):
+def test_relationships_alone_define_the_nodes(write):
     graph = load(relationships={"KNOWS": write("k.csv", "source,target,w\n5,3,1\n3,7,2\n")})
     assert nodes_of(graph) == ([(), (), ()], {"id": [5, 3, 7]})
     assert ends_of(graph) == [(0, "KNOWS", 1), (1, "KNOWS", 2)]
     assert to_values(graph.relationship_properties["w"]) == [1, 2]
 
 
-def test_without_nodes_the_keys_have_labels():
+def test_labels_come_from_the_keys_if_no_nodes_are_given():
     graph = load(relationships={("A", "R", "B"): {"source": [1], "target": [1]}})
     assert nodes_of(graph) == ([("A",), ("B",)], {"id": [1, 1]})
     assert ends_of(graph) == [(0, "R", 1)]
 
 
-def test_nodes_that_are_given_are_all_that_there_are():
+def test_relationships_to_unknown_nodes_are_refused():
     with pytest.raises(SourceError, match="no node has the id 2"):
         load({"id": [1]}, {"R": {"source": [1], "target": [2]}})
     assert load([], []).node_count == 0
 
 
-def test_ends_of_two_kinds():
+def test_ids_of_different_kinds_are_refused():
     with pytest.raises(SourceError, match="some ids are integers and others are texts"):
         load(relationships={"R": {"source": [1], "target": ["x"]}})
 
 
-def test_ends_of_two_widths():
+def test_ids_of_different_widths_are_joined():
     ends = {"source": np.array([1, 2], np.int32), "target": np.array([3, 1], np.int64)}
     assert nodes_of(load(relationships={"R": ends}))[1] == {"id": [1, 2, 3]}
 
 
-def test_a_list_of_edges(tmp_path):
+def test_an_edge_list_is_read(tmp_path):
     path = tmp_path / "edges.txt.gz"
     path.write_bytes(
         gzip.compress(b"# Directed graph\n# FromNodeId\tToNodeId\n10\t30\n 10  20 \r\n30\t10\n")
@@ -224,7 +224,7 @@ def test_a_list_of_edges(tmp_path):
     assert accelerator.run(text, engine="reference").values() == [[10, 30], [10, 20], [30, 10]]
 
 
-def test_lists_of_edges_with_more_columns(tmp_path):
+def test_an_edge_list_may_have_properties(tmp_path):
     (tmp_path / "part1.csv").write_text("% weighted\na;b;1.5\n")
     (tmp_path / "part2.csv").write_text("b;c;2\n")
     source = gpugda.read_edges(
@@ -239,7 +239,7 @@ def test_lists_of_edges_with_more_columns(tmp_path):
     assert to_values(graph.relationship_properties["weight"]) == [1.5, 2]
 
 
-def test_edges_across_blocks(tmp_path, monkeypatch):
+def test_an_edge_list_is_read_in_blocks(tmp_path, monkeypatch):
     from gpugda_adapters import edge_lists
 
     monkeypatch.setattr(edge_lists, "_BLOCK_BYTES", 5)
@@ -259,7 +259,7 @@ def test_edges_across_blocks(tmp_path, monkeypatch):
         ("1 2\n", {"type": ""}, ConfigurationError, "has a type"),
     ],
 )
-def test_bad_lists_of_edges(tmp_path, text, options, error, message):
+def test_bad_edge_lists_are_refused(tmp_path, text, options, error, message):
     path = tmp_path / "edges.txt"
     path.write_text(text)
     with pytest.raises(error, match=message):
@@ -282,12 +282,12 @@ def test_bad_lists_of_edges(tmp_path, text, options, error, message):
         ("n.xlsx", "", r"n\.xlsx: is no table that can be read"),
     ],
 )
-def test_bad_files(write, name, text, message):
+def test_bad_files_are_refused(write, name, text, message):
     with pytest.raises(SourceError, match=message):
         load(write(name, text))
 
 
-def test_a_folder_of_parquet(tmp_path):
+def test_a_folder_of_parquet_is_read(tmp_path):
     pa.parquet.write_table(pa.table({"id": [1, 2], "x": ["a", "b"]}), tmp_path / "Person.parquet")
     pa.parquet.write_table(
         pa.table({"id": [3], "labels": [["Film", "Old"]]}), tmp_path / "more.parquet"

@@ -73,17 +73,17 @@ POINT = {"srid": 4326, "x": 1.0, "y": 2.0, "z": None}
         ({"a": 1}, "column 'x': a column of structs or maps"),
     ],
 )
-def test_structs_that_are_no_values(value, message):
+def test_structs_that_are_no_values_are_refused(value, message):
     with pytest.raises(SourceError, match=message):
         load(pa.table({"id": [1], "x": [value]}))
 
 
-def test_bytes_that_mean_booleans():
+def test_boolean_bytes_are_booleans():
     flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8()))
     assert properties(load({"id": [1, 2, 3], "x": flags}))["x"] == [True, False, None]
 
 
-def test_is_a_graph_source():
+def test_a_tables_source_is_a_graph_source():
     source = TablesSource(NODES)
     assert isinstance(source, GraphSource)
     assert source.name == "tables"
@@ -94,7 +94,7 @@ def test_no_tables_give_an_empty_graph():
     assert load({"id": []}, {"source": [], "target": [], "type": []}).relationship_count == 0
 
 
-def test_several_tables():
+def test_several_tables_become_one_graph():
     graph = load(
         [{"id": ["a"], "x": [1]}, {"id": ["b"], "y": [2]}],
         [
@@ -106,14 +106,14 @@ def test_several_tables():
     assert graph.relationship_count == 2
 
 
-def test_labels_as_lists_and_texts():
+def test_labels_may_be_lists():
     lists = [["A", "B:C"], [], None, ["A", "A"]]
     for labels in (lists, pa.array(lists), pl.Series(lists)):
         graph = load({"id": range(4), "labels": labels})
         assert [labels_of(graph, node) for node in range(4)] == [["A", "B:C"], [], [], ["A"]]
 
 
-def test_labels_of_a_categorical_column():
+def test_labels_may_be_categorical():
     graph = load(pd.DataFrame({"id": [1, 2], "labels": pd.Categorical(["A", "B"])}))
     assert labels_of(graph, 1) == ["B"]
 
@@ -124,7 +124,7 @@ def test_mixed_properties_keep_their_types():
     assert values["tags"] == [["a"], None, [1, 2]]
 
 
-def test_nan_of_pandas_is_null_but_not_of_others():
+def test_only_nan_of_pandas_is_null():
     column = [1.5, math.nan]
     assert properties(load(pd.DataFrame({"id": [1, 2], "x": column})))["x"] == [1.5, None]
     for table in ({"id": [1, 2], "x": column}, pl.DataFrame({"id": [1, 2], "x": column})):
@@ -151,7 +151,7 @@ def test_nullable_types_of_pandas_are_exact():
     assert values["t"][1] is None
 
 
-def test_numpy_columns_and_small_integers():
+def test_numpy_columns_and_small_integers_are_read():
     graph = load({"id": np.array([1, 2], dtype=np.uint8), "x": np.array([[1, 2], [3, 4]])})
     assert properties(graph) == {"id": [1, 2], "x": [[1, 2], [3, 4]]}
     assert graph.node_properties["id"].kind is ColumnKind.INTEGER
@@ -187,7 +187,7 @@ BAD_NODES = [
 
 
 @pytest.mark.parametrize(("table", "message"), BAD_NODES)
-def test_bad_nodes(table, message):
+def test_bad_node_tables_are_refused(table, message):
     with pytest.raises(SourceError, match=message):
         load(table)
 
@@ -204,7 +204,7 @@ BAD_RELATIONSHIPS = [
 
 
 @pytest.mark.parametrize(("table", "message"), BAD_RELATIONSHIPS)
-def test_bad_relationships(table, message):
+def test_bad_relationship_tables_are_refused(table, message):
     with pytest.raises(SourceError, match=message):
         load(NODES, table)
 
@@ -224,7 +224,7 @@ POINTS = [neo4j.spatial.CartesianPoint((1, 2)), neo4j.spatial.WGS84Point((1, 2))
     ],
 )
 @pytest.mark.parametrize("of_nodes", [True, False])
-def test_lists_that_neo4j_does_not_store(items, message, of_nodes):
+def test_lists_that_neo4j_does_not_store_are_refused(items, message, of_nodes):
     tags = {"tags": [[1], None, items, items]}
     nodes = {"id": [1, 2, 3, 4]}
     ends = {"source": [1, 1, 1, 1], "target": [1, 1, 1, 1], "type": ["R"] * 4}
@@ -232,12 +232,12 @@ def test_lists_that_neo4j_does_not_store(items, message, of_nodes):
         load({**nodes, **tags}, ends) if of_nodes else load(nodes, {**ends, **tags})
 
 
-def test_lists_of_arrow_that_neo4j_does_not_store():
+def test_arrow_lists_that_neo4j_does_not_store_are_refused():
     with pytest.raises(SourceError, match=r"row 2, column 'tags': .*nulls"):
         load(pa.table({"id": [1, 2], "tags": [[1], [None]]}))
 
 
-def test_a_list_within_itself():
+def test_a_list_that_contains_itself_is_refused():
     items = []
     items.append(items)
     with pytest.raises(SourceError, match="column 'tags'"):
@@ -255,7 +255,7 @@ def test_integers_beside_floats_in_a_list_become_floats():
 
 # ------------------------------------------------------------------ memory
 @pytest.mark.parametrize("make", [dict, pd.DataFrame], ids=["dict", "pandas"])
-def test_what_was_read_does_not_change_with_the_table(make):
+def test_the_graph_keeps_its_values_when_the_table_changes(make):
     columns = {"id": np.arange(3), "x": np.arange(3), "y": np.arange(3.0), "b": np.ones(3, bool)}
     table = make(columns)
     graph = load(table)
@@ -291,7 +291,7 @@ def test_ids_of_relationships_are_not_copied(kind):
 
 @pytest.mark.parametrize("kind", ["int8", "uint64", "int64"])
 @pytest.mark.parametrize("first", [0, -3, 100, 2**40])
-def test_ends_of_another_width_than_the_ids(kind, first):
+def test_ends_may_have_another_width_than_the_ids(kind, first):
     ids = first + np.arange(4)
     ends = np.array([1, 3], dtype=kind)
     found = [number for number in ends.tolist() if number in ids]
