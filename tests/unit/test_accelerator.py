@@ -30,7 +30,7 @@ ROWS = [["Ann", "Bo"], ["Bo", "Cy"], ["Cy", "Ann"]]
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu", "reference"])
-def test_every_engine_gives_the_rows_and_says_what_it_did(people, engine):
+def test_every_engine_gives_rows_and_a_summary(people, engine):
     result = people.run(CHAIN, engine=engine)
     assert result.values() == ROWS
     summary = result.summary
@@ -45,12 +45,12 @@ def test_every_engine_gives_the_rows_and_says_what_it_did(people, engine):
         assert summary.steps
 
 
-def test_parameters_come_as_a_mapping_or_by_name(people):
+def test_parameters_are_given_as_a_mapping_or_by_name(people):
     query = "MATCH (a:Person {name: $name}) RETURN a.name"
     assert people.run(query, {"name": "Bo"}).values() == [["Bo"]]
     assert people.run(query, name="Bo").values() == [["Bo"]]
     assert people.run(query, {"name": "Ann"}, name="Bo").values() == [["Bo"]]
-    # Named like an argument: only the mapping can carry it.
+    # A parameter named like an argument can only be given in the mapping.
     assert people.run("MATCH (a {name: $engine}) RETURN a.name", {"engine": "Cy"}).values() == [
         ["Cy"]
     ]
@@ -69,14 +69,14 @@ def test_parameters_come_as_a_mapping_or_by_name(people):
         ({"timeout": -1}, "timeout"),
     ],
 )
-def test_arguments_that_make_no_sense(people, arguments, message):
+def test_wrong_arguments_are_refused(people, arguments, message):
     with pytest.raises(gpugda.ConfigurationError, match=message):
         people.run(CHAIN, **arguments)
     with pytest.raises(gpugda.ConfigurationError, match="query"):
         people.run(42)
 
 
-def test_errors_show_the_place(people):
+def test_a_query_error_shows_its_place(people):
     with pytest.raises(gpugda.CypherSyntaxError) as caught:
         people.run("MATCH (a)\nRETRUN a")
     assert (caught.value.line, caught.value.column) == (2, 1)
@@ -105,20 +105,20 @@ def test_explain_runs_nothing(people):
     assert people.status()["device"] == ""
 
 
-def test_profile_runs_and_tells_the_steps(people):
+def test_profile_runs_the_query_and_shows_its_steps(people):
     result = people.run("PROFILE " + CHAIN)
     assert result.values() == ROWS
     assert result.summary.steps
 
 
-def test_estimate(people):
+def test_an_estimate_depends_on_whether_the_device_is_open(people):
     estimate = people.estimate(CHAIN)
     assert estimate.rows > 0
     assert estimate.bytes > 0
-    assert estimate.seconds > 0.25  # opening the device is in it
+    assert estimate.seconds > 0.25  # includes opening the device
 
 
-def test_an_estimates_seconds_follow_the_work_and_the_rates(people, monkeypatch):
+def test_estimated_seconds_follow_the_work_and_the_rates(people, monkeypatch):
     text = "MATCH (a)-->(b), (c)-->(d) RETURN a.name, d.name"
     people.run(text, engine="gpu")  # the device is open from here on
     more = people.estimate(text).seconds
@@ -129,7 +129,7 @@ def test_an_estimates_seconds_follow_the_work_and_the_rates(people, monkeypatch)
     assert people.estimate(text).seconds == pytest.approx(more + 5.0, abs=0.1)
 
 
-def test_a_query_graph_made_in_python(people):
+def test_a_query_graph_built_in_python_is_answered(people):
     builder = gpugda.QueryGraph.builder()
     a = builder.node("a", labels=["Person"], where={"name": "Ann"})
     b = builder.node("b", labels=["Person"])
@@ -146,7 +146,7 @@ def test_a_cross_product_warns(people):
     assert "cartesian product" in result.summary.warnings[0]
 
 
-def test_status_and_repr(people):
+def test_status_and_repr_describe_the_graph(people):
     people.run(CHAIN)
     status = people.status()
     assert (status["nodes"], status["relationships"]) == (3, 3)
@@ -157,7 +157,7 @@ def test_status_and_repr(people):
     assert "3 nodes" in repr(people)
 
 
-def test_a_closed_accelerator_refuses_but_results_stay(people):
+def test_a_closed_accelerator_refuses_queries_and_results_stay(people):
     result = people.run(CHAIN)
     people.close()
     people.close()
@@ -175,7 +175,7 @@ def test_results_stay_readable_after_refresh(people):
     assert people.run(CHAIN).values() == ROWS
 
 
-def test_saved_and_opened_again(people, tmp_path):
+def test_a_saved_graph_is_opened_again(people, tmp_path):
     folder = tmp_path / "people"
     for compression in (None, "zstd"):
         people.save(folder, compression=compression)
@@ -185,7 +185,7 @@ def test_saved_and_opened_again(people, tmp_path):
             assert again.run(CHAIN, engine="reference").values() == ROWS
 
 
-def test_from_several_threads(people):
+def test_several_threads_query_at_once(people):
     answers, errors = [], []
 
     def work(number):
@@ -205,7 +205,7 @@ def test_from_several_threads(people):
     assert answers == [ROWS] * 60
 
 
-def test_refresh_while_others_query(people):
+def test_refresh_runs_while_other_threads_query(people):
     stop, errors = threading.Event(), []
 
     def work():
@@ -228,7 +228,7 @@ def test_refresh_while_others_query(people):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_refused_after_a_fork(people):
+def test_an_accelerator_is_refused_after_a_fork(people):
     people.run(CHAIN)
     reader, writer = multiprocessing.Pipe(duplex=False)
 
@@ -240,7 +240,7 @@ def test_refused_after_a_fork(people):
             writer.send(str(error))
 
     def child_of_its_own():
-        # The parent's OpenCL does not come along: a connection made here must not hang.
+        # OpenCL does not survive a fork: a connection made in the child must not hang.
         try:
             with gpugda.connect(gpugda.graph({"id": [1]})) as own:
                 own.run("MATCH (a) RETURN a")
@@ -257,7 +257,7 @@ def test_refused_after_a_fork(people):
     assert people.run(CHAIN).values() == ROWS
 
 
-def test_closing_while_a_query_runs(people):
+def test_closing_stops_a_running_query(people):
     errors = []
 
     def work():
@@ -278,7 +278,7 @@ def test_closing_while_a_query_runs(people):
     assert all("closed" in error for error in errors)
 
 
-# Too many to be found one by one, and nothing is known that counts them faster.
+# Too many rows to be found one by one, and no count plan counts them faster.
 CLIQUE = "(a)--(b)--(c)--(d)--(e)--(a)--(c)--(e)--(b)--(d)--(a)"
 
 
@@ -301,7 +301,7 @@ def test_a_waiting_query_keeps_its_own_timeout():
         thread = threading.Thread(target=long_one)
         thread.start()
         time.sleep(0.5)
-        # It gets its turn between two windows of the long one, or gives up in time.
+        # It runs between two windows of the long query, or ends at its time limit.
         with contextlib.suppress(gpugda.QueryTimeoutError):
             dense.run("MATCH (a)-->(b) RETURN count(*)", timeout=1)
         assert thread.is_alive()
@@ -309,14 +309,14 @@ def test_a_waiting_query_keeps_its_own_timeout():
     assert not thread.is_alive()
 
 
-def test_rows_made_after_the_deadline_are_not_given():
+def test_rows_after_the_deadline_are_not_returned():
     nodes = {"id": list(range(1500)), "x": list(range(1500))}
     query = "MATCH (a), (b) RETURN a.x AS a, b.x AS b ORDER BY b, a"
     with gpugda.connect(gpugda.graph(nodes)) as many, pytest.raises(gpugda.QueryTimeoutError):
         many.run(query, timeout=0.05)
 
 
-def test_a_timeout_gives_up_and_leaves_the_accelerator_well(people):
+def test_an_accelerator_answers_again_after_a_timeout(people):
     nodes = {"id": list(range(300))}
     ends = [(a, b) for a in range(300) for b in range(0, 300, 3)]
     relationships = {
@@ -332,7 +332,7 @@ def test_a_timeout_gives_up_and_leaves_the_accelerator_well(people):
         assert dense.run("MATCH (a) RETURN count(*)").values() == [[300]]
 
 
-def test_awaited():
+def test_the_async_accelerator_answers():
     async def main():
         nodes, relationships = small_tables()
         source = gpugda.graph(nodes, relationships)
@@ -379,7 +379,7 @@ def test_the_default_accelerator_comes_from_the_environment(people, tmp_path, mo
         (__file__, gpugda.SourceError),
     ],
 )
-def test_sources_that_are_none(source, error):
+def test_wrong_sources_are_refused(source, error):
     with pytest.raises(error):
         gpugda.connect(source)
 
@@ -387,19 +387,19 @@ def test_sources_that_are_none(source, error):
 @pytest.mark.parametrize(
     "options", [{"memory_limit": "lots"}, {"refinement": "twice"}, {"memory_limit": 0}]
 )
-def test_options_that_make_no_sense(options):
+def test_wrong_options_are_refused(options):
     with pytest.raises(gpugda.ConfigurationError):
         gpugda.connect(gpugda.graph({"id": [1]}), **options)
 
 
-def test_no_such_device():
+def test_an_unknown_device_is_refused():
     with gpugda.connect(gpugda.graph({"id": [1]}), device="no such device") as accelerator:
         with pytest.raises(gpugda.DeviceError, match="no such device"):
             accelerator.run("MATCH (a) RETURN a")
         assert accelerator.run("MATCH (a) RETURN a.id", engine="reference").values() == [[1]]
 
 
-def test_no_opencl_platform_is_a_device_error_that_says_how_to_mend(tmp_path):
+def test_a_missing_opencl_platform_is_a_device_error_with_advice(tmp_path):
     import subprocess
 
     code = (
@@ -452,12 +452,12 @@ def test_parameters_may_be_nested_deeply(people, engine):
 
 @pytest.mark.parametrize("kind", [datetime(2020, 1, 1), datetime(2020, 1, 1).date()])
 @pytest.mark.parametrize("engine", ["gpu", "reference"])
-def test_dates_are_no_lists(people, engine, kind):
+def test_dates_are_not_taken_for_lists(people, engine, kind):
     with pytest.raises(gpugda.CypherTypeError, match="expected List<T>"):
         people.run("MATCH (n) WHERE n.name IN $p RETURN n", p=kind, engine=engine)
 
 
-def test_a_fault_on_an_embedded_graph_is_an_error_of_ours(monkeypatch):
+def test_an_internal_error_on_an_embedded_graph_is_wrapped(monkeypatch):
     def fail(*arguments):
         raise ValueError("cannot reshape")
 
@@ -468,7 +468,7 @@ def test_a_fault_on_an_embedded_graph_is_an_error_of_ours(monkeypatch):
         assert opened.run("MATCH (n) RETURN count(*)", engine="reference").single()[0] == 1
 
 
-def test_estimates_of_large_patterns_are_numbers():
+def test_estimates_of_large_patterns_are_finite():
     graph = gpugda.graph(
         nodes={"id": list(range(40))},
         relationships={

@@ -23,28 +23,28 @@ from gpugda.errors import ConfigurationError
         (" 7k ", 7000),
     ],
 )
-def test_sizes(text, size):
+def test_sizes_are_parsed(text, size):
     assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1", 0, "0MiB", True, "1 2", "1PiB", 1.5e3j])
-def test_sizes_that_make_no_sense(text):
+def test_wrong_sizes_are_refused(text):
     with pytest.raises(ConfigurationError, match="memory_limit"):
         parse_bytes(text)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "1", True, float("nan")])
-def test_timeouts_that_make_no_sense(timeout):
+def test_wrong_timeouts_are_refused(timeout):
     with pytest.raises(ConfigurationError, match="timeout"):
         check_timeout(timeout)
 
 
-def test_timeouts():
+def test_timeouts_are_parsed():
     assert check_timeout(None) is None
     assert check_timeout(2) == 2.0
 
 
-def test_freshness():
+def test_freshness_is_parsed():
     assert parse_freshness("strict") == Freshness("strict")
     assert parse_freshness("manual") == Freshness("manual")
     for text, seconds in (("5s", 5), ("0.5h", 1800), ("250ms", 0.25), ("2m", 120)):
@@ -55,7 +55,7 @@ def test_freshness():
             parse_freshness(bad)
 
 
-def test_the_device_comes_from_the_argument_then_the_environment():
+def test_the_device_argument_comes_before_the_environment():
     assert requested_device("cpu", {"GPUGDA_DEVICE": "gpu"}) == "cpu"
     assert requested_device(None, {"GPUGDA_DEVICE": "gpu"}) == "gpu"
     assert requested_device(None, {"GPUGDA_DEVICE": "1"}) == 1

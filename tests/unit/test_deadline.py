@@ -22,8 +22,8 @@ GRAPH = make_graph(
 
 
 @pytest.fixture
-def looks(monkeypatch):
-    """How often the clock was looked at; each look is a second."""
+def clock_reads(monkeypatch):
+    """How often the clock was read. Each reading advances it by a second."""
     made = [0]
 
     class Clock:
@@ -50,29 +50,29 @@ LISTS = {
 
 
 @pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
-def test_reading_a_long_text_looks_at_the_clock(looks, text):
+def test_parsing_a_long_text_reads_the_clock(clock_reads, text):
     with working_until(1000.0), pytest.raises(QueryTimeoutError):
         prepare(text)
-    assert looks[0] == 1000
+    assert clock_reads[0] == 1000
 
 
 @pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
-def test_evaluating_long_conditions_looks_at_the_clock(looks, text):
+def test_evaluating_long_conditions_reads_the_clock(clock_reads, text):
     bound = bind(prepare(text), GRAPH)
     with working_until(1000.0), pytest.raises(QueryTimeoutError):
         make_masks(bound, GRAPH, {})
-    assert looks[0] == 1000
+    assert clock_reads[0] == 1000
 
 
-def test_binding_a_large_pattern_looks_at_the_clock(looks):
+def test_binding_a_large_pattern_reads_the_clock(clock_reads):
     query = prepare(path(250))
     with working_until(200.0), pytest.raises(QueryTimeoutError):
         bind(query, GRAPH)
-    assert looks[0] == 200
+    assert clock_reads[0] == 200
 
 
-def test_deadlines_are_of_a_block(looks):
-    check_time()  # none
+def test_a_deadline_applies_within_its_block(clock_reads):
+    check_time()  # there is no deadline
     with working_until(5.0):
         with working_until(None):
             check_time()
@@ -83,7 +83,7 @@ def test_deadlines_are_of_a_block(looks):
             check_time()
     check_time()
     assert working_deadline() is None
-    assert looks[0] == 5
+    assert clock_reads[0] == 5
 
 
 LARGE = {
@@ -100,15 +100,15 @@ LARGE = {
 
 @pytest.mark.device
 @pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
-def test_large_patterns_keep_to_their_time(text):
-    """They took minutes; the bound here is generous for a busy machine that compiles kernels."""
+def test_planning_large_patterns_ends_at_the_deadline(text):
+    """They once took minutes. The bound is generous, as a busy machine may compile kernels."""
     nodes = {"id": list(range(40))}
     pairs = [(i, j) for i in range(40) for j in range(40)]
     ends = {"source": [i for i, _ in pairs], "target": [j for _, j in pairs]}
     with gpugda.connect(
         gpugda.graph(nodes=nodes, relationships={**ends, "type": ["R"] * 1600})
     ) as opened:
-        opened.run(path(5))  # its kernels
+        opened.run(path(5))  # compiles its kernels
         with ends_in(), contextlib.suppress(QueryTimeoutError):
             assert opened.run(text, timeout=1).single()[0] >= 0
         with ends_in():

@@ -1,4 +1,4 @@
-"""What the Docker images are built of is all that the package's build reads."""
+"""The context of the Docker images holds all files that the package's build reads."""
 
 import tomllib
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_build_gets_all_that_it_reads():
+def test_the_docker_context_holds_all_files_of_the_build():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = (ROOT / ".dockerignore").read_text().splitlines()
     assert "*" in listed

@@ -1,4 +1,4 @@
-"""What the documents say exists: files, variables, loggers, links. Their code runs."""
+"""Files, variables, loggers and links named in the documents exist, and their code runs."""
 
 import ast
 import doctest
@@ -54,7 +54,7 @@ def first_cells(page):
 def test_every_environment_variable_is_documented():
     named = {each for path in LIBRARY for each in strings_in(path) if VARIABLE.fullmatch(each)}
     assert {"GPUGDA_DEVICE", "NEO4J_URI"} <= named
-    # Names of constants in `__all__`, not of variables.
+    # Names of constants in `__all__`, not of environment variables.
     assert named - {"POCL_VARIABLE"} <= first_cells("environment.md")
 
 
@@ -84,9 +84,9 @@ def test_links_lead_to_files(page):
 @pytest.mark.parametrize(
     "page", [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docker").rglob("*.md"))], ids=name_of
 )
-def test_lines_are_short(page):
+def test_lines_have_at_most_120_characters(page):
     lines = page.read_text(encoding="utf-8").splitlines()
-    # The row of a table cannot be broken.
+    # A row of a table cannot be wrapped.
     long = [n for n, line in enumerate(lines, 1) if len(line) > 120 and line[:1] != "|"]
     assert not long
 
@@ -115,7 +115,7 @@ WITH_CODE = [
 @pytest.mark.parametrize(
     "page", [page for page in WITH_CODE if name_of(page) not in NEEDS_A_SERVER], ids=name_of
 )
-def test_the_code_runs(page, tmp_path, monkeypatch):
+def test_code_of_the_documents_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL | doctest.ELLIPSIS
@@ -139,7 +139,7 @@ def test_code_that_needs_a_server_compiles(page):
         compile(block, page.name, "exec")
 
 
-def test_ten_questions_are_answered_by_files_that_exist():
+def test_files_of_the_ten_questions_exist():
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+)\. … .*? \| (.*) \|$", text, re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, 11))
@@ -157,7 +157,7 @@ def test_every_room_is_described():
     assert rooms <= described
 
 
-def test_the_walk_through_a_join_step_names_what_is_there():
+def test_names_in_the_join_step_walk_through_exist():
     text = (DOCS / "change-a-join-step.md").read_text(encoding="utf-8")
     kernels = (ROOT / "opencl" / "extend_rows.cl").read_text(encoding="utf-8")
     for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
@@ -167,7 +167,7 @@ def test_the_walk_through_a_join_step_names_what_is_there():
 
 
 @pytest.mark.device
-def test_what_the_table_says_is_answered_is_answered(monkeypatch):
+def test_supported_examples_of_the_table_are_answered(monkeypatch):
     spec = importlib.util.spec_from_file_location(
         "support_table", ROOT / "tools" / "support_table.py"
     )
@@ -184,18 +184,18 @@ def test_what_the_table_says_is_answered_is_answered(monkeypatch):
     assert said <= answered
 
 
-def test_every_error_has_a_cause():
+def test_every_error_is_documented():
     assert set(gpugda.errors.__all__) - {"GpugdaError"} <= first_cells("errors.md")
 
 
-def test_the_citation_is_of_this_version():
+def test_the_citation_has_the_packages_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {project['version']}\n" in citation
     assert f"\nlicense: {project['license']}\n" in citation
 
 
-def test_modules_and_kernels_named_in_decisions_exist():
+def test_modules_and_kernels_named_in_adrs_exist():
     files = {
         path
         for each in ("gpugda", "adapters", "opencl", "tests")

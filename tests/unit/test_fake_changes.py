@@ -1,4 +1,4 @@
-"""The fake keeps to the port that followers are built on."""
+"""The fake source of changes behaves as its port says."""
 
 from dataclasses import replace
 
@@ -17,12 +17,12 @@ def following(**keys):
     return server, changes, changes.follow(**keys)
 
 
-def test_it_is_a_server_of_the_port():
+def test_the_fake_implements_the_port():
     assert isinstance(FakeServer(), DatabaseServer)
     assert FakeServer().change_source() is None
 
 
-def test_what_several_transactions_did_is_told_as_one():
+def test_several_transactions_become_one_batch():
     server, changes, start = following(node_keys=["x"])
     server.commit(nodes={4: (["C"], {"x": 2}), 1: (["B"], {})})
     server.commit(relationships={9: (4, 2, "R", {"w": 1})}, without=[7])
@@ -47,7 +47,7 @@ def test_what_several_transactions_did_is_told_as_one():
     assert batch.relationship_properties["w"].values is None
 
 
-def test_an_id_given_again_is_deleted_and_created():
+def test_a_reused_id_is_deleted_and_created():
     server, changes, start = following()
     server.commit(relationships={7: (2, 2, "R", {})})
     batch = changes.changes_since(start)
@@ -56,7 +56,7 @@ def test_an_id_given_again_is_deleted_and_created():
     assert batch.created_relationships.source_ids.to_pylist() == [2]
 
 
-def test_gaps_are_said():
+def test_gaps_are_reported():
     server, changes, start = following()
     assert isinstance(changes.changes_since(replace(start, transaction=9)), ChangeGap)
     assert isinstance(changes.changes_since(replace(start, database_id="another")), ChangeGap)

@@ -1,4 +1,4 @@
-"""Where home and caches cannot be written, a private folder below the temporary one serves."""
+"""If home and caches cannot be written, a private folder below the temporary one is used."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ with gpugda.connect(graph) as opened:
 
 @pytest.fixture(scope="module")
 def caches(tmp_path_factory):
-    """Caches that hold the kernels of the query: compiling them takes long."""
+    """Caches with the compiled kernels of the query, because compiling takes long."""
     folder = tmp_path_factory.mktemp("caches")
     (folder / "home").mkdir()
     assert_answers(run_unprivileged(QUERY, environment(folder / "home")))
@@ -38,7 +38,7 @@ def caches(tmp_path_factory):
 
 @pytest.fixture
 def home(tmp_path, caches):
-    """A home folder, and beside it one for temporary files, where kernels lie already."""
+    """A home folder, and beside it one for temporary files that holds compiled kernels."""
     (tmp_path / "home").mkdir()
     shutil.copytree(caches, spare_of(tmp_path / "home"))
     spare_of(tmp_path / "home").chmod(0o700)
@@ -63,7 +63,7 @@ def assert_answers(done):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["", "missing/deeper"])
-def test_a_home_that_cannot_be_written(home, place):
+def test_an_unwritable_home_is_replaced_by_a_spare_folder(home, place):
     make_read_only(home)
     done = run_unprivileged(QUERY, {**environment(home), "HOME": str(home / place)})
     assert_answers(done)
@@ -75,7 +75,7 @@ def test_a_home_that_cannot_be_written(home, place):
 
 
 @pytest.mark.slow
-def test_caches_that_have_become_read_only(home, caches):
+def test_read_only_caches_are_replaced_by_a_spare_folder(home, caches):
     shutil.copytree(caches, home / ".cache")
     make_read_only(home / ".cache")
     done = run_unprivileged(QUERY, environment(home))
@@ -86,7 +86,7 @@ def test_caches_that_have_become_read_only(home, caches):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("content", [b"no database", None])
-def test_a_database_of_pyopencl_that_is_of_no_use(home, caches, content):
+def test_a_damaged_cache_of_pyopencl_is_replaced(home, caches, content):
     shutil.copytree(caches, home / ".cache")
     (database,) = (home / ".cache/pytools").glob("*invoker*.sqlite")
     if content is None:
@@ -120,7 +120,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("taken", ["open to all", "link", "file"])
-def test_a_spare_folder_that_somebody_else_made_is_not_used(temporary, taken):
+def test_a_spare_folder_of_another_user_is_not_used(temporary, taken):
     place = temporary / f"gpugda-{os.getuid()}"
     if taken == "open to all":
         place.mkdir()
@@ -136,13 +136,13 @@ def test_a_spare_folder_that_somebody_else_made_is_not_used(temporary, taken):
     shutil.rmtree(found)
 
 
-def test_what_can_be_written_is_used_as_it_is(temporary, caplog):
+def test_a_writable_folder_is_used_unchanged(temporary, caplog):
     assert writable_or_spare(temporary / "new" / "folder", "x") == temporary / "new" / "folder"
     assert not caplog.records
     assert list(temporary.iterdir()) == []
 
 
-def test_it_is_said_once(temporary, caplog):
+def test_a_spare_folder_is_logged_once(temporary, caplog):
     (temporary / "file").write_text("")
     for name in ("one", "two"):
         found = writable_or_spare(temporary / "file" / name, name)
@@ -151,5 +151,5 @@ def test_it_is_said_once(temporary, caplog):
     assert len(folders.spares()) == 2
 
 
-def test_relative_folders_are_nobody_s():
+def test_relative_folders_count_as_unwritable():
     assert not can_write(Path("~/.cache"))

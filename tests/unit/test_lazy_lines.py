@@ -8,7 +8,7 @@ import pytest
 from gpugda.lazy_lines import LazyLines
 
 
-def test_lines_come_in_their_order_each_made_once():
+def test_lines_keep_their_order_and_are_created_once():
     made = []
 
     def make():
@@ -25,7 +25,7 @@ def test_lines_come_in_their_order_each_made_once():
     assert len(made) == 1
 
 
-def test_who_compares_copies_or_prints_them_sees_lines():
+def test_comparing_copying_and_printing_create_the_lines():
     lines = LazyLines()
     lines.add_later(lambda: iter(["a"]))
     assert lines == ["a"]
@@ -39,7 +39,7 @@ def test_who_compares_copies_or_prints_them_sees_lines():
         hash(lines)
 
 
-def test_what_came_after_a_mark_is_dropped():
+def test_lines_after_a_mark_are_dropped():
     lines = LazyLines(["a"])
     lines.add_later(lambda: ["b"])
     mark = lines.mark()
@@ -49,7 +49,7 @@ def test_what_came_after_a_mark_is_dropped():
     assert lines == ["a", "b"]
 
 
-def test_what_fails_is_not_forgotten():
+def test_a_failed_creation_is_raised_at_each_access():
     lines = LazyLines(["a"])
     lines.add_later(lambda: [str(1 // 0)])
     for _ in range(2):

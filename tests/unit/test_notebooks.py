@@ -5,11 +5,11 @@ pytest.importorskip("neo4j_viz", reason="neo4j-viz is not installed")
 
 from example_notebooks import NOTEBOOKS, run_notebook, shown
 
-# What Jupyter's own parts warn of.
+# Warnings of Jupyter's own modules.
 pytestmark = pytest.mark.filterwarnings("default")
 
 
-def test_there_is_one_for_each_tutorial():
+def test_each_tutorial_has_a_notebook():
     assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == {
         "analyst",
         "application",
@@ -17,7 +17,7 @@ def test_there_is_one_for_each_tutorial():
     }
 
 
-def test_no_output_is_kept():
+def test_notebooks_hold_no_output():
     for path in NOTEBOOKS.glob("*.ipynb"):
         text = path.read_text(encoding="utf-8")
         assert '"outputs": []' in text
@@ -25,7 +25,7 @@ def test_no_output_is_kept():
 
 
 @pytest.mark.device
-def test_the_analysts_notebook(tmp_path):
+def test_the_analyst_notebook_runs(tmp_path):
     cells = run_notebook("analyst", tmp_path)
     assert "Cleo" in shown(cells[2])
     assert "engine gpu" in shown(cells[3])
@@ -33,7 +33,7 @@ def test_the_analysts_notebook(tmp_path):
 
 
 @pytest.mark.device
-def test_the_notebook_of_magics(tmp_path):
+def test_the_notebook_of_magics_runs(tmp_path):
     cells = run_notebook("notebook", tmp_path)
     assert "7 rows" in shown(cells[2])
     assert shown(cells[3]).strip() == "7"

@@ -1,4 +1,4 @@
-"""The number of a process follows a fork."""
+"""The cached process id changes after a fork."""
 
 import os
 
@@ -8,7 +8,7 @@ from gpugda.process import process_id
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_child_knows_its_own_number():
+def test_process_id_is_that_of_a_forked_child():
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

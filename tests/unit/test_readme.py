@@ -1,4 +1,4 @@
-"""The README's examples run and print what it says."""
+"""The README's examples run and print the output that it shows."""
 
 import doctest
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_examples_of_the_readme():
+def test_the_examples_of_the_readme_run():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = doctest.DocTestParser().get_doctest(
         text.replace("```", ""), {}, "README.md", None, 0
@@ -19,6 +19,6 @@ def test_the_examples_of_the_readme():
     assert not failed
 
 
-def test_it_is_seen_working_within_30_lines():
+def test_the_first_example_is_within_30_lines():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     assert any(">>> for record in result" in line for line in lines[:30])

@@ -1,4 +1,4 @@
-"""The shape of the project: names, exports, pairs of kernel and launcher, weight of the import."""
+"""The shape of the project: exports, pairs of kernel and launcher, module sizes, import time."""
 
 import ast
 import functools
@@ -22,16 +22,16 @@ CHOOSING_KERNELS = (
     "match/extend/fused.py",  # one step is not worth the kernel of a small join on a GPU
     "match/extend/strategy.py",  # the small filter has no kernel for a GPU
 )
-"""Where the kind of device is asked; all else that depends on it is in its profile."""
-SILENT = [path for path in LIBRARY if "cli" not in path.parts]  # the command line is there to print
+"""Modules that ask for the kind of device. Everything else that depends on it is in its profile."""
+SILENT = [path for path in LIBRARY if "cli" not in path.parts]  # the command line prints
 
 
 def test_exported_names_are_sorted_and_resolve():
     assert gpugda.__all__ == sorted(gpugda.__all__)
     for name in gpugda.__all__:
-        # gpugda.accelerate is a package that can be called, once anything has imported it.
+        # gpugda.accelerate is a callable package as soon as it was imported.
         found = getattr(gpugda, name)
-        if isinstance(found, tuple):  # of classes, for an except
+        if isinstance(found, tuple):  # of exception classes
             assert all(issubclass(each, Exception) for each in found)
             continue
         assert callable(found)
@@ -56,36 +56,38 @@ def test_public_names_survive_the_import_of_every_room():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def said(code):
-    """What a new interpreter prints."""
+def printed_by(code):
+    """The output of a new interpreter that runs the code."""
     command = [sys.executable, "-c", code]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def loaded_by_first_query(query, modules, *tables):
-    """Those of the modules that a new interpreter loads for a query whose only value is 1."""
+    """The modules among these that a new interpreter loads for a query whose only value is 1."""
     code = (
         "import sys, gpugda\n"
         f"with gpugda.connect(gpugda.graph(*{tables!r})) as opened:\n"
         f"    rows = opened.run({query!r}, engine='gpu').values()\n"
         f"print(rows, [m for m in {modules} if m in sys.modules])"
     )
-    rows, found = said(code).split("]] ")
+    rows, found = printed_by(code).split("]] ")
     assert rows == "[[1"
     return ast.literal_eval(found)
 
 
 def test_importing_loads_nothing_heavy():
     heavy = ["pyopencl", "neo4j", "polars", "pandas", "numpy", "pyarrow", "typer", "rich"]
-    assert said(f"import sys, gpugda; print([m for m in {heavy} if m in sys.modules])") == "[]"
+    assert (
+        printed_by(f"import sys, gpugda; print([m for m in {heavy} if m in sys.modules])") == "[]"
+    )
 
 
 @pytest.mark.device
-def test_a_first_count_loads_what_it_needs():
+def test_a_first_count_loads_few_modules():
     rare = [
         "asyncio",
         "neo4j",
-        "pandas",  # which Arrow loads for any list of Python's
+        "pandas",  # Arrow loads it for any Python list
         "gpugda.answer.profiling",
         "gpugda.answer.watching",
         "gpugda.calibration.device",
@@ -101,7 +103,7 @@ def test_a_first_count_loads_what_it_needs():
 
 
 @pytest.mark.device
-def test_a_first_query_loads_what_it_needs():
+def test_a_first_query_loads_few_modules():
     rare = [
         "regex",
         "gpugda.execute.lower",
@@ -118,7 +120,7 @@ def test_a_first_query_loads_what_it_needs():
     assert loaded_by_first_query(query, rare, nodes, relationships) == []
 
 
-def test_importing_takes_less_than_a_tenth_of_a_second_of_a_processor():
+def test_importing_takes_less_than_a_tenth_of_a_second():
     def of_children():
         times = os.times()
         return times.children_user + times.children_system
@@ -134,7 +136,7 @@ def test_importing_takes_less_than_a_tenth_of_a_second_of_a_processor():
     assert best("import gpugda") - best("pass") < 0.1
 
 
-def test_the_error_tree_drawn_is_the_error_tree():
+def test_the_drawn_error_tree_equals_the_classes():
     drawn = {}
     above = []
     for line in (gpugda.errors.__doc__ or "").splitlines():
@@ -186,7 +188,7 @@ def test_modules_stay_small():
     counts = {path: len(text_of(path).splitlines()) for path in LIBRARY}
     long = {str(path.relative_to(ROOT)): count for path, count in counts.items() if count > 300}
     assert [name for name, count in long.items() if count > 500] == []
-    # Split them, or say at their heads why not ("More than 300 lines: …").
+    # Split such modules, or give a reason at their head ("More than 300 lines: …").
     assert [name for name in long if not says_why_it_is_long(ROOT / name)] == []
 
 
@@ -198,7 +200,7 @@ def says_why_it_is_long(path):
 
 
 def test_functions_stay_short():
-    """Nine of ten have at most 20 lines, their descriptions counted."""
+    """Nine of ten functions have at most 20 lines, docstrings included."""
     lengths = sorted(
         node.end_lineno - node.lineno + 1
         for path in LIBRARY
@@ -208,7 +210,7 @@ def test_functions_stay_short():
     assert lengths[len(lengths) * 9 // 10] <= 20
 
 
-def test_the_kind_of_device_is_asked_where_kernels_are_chosen():
+def test_only_listed_modules_ask_for_the_kind_of_device():
     asking = {
         str(path.relative_to(ROOT / "gpugda"))
         for path in LIBRARY

@@ -19,24 +19,24 @@ class PathText(os.PathLike):
 
 
 @pytest.mark.parametrize("empty", ["", "  ", PathText("")])
-def test_an_empty_text_is_not_the_current_folder(empty):
+def test_an_empty_path_is_refused(empty):
     with pytest.raises(gpugda.ConfigurationError, match="empty"):
         gpugda.connect(empty)
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, "x:" + "a" * 5000, Path("a" * 5000)])
-def test_a_name_that_is_too_long(name):
+def test_a_name_that_is_too_long_is_refused(name):
     with pytest.raises(gpugda.SourceError, match="cannot be looked up") as raised:
         gpugda.connect(name)
     assert len(str(raised.value)) < 400
 
 
-def test_a_home_of_nobody():
+def test_the_home_of_an_unknown_user_is_refused():
     with pytest.raises(gpugda.SourceError, match="cannot be looked up"):
         gpugda.connect("~no-such-user-here/graph")
 
 
-def test_a_folder_without_a_graph_says_what_would_be_one(tmp_path):
+def test_the_error_of_a_folder_without_a_graph_names_what_is_read(tmp_path):
     (tmp_path / "notes.txt").write_text("no graph")
     with pytest.raises(
         gpugda.SourceError, match=r"no snapshot, .*\.csv.* and no Parquet"
@@ -46,12 +46,12 @@ def test_a_folder_without_a_graph_says_what_would_be_one(tmp_path):
 
 
 @pytest.mark.parametrize("made", [PathText, Path, str])
-def test_paths_of_all_kinds(tmp_path, made):
+def test_paths_of_all_kinds_are_accepted(tmp_path, made):
     save_snapshot(design_graph(), tmp_path / "saved")
     assert isinstance(resolve_source(made(str(tmp_path / "saved"))), SnapshotSource)
 
 
-def test_a_snapshot_without_manifest_is_a_snapshot(tmp_path):
+def test_a_snapshot_without_manifest_is_refused_as_a_snapshot(tmp_path):
     save_snapshot(design_graph(), tmp_path / "saved")
     (tmp_path / "saved/manifest.json").unlink()
     with pytest.raises(gpugda.SourceError, match=r"is not a snapshot: it has no manifest\.json"):
@@ -59,7 +59,7 @@ def test_a_snapshot_without_manifest_is_a_snapshot(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_manifest_of_another_format(tmp_path, keep):
+def test_a_manifest_of_another_format_is_refused(tmp_path, keep):
     folder = tmp_path / "saved"
     save_snapshot(design_graph(), folder)
     manifest = folder / "manifest.json"
@@ -78,14 +78,14 @@ def test_files_to_import_may_have_a_manifest(tmp_path):
         assert accelerator.run("MATCH (n:Person) RETURN n.id").values() == [["a"]]
 
 
-def test_options_of_a_server_are_refused_elsewhere():
+def test_server_options_are_refused_for_other_sources():
     with pytest.raises(
         gpugda.ConfigurationError, match="database: only for a source that is a database"
     ):
         resolve_source("sample:wordnet", database="neo4j")
 
 
-def test_trust_is_for_saved_snapshots(tmp_path):
+def test_trust_applies_to_saved_snapshots_only(tmp_path):
     save_snapshot(design_graph(), tmp_path / "saved")
     with gpugda.connect(tmp_path / "saved", trust=True) as opened:
         assert opened.run("MATCH (n) RETURN count(*)").single().value() == 2
@@ -94,14 +94,14 @@ def test_trust_is_for_saved_snapshots(tmp_path):
             gpugda.connect(other, trust=True)
 
 
-def test_a_snapshot_without_all_properties_is_no_source(tmp_path):
+def test_a_snapshot_without_all_properties_is_refused(tmp_path):
     graph = server_graph([("A", {})], [], [3], [], complete=False)
     save_snapshot(graph, tmp_path / "saved", partial=True)
     with pytest.raises(gpugda.SourceError, match="lacks properties"):
         gpugda.connect(tmp_path / "saved")
 
 
-def test_the_options_of_an_import(tmp_path):
+def test_import_options_are_passed_on(tmp_path):
     for name, title in (("a.csv", "id:ID,name"), ("b.csv", "id:ID,name")):
         (tmp_path / name).write_text(f'{title}\n{name}," x "\n{name}2,""\n')
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
@@ -116,12 +116,12 @@ def test_the_options_of_an_import(tmp_path):
 
 
 @pytest.mark.parametrize("address", ["http://x", "https://x:7474", "file:///tmp/x", "neo4js://x"])
-def test_an_address_with_another_scheme_is_told_the_right_ones(address):
+def test_the_error_of_an_unknown_scheme_names_known_ones(address):
     with pytest.raises(gpugda.ConfigurationError, match=r"no known scheme.*bolt://"):
         resolve_source(address)
 
 
-def test_a_password_in_such_an_address_is_not_repeated():
+def test_the_error_of_an_unknown_scheme_hides_the_password():
     with pytest.raises(gpugda.ConfigurationError, match="credentials do not belong") as caught:
         resolve_source("http://ann:secret@x")
     assert "secret" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""What the suite promises of itself."""
+"""Rules for the test suite itself."""
 
 import re
 from pathlib import Path
@@ -11,12 +11,12 @@ MODULES = [path for path in TESTS.rglob("*.py") if "benchmarks" not in path.part
 
 
 @pytest.mark.parametrize("line", ["assert time.monotonic() - started < 5"])
-def test_a_judgement_of_wall_time_is_found(line):
+def test_assertions_on_wall_time_are_found(line):
     assert WALL_TIME.search(line)
 
 
-def test_no_test_judges_wall_time():
-    """Where the machine is busy it fails: `soon.ends_in` and `soon.Stopwatch` stand for it."""
+def test_no_test_asserts_on_wall_time():
+    """It would fail on a busy machine: use `soon.ends_in` or `soon.Stopwatch` instead."""
     found = [
         f"{path.relative_to(TESTS)}:{number}"
         for path in MODULES
@@ -27,7 +27,7 @@ def test_no_test_judges_wall_time():
     assert not found
 
 
-def test_what_lands_has_passed_every_test():
+def test_continuous_integration_runs_every_test():
     called = (TESTS.parent / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(r"^make test-all$", called, re.M)
     makefile = (TESTS.parent / "Makefile").read_text(encoding="utf-8")

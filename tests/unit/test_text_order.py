@@ -1,4 +1,4 @@
-"""Where characters from U+10000 on meet others from U+E000 on; the rows are Neo4j's."""
+"""The order of characters from U+10000 on and from U+E000 on. Expected rows are Neo4j's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugda.errors import UnsupportedQueryError
 from gpugda.text_order import StoredText, as_stored, refuse_if_orders_differ, text_key
 
 HIGH, LOW = "\U0001d11e", "\ufb01"
-"""By unit of UTF-16 the first one is less, by code point the second one."""
+"""The first is less by UTF-16 units, the second by code points."""
 
 
 @pytest.fixture(scope="module", params=["gpu", "reference"])
@@ -51,14 +51,16 @@ def run(request: pytest.FixtureRequest) -> Iterator[Any]:
         (f"MATCH (n:N) WHERE n.s > '{LOW}' RETURN n.k", [(1,)]),
         ("MATCH (n) WHERE n.m < 'z' OR n.m >= '' RETURN n.k ORDER BY n.m", [(2,), (1,)]),
         (f"RETURN '{HIGH}' < '{LOW}' AS less", [(False,)]),
-        # Equality and what looks into one text know no order.
+        # Equality and functions of one text need no order.
         ("MATCH (n:N) RETURN DISTINCT toLower(n.s) = $h AS same", [(True,), (False,)]),
         ("MATCH (n:N) WHERE n.s STARTS WITH $h RETURN count(DISTINCT n.s + '')", [(1,)]),
-        # Neither order is another one here.
+        # Both orders agree here.
         ("MATCH (n) WHERE n.s < $a RETURN n.k", []),
     ],
 )
-def test_known_orders(run: Any, text: str, expected: list[tuple[Any, ...]]) -> None:
+def test_texts_are_ordered_as_in_neo4j(
+    run: Any, text: str, expected: list[tuple[Any, ...]]
+) -> None:
     assert sorted(run(text, h=HIGH, a="a")) == sorted(expected)
     if "ORDER BY" in text:
         assert run(text) == expected
@@ -83,17 +85,17 @@ def test_known_orders(run: Any, text: str, expected: list[tuple[Any, ...]]) -> N
     ],
 )
 def test_unknown_orders_are_refused(run: Any, text: str) -> None:
-    """Neo4j sorts some of these by code point and others by unit of UTF-16."""
+    """Neo4j sorts some of these by code points and others by UTF-16 units."""
     with pytest.raises(UnsupportedQueryError, match="properties or literals"):
         run(text, h=HIGH, l=LOW)
 
 
-def test_emojis_alone_are_in_one_order(run: Any) -> None:
+def test_emojis_alone_are_ordered(run: Any) -> None:
     rows = run("UNWIND $x AS x RETURN toUpper(x) ORDER BY toUpper(x)", x=["😀b", "😀a", "z"])
     assert rows == [("Z",), ("😀A",), ("😀B",)]
 
 
-def test_results_are_plain_texts(run: Any) -> None:
+def test_texts_in_results_are_plain_strings(run: Any) -> None:
     text = f"MATCH (n:N {{k: 1}}) RETURN '{HIGH}', ['{HIGH}', {{a: '{HIGH}'}}], [n.s], collect(n.s)"
     ((literal, items, stored, collected),) = run(text)
     found = [literal, items[0], items[1]["a"], *stored, *collected]
@@ -105,7 +107,7 @@ TEXTS = st.text(st.sampled_from("a\u07ff\ud7ff\ue000\ufe0f\uffff\U00010000\U0001
 
 
 @given(TEXTS, TEXTS)
-def test_orders_differ_as_the_encodings_do(a: str, b: str) -> None:
+def test_texts_whose_encodings_order_differently_are_refused(a: str, b: str) -> None:
     differ = (a < b) != (a.encode("utf-16-be") < b.encode("utf-16-be"))
     refuse_if_orders_differ(as_stored(a), as_stored(b))  # type: ignore[arg-type]
     for one, other in ((a, b), (as_stored(a), b)):

@@ -1,4 +1,4 @@
-"""The rules for single values. Every expected answer here is what Neo4j 5.26 gave."""
+"""The rules for single values. Neo4j 5.26 gave every expected answer."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ COMPARISONS = [
 
 
 @pytest.mark.parametrize(("a", "b", "equal", "less", "at_most", "greater", "at_least"), COMPARISONS)
-def test_comparisons(a, b, equal, less, at_most, greater, at_least):
+def test_comparisons_are_neo4js(a, b, equal, less, at_most, greater, at_least):
     assert values.equals(a, b) is equal
     assert values.less(a, b) is less
     assert values.less(a, b, or_equal=True) is at_most
@@ -123,17 +123,17 @@ def test_comparisons(a, b, equal, less, at_most, greater, at_least):
         (2, [], False),
     ],
 )
-def test_in(item, items, expected):
+def test_in_is_neo4js(item, items, expected):
     assert values.is_in(item, items) is expected
 
 
 @pytest.mark.parametrize("value", [1, 1.5, "", "text", {"a": 1}, Date(2020, 1, 1)])
-def test_what_is_no_condition(value):
+def test_a_value_that_is_no_condition_is_a_type_error(value):
     with pytest.raises(TypeError, match="Don't know how to treat that as a predicate"):
         values.truth_of(value)
 
 
-def test_a_list_is_true_when_it_holds_something():
+def test_a_nonempty_list_is_true():
     assert [values.truth_of(value) for value in ([], [0], None, True, False)] == [
         False,
         True,
@@ -146,7 +146,7 @@ def test_a_list_is_true_when_it_holds_something():
 TRUTHS = (True, False, None)
 
 
-def test_three_valued_logic():
+def test_logic_has_three_values():
     assert [values.and_(a, b) for a in TRUTHS for b in TRUTHS] == [
         *(True, False, None),
         *(False, False, False),
@@ -237,12 +237,12 @@ SORTED = [
 
 
 @pytest.mark.parametrize("column", SORTED)
-def test_order(column):
+def test_values_are_ordered_as_in_neo4j(column):
     keys = [values.order_key(value) for value in column]
     assert all(a < b for a, b in pairwise(keys))
 
 
-def test_order_does_not_tell_equal_numbers_apart():
+def test_equal_numbers_have_the_same_order_key():
     assert values.order_key(1) == values.order_key(1.0)
     assert values.order_key(0) == values.order_key(0.0)
 
@@ -277,13 +277,13 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("a", "b"), SAME)
-def test_grouped_together(a, b):
+def test_equal_values_share_a_group(a, b):
     assert values.group_key(a) == values.group_key(b)
     assert hash(values.group_key(a)) == hash(values.group_key(b))
 
 
 @pytest.mark.parametrize(("a", "b"), DIFFERENT)
-def test_kept_apart(a, b):
+def test_different_values_have_different_groups(a, b):
     assert values.group_key(a) != values.group_key(b)
 
 
@@ -302,5 +302,5 @@ def test_nan_is_grouped_with_itself():
         (Date(2020, 1, 1), "2020-01-01"),
     ],
 )
-def test_description(value, text):
+def test_values_are_described(value, text):
     assert values.describe(value) == text

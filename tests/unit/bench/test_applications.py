@@ -1,4 +1,4 @@
-"""Queries of applications: that there are cases of them, and the graph made of two CSV files."""
+"""Application queries: their cases, and the graph that is made of two CSV files."""
 
 import csv
 import lzma
@@ -15,7 +15,7 @@ from gpugda.errors import ConfigurationError
 
 
 @pytest.mark.parametrize("graph", APPLICATIONS)
-def test_cases_have_names_and_the_parameters_that_they_name(graph):
+def test_cases_have_the_parameters_of_their_texts(graph):
     assert graph in GRAPHS
     cases = application_cases(graph)
     assert [case.name for case in cases] == list(APPLICATIONS[graph])
@@ -26,13 +26,13 @@ def test_cases_have_names_and_the_parameters_that_they_name(graph):
             assert "the device answers this query" in str(accelerator.explain(text))
 
 
-def test_other_graphs_have_none():
+def test_a_graph_without_application_queries_is_refused():
     with pytest.raises(ConfigurationError, match="pole"):
         application_cases("yeast")
 
 
 @pytest.mark.device
-def test_movies_and_ratings_as_a_graph(tmp_path):
+def test_movies_and_ratings_become_a_graph(tmp_path):
     movies = [
         ["1", "1995-11-22", "One", "Ann|Bob", "Ann", "Comedy|Drama", "8.3"],
         ["2", "", "Two", "Bob", "", "", ""],

@@ -19,7 +19,7 @@ from gpugda.ports import SilentProgress
 
 pytestmark = [
     pytest.mark.device,
-    # Which is said where finding a place for it took a second, as it does on a busy machine.
+    # Matplotlib warns if placing the legend takes a second, as it may on a busy machine.
     pytest.mark.filterwarnings("ignore:Creating legend with loc:UserWarning"),
 ]
 
@@ -40,7 +40,7 @@ def read_csv(path):
         return list(csv.DictReader(file))
 
 
-def test_the_folder(outcome):
+def test_the_results_folder_holds_tables_and_a_report(outcome):
     assert not outcome.wrong
     assert outcome.measured.finished
     queries = read_csv(outcome.folder / "queries.csv")
@@ -65,13 +65,13 @@ def test_the_machine_is_described_without_names_or_paths(outcome):
     assert platform.node() not in text or len(platform.node()) < 4
 
 
-def test_plots_where_there_is_matplotlib(outcome):
+def test_plots_are_drawn_if_matplotlib_is_installed(outcome):
     pytest.importorskip("matplotlib")
     names = {path.name for path in (outcome.folder / "plots").iterdir()}
     assert {"break-even-new.png", "break-even-new.svg", "time-by-size-dense-new.png"} <= names
 
 
-def test_without_matplotlib(ring_source, tmp_path, monkeypatch):
+def test_no_plots_are_drawn_without_matplotlib(ring_source, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     monkeypatch.delitem(sys.modules, "gpugda.bench.plots", raising=False)
     outcome = run_benchmark(ring_source, options(tmp_path / "out"), SilentProgress())
@@ -79,7 +79,7 @@ def test_without_matplotlib(ring_source, tmp_path, monkeypatch):
     assert "![" not in (outcome.folder / "report.md").read_text(encoding="utf-8")
 
 
-def test_own_queries(ring_source, tmp_path):
+def test_queries_of_a_file_are_measured(ring_source, tmp_path):
     queries = tmp_path / "mine.cypher"
     queries.write_text("MATCH (a)-[:NEXT]->(b) WHERE a.size > $n RETURN a, b.size; RETURN 1 AS x")
     (tmp_path / "p.json").write_text('{"n": 2}')
@@ -90,7 +90,7 @@ def test_own_queries(ring_source, tmp_path):
 
 
 @pytest.mark.slow
-def test_single_parts(ring_source, tmp_path):
+def test_ablations_are_measured(ring_source, tmp_path):
     asked = options(tmp_path / "out", ablations=True, sizes=(2,), forms=("count",))
     outcome = run_benchmark(ring_source, asked, SilentProgress())
     found = json.loads((outcome.folder / "benchmark.json").read_text())["ablations"]
@@ -105,12 +105,12 @@ def test_single_parts(ring_source, tmp_path):
         ({"indexes": True}, "only together with --load"),
     ],
 )
-def test_options_that_make_no_sense(ring_source, tmp_path, changed, message):
+def test_wrong_options_are_refused(ring_source, tmp_path, changed, message):
     with pytest.raises(ConfigurationError, match=message):
         run_benchmark(ring_source, options(tmp_path, **changed), SilentProgress())
 
 
-def test_sizes_and_forms():
+def test_sizes_and_forms_are_parsed():
     assert parse_sizes("2-4,8") == (2, 3, 4, 8)
     assert parse_forms(["rows,count"]) == ("count", "rows")
     assert parse_forms([]) == ("count", "rows", "predicate")
@@ -121,7 +121,7 @@ def test_sizes_and_forms():
         parse_forms(["paths"])
 
 
-def test_graphs_that_are_not_there(tmp_path, monkeypatch):
+def test_missing_graphs_are_refused(tmp_path, monkeypatch):
     from gpugda.bench.graphs import graph_source, graphs_folder
 
     monkeypatch.delenv("GPUGDA_SHARED", raising=False)
@@ -163,7 +163,7 @@ def test_a_wrong_answer_fails_the_command(ring_source, tmp_path, monkeypatch):
     assert "WRONG ANSWERS" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
-def test_an_embedded_graph_and_a_server(tmp_path):
+def test_a_graph_together_with_a_server_is_refused(tmp_path):
     outcome = run("--graph", "sample:wordnet", "--uri", "bolt://x", "--out", tmp_path)
     assert outcome.exit_code == 2
     assert "without a server" in outcome.output

@@ -1,4 +1,4 @@
-"""Texts of cases."""
+"""Query texts of benchmark cases."""
 
 from gpugda.bench.cases import cases_of
 from gpugda.bench.random_queries import RandomQuery
@@ -19,37 +19,37 @@ def texts(form, known=None, tag="t"):
     return [case.text(tag) for case in cases_of([QUERY], [known or {}], [form], 10)]
 
 
-def test_count():
+def test_the_count_form_returns_a_count():
     assert texts("count") == [
         "MATCH (nt_0:`A`:`an odd``label`)-[:`R`]->(nt_1), (nt_1)-[:`S`]->(nt_0) "
         "RETURN count(*) AS count"
     ]
 
 
-def test_rows_have_the_same_columns_whatever_the_tag():
+def test_the_rows_form_has_the_same_columns_for_any_tag():
     (one,), (two,) = texts("rows"), texts("rows", tag="u")
     assert one != two
     assert one.endswith("RETURN nt_0 AS column_0, nt_1 AS column_1 LIMIT 10")
     assert [c.name for c in prepare(one).columns] == [c.name for c in prepare(two).columns]
 
 
-def test_predicate_prefers_nodes_with_labels():
+def test_the_predicate_form_prefers_nodes_with_labels():
     known = {7: {"b": 1, "a": "x", "0": 2.5}, 8: {"a": 3}}
     (case,) = cases_of([QUERY], [known], ["predicate"], 10)
     assert "WHERE nt_0.`a` = $value RETURN" in case.text("t")
     assert case.parameters == {"value": "x"}
 
 
-def test_no_predicate_without_properties():
+def test_the_predicate_form_needs_a_property():
     assert texts("predicate", {7: {"f": 0.5}}) == []
 
 
-def test_key_of_a_condition():
+def test_the_key_of_a_predicate_is_read_from_its_text():
     (case,) = cases_of([QUERY], [{7: {"an `odd` key": 1}}], ["predicate"], 10)
     assert _key(case) == "an `odd` key"
 
 
-def test_names_tell_cases_apart():
+def test_case_names_are_distinct():
     cases = cases_of([QUERY, QUERY], [{}, {}], ["count", "rows"], 10)
     assert len({case.name for case in cases}) == 4
     assert cases[0].name == "dense-2-4-001-count"

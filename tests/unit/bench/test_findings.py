@@ -1,4 +1,4 @@
-"""Findings against ones made by hand."""
+"""Findings compared with values computed by hand."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_medians_and_ratios():
     assert only.ratio("auto", "gpu") is None
 
 
-def test_groups():
+def test_findings_are_grouped_by_size():
     cases = [a_case("a"), a_case("b"), a_case("c", nodes=3)]
     runs = [
         *runs_of("a", native=[0.1], gpu=[0.1]),
@@ -53,7 +53,7 @@ def test_groups():
     assert overall.times["native"].mean == pytest.approx(0.7)
 
 
-def test_promise_and_break_even():
+def test_broken_promises_and_break_even():
     cases = [a_case("a"), a_case("b")]
     runs = [
         *runs_of("a", native=[0.1], gpu=[0.02], auto=[0.02]),
@@ -68,7 +68,7 @@ def test_promise_and_break_even():
     assert promise.break_even == pytest.approx(10, abs=1)
 
 
-def test_late_again():
+def test_findings_name_the_cases_late_in_both_measurements():
     cases = [a_case(name) for name in "abc"]
     runs = [
         *runs_of("a", native=[0.1], gpu=[0.2], auto=[0.2]),
@@ -84,10 +84,10 @@ def test_late_again():
     ]
     (promise,) = findings(cases, runs, again=again).promises
     assert (promise.broken, promise.again) == (("a", "b"), ("b",))
-    assert promise.worst == pytest.approx(2), "the second time only tells which are late again"
+    assert promise.worst == pytest.approx(2), "the second measurement must not change the figures"
 
 
-def test_regret_of_the_rules():
+def test_the_regret_of_each_routing_rule():
     cases = [a_case("a"), a_case("b")]
     runs = [*runs_of("a", native=[0.3], gpu=[0.1]), *runs_of("b", native=[0.1], gpu=[0.2])]
     for case in ("a", "b"):
@@ -109,7 +109,7 @@ def test_a_native_time_out_breaks_no_promise():
     assert promise.broken == ()
 
 
-def test_never_pays():
+def test_break_even_is_infinite_if_the_device_is_slower():
     runs = runs_of("q", native=[0.1], gpu=[0.2], auto=[0.1])
     (promise,) = findings([a_case("q")], runs).promises
     assert promise.break_even == math.inf

@@ -1,4 +1,4 @@
-"""Writing a graph into a database that is a list of statements."""
+"""Writing a graph into a fake database that records statements."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from gpugda.ports import SilentProgress
 
 
 class FakeDatabase:
-    """Knows its counts, gives ids to what is created."""
+    """Keeps counts of nodes and relationships, and gives ids to created ones."""
 
     def __init__(self, nodes=(), relationships=()):
         self.nodes, self.relationships = dict(nodes), dict(relationships)
@@ -49,7 +49,7 @@ def test_an_empty_database_is_filled(ring):
     assert ["id of n0", "id of n3", {}] in database.rows
 
 
-def test_the_same_graph_is_left_as_it_is(ring):
+def test_an_equal_graph_is_not_written_again(ring):
     types = {"NEXT": 6, "BACK": 6, "ACROSS": 2, "SELF": 1}
     database = FakeDatabase({"A": 3, "A:B": 3}, types)
     assert not load_into(database, ring, "ring", SilentProgress())
@@ -60,14 +60,14 @@ def test_the_same_graph_is_left_as_it_is(ring):
     ("nodes", "types"),
     [({"A": 1}, {}), ({"A": 3, "A:B": 3}, {"NEXT": 6}), ({"A": 6}, {"NEXT": 6, "BACK": 6})],
 )
-def test_other_data_is_never_touched(ring, nodes, types):
+def test_a_database_with_other_data_is_refused(ring, nodes, types):
     database = FakeDatabase(nodes, types)
     with pytest.raises(ConfigurationError, match="Nothing was written"):
         load_into(database, ring, "ring", SilentProgress())
     assert not any("CREATE" in text for text in database.statements)
 
 
-def test_indexes(ring):
+def test_indexes_are_created_for_each_label_and_key(ring):
     database = FakeDatabase()
     assert create_indexes(database, ring) == 4  # A and B, name and size
     assert any("FOR (n:`B`) ON (n.`size`)" in text for text in database.statements)

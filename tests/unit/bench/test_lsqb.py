@@ -17,7 +17,7 @@ from gpugda.errors import ConfigurationError
 TINY = 0.001
 
 
-def test_the_graph_has_its_sizes_and_its_ends_their_labels():
+def test_the_graph_has_the_published_sizes_and_labels():
     graph = social_network(0.01)
     assert graph.node_count == graph.labels["Comment"][1] == pytest.approx(0.01 * 4e6, rel=0.1)
     assert graph.relationship_count == pytest.approx(0.01 * 18e6, rel=0.15)
@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_graph():
     assert not np.array_equal(one.of_type("HAS_CREATOR")[1], other.of_type("HAS_CREATOR")[1])
 
 
-def test_nobody_knows_anybody_twice_and_each_message_has_one_author():
+def test_friendships_are_distinct_and_messages_have_one_author():
     graph = social_network(TINY)
     low, high = graph.of_type("KNOWS")
     assert (low < high).all()
@@ -55,7 +55,7 @@ def test_a_scale_out_of_range_is_refused(scale):
 
 
 @pytest.mark.device
-def test_the_device_counts_as_the_reference():
+def test_the_device_and_the_reference_count_the_same():
     accelerator = gpugda.connect(SocialSource(0.0005), cache=False)
     for query in LSQB:
         found = accelerator.run(query.cypher, engine="gpu").values()
@@ -78,7 +78,7 @@ def test_the_command_counts_with_all_engines(tmp_path):
     assert "| q9 |" in run.stdout
 
 
-def test_another_count_is_wrong():
+def test_a_different_count_is_reported_as_wrong():
     same = {(query.name, "gpugda"): [Answer("ok", 1, 0.1)] for query in LSQB}
     other = {("q3", "duckdb"): [Answer("ok", 2, 0.1)], ("q4", "duckdb"): [Answer("ok", 1, 0.1)]}
     outcome = LsqbOutcome(("gpugda", "duckdb"), same | other, [])

@@ -1,4 +1,4 @@
-"""The runner, on engines that do what they are told."""
+"""Measuring, on fake engines with a given behaviour."""
 
 from dataclasses import astuple, replace
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ PACE = Pace("native", ("native", "gpu", "auto"), 2, 3, 2, 30.0, 10, 1, False, 1)
 
 
 class FakeEngines:
-    """Answers 7 on every engine, if `behaviour` does not say otherwise."""
+    """Every engine answers 7, unless `behaviour` is given."""
 
     def __init__(self, behaviour=None):
         self.behaviour = behaviour or (lambda text, engine: [[7]])
@@ -53,7 +53,7 @@ def test_every_engine_runs_as_often_as_asked():
     assert found.answers == {"p": 7, "q": 7}
 
 
-def test_new_text_is_new_to_everyone_and_repeated_text_to_nobody():
+def test_new_texts_differ_for_each_engine_and_repeated_texts_do_not():
     engines = FakeEngines()
     measured(engines)
     texts = [text for text, _ in engines.asked]
@@ -63,7 +63,7 @@ def test_new_text_is_new_to_everyone_and_repeated_text_to_nobody():
     assert sorted(engine for _, engine in by_engine) == ["auto", "gpu", "native"]
 
 
-def test_no_text_is_asked_by_two_benchmarks():
+def test_two_benchmarks_share_no_text():
     # A server keeps its plans longer than a benchmark lasts.
     first, second = FakeEngines(), FakeEngines()
     for engines in (first, second):
@@ -80,7 +80,7 @@ def test_a_wrong_count_is_found(engine):
     assert "MATCH (n" in mismatch.text
 
 
-def test_a_count_that_is_wrong_only_once_is_found():
+def test_a_single_wrong_count_is_found():
     asked = []
 
     def behaviour(text, engine):
@@ -90,7 +90,7 @@ def test_a_count_that_is_wrong_only_once_is_found():
     assert len(measured(FakeEngines(behaviour)).mismatches) == 1
 
 
-def test_a_time_out_is_a_bound():
+def test_a_timeout_gives_a_lower_bound():
     def behaviour(text, engine):
         if engine == "native":
             raise QueryTimeoutError("too long")
@@ -122,7 +122,7 @@ def test_an_error_is_recorded():
     assert all(group.times["gpu"].count == 0 for group in groups)
 
 
-def test_cancelled_keeps_what_was_measured():
+def test_cancelling_keeps_the_measurements_so_far():
     asked = []
 
     def behaviour(text, engine):
@@ -134,10 +134,10 @@ def test_cancelled_keeps_what_was_measured():
     found = measured(FakeEngines(behaviour))
     assert not found.finished
     assert 0 < len(found.runs) < 15
-    assert find([a_case()], found, "native", 1.0).cases  # also of an engine that never ran
+    assert find([a_case()], found, "native", 1.0).cases  # also with an engine that never ran
 
 
-def test_an_engine_that_did_not_come_to_run():
+def test_an_engine_without_runs_is_left_out():
     found = measured(FakeEngines())
     found.runs = [run for run in found.runs if run.engine != "auto" or run.case == "p"]
     cases = [a_case("q"), a_case("p")]
@@ -146,7 +146,7 @@ def test_an_engine_that_did_not_come_to_run():
     assert {group.times["auto"].count for group in groups} == {1}
 
 
-def test_caches_are_emptied_where_a_comment_alone_tells_texts_apart():
+def test_query_caches_are_cleared_if_texts_differ_by_a_comment_only():
     engines = FakeEngines()
     assert measured(engines, [a_case(renames=False)]).cleared == 2
     assert ("CALL db.clearQueryCaches()", "native") in engines.asked
@@ -154,7 +154,7 @@ def test_caches_are_emptied_where_a_comment_alone_tells_texts_apart():
     assert measured(engines).cleared == 0
 
 
-def test_caches_that_cannot_be_emptied():
+def test_query_caches_that_cannot_be_cleared_are_noted():
     def behaviour(text, engine):
         if text.startswith("CALL"):
             raise ValueError("no right")
@@ -165,14 +165,14 @@ def test_caches_that_cannot_be_emptied():
     assert found.finished
 
 
-def test_verdicts_of_both_rules():
+def test_both_routing_rules_give_a_verdict():
     found = measured(FakeEngines())
     expected = {"cost": "gpu", "density": "native"}
     assert found.verdicts == {(NEW, "q"): expected, (REPEATED, "q"): expected}
 
 
 class SlowAuto(FakeEngines):
-    """Takes 0.1 s on a clock of its own; `auto` a second more where a case is late."""
+    """Each query takes 0.1 s on a fake clock, and one second more on `auto` if its case is late."""
 
     def __init__(self, monkeypatch):
         super().__init__(self.answered)
@@ -187,8 +187,8 @@ class SlowAuto(FakeEngines):
 
 
 @pytest.mark.parametrize("late_again", [False, True])
-def test_what_was_late_is_measured_again(monkeypatch, late_again):
-    """Only that, with texts that nobody has seen."""
+def test_late_cases_are_measured_again_with_new_texts(monkeypatch, late_again):
+    """Only late cases are measured again, and no engine has seen their texts."""
     engines = SlowAuto(monkeypatch)
     cases = [
         Case(name, "dense", 2, 2, "count", ("MATCH (n", f") RETURN count(*) AS {name}"))
@@ -210,7 +210,7 @@ def test_what_was_late_is_measured_again(monkeypatch, late_again):
     assert not found.mismatches
 
 
-def test_a_wrong_answer_the_second_time_counts(monkeypatch):
+def test_a_wrong_answer_of_the_second_measurement_counts(monkeypatch):
     engines = SlowAuto(monkeypatch)
     case = Case("q", "dense", 2, 2, "count", ("MATCH (n", ") RETURN count(*) AS q"))
     found = measured(engines, [case])
@@ -219,7 +219,7 @@ def test_a_wrong_answer_the_second_time_counts(monkeypatch):
     assert [each.engine for each in found.mismatches] == ["gpu"] * len(found.mismatches) != []
 
 
-def test_nothing_is_measured_again_where_nothing_was_late():
+def test_nothing_is_measured_again_if_no_case_was_late():
     engines = FakeEngines()
     found = measured(engines)
     engines.asked.clear()

@@ -1,4 +1,4 @@
-"""The user's own queries."""
+"""Queries of a user's file."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def cases(tmp_path, text, parameters=None):
         ("RETURN 1; /* never closed; RETURN 2", ["RETURN 1"]),
     ],
 )
-def test_statements(tmp_path, text, expected):
+def test_statements_end_at_semicolons(tmp_path, text, expected):
     assert [case.text("")[: -len("\n// ")] for case in cases(tmp_path, text)] == expected
 
 
@@ -34,14 +34,14 @@ def test_commands_of_the_shell_are_refused(tmp_path):
         cases(tmp_path, "RETURN 1;\n:param x 1\nRETURN $x;")
 
 
-def test_a_tag_makes_new_text_that_means_the_same(tmp_path):
+def test_a_tag_changes_the_text_but_not_the_query(tmp_path):
     (case,) = cases(tmp_path, "MATCH (n) RETURN n // all")
     assert case.text("a") != case.text("b")
     assert case.text("a").startswith("MATCH (n) RETURN n // all\n//")
     assert not case.renames
 
 
-def test_sizes_and_limits(tmp_path):
+def test_sizes_limits_and_list_order_are_read_from_the_text(tmp_path):
     text = """MATCH (a)-->(b)-->(c) RETURN a;
     MATCH (a) RETURN a LIMIT 5; MATCH (a) RETURN a ORDER BY a.x SKIP 2 LIMIT 5;
     MATCH (a) RETURN collect(a.x); MATCH (a) RETURN a.limit AS `LIMIT`;
@@ -50,10 +50,10 @@ def test_sizes_and_limits(tmp_path):
     assert (first.node_count, first.relationship_count, first.row_limit) == (3, 2, None)
     assert (limited.row_limit, skipped.row_limit, unknown.row_limit) == (5, 0, 0)
     assert (collected.lists_unordered, limited.lists_unordered) == (True, False)
-    assert plain.row_limit is not None  # on the safe side: the word is there, as a property
+    assert plain.row_limit is not None  # the word LIMIT occurs, so it is assumed
 
 
-def test_parameters_go_where_they_are_used(tmp_path):
+def test_each_query_gets_the_parameters_that_it_uses(tmp_path):
     text = "MATCH (n) WHERE n.a = $a RETURN n; RETURN $ab, '$a'"
     one, two = cases(tmp_path, text, {"a": 1, "ab": 2})
     assert (one.parameters, two.parameters) == ({"a": 1}, {"ab": 2})
@@ -66,12 +66,12 @@ def test_queries_that_write_are_refused(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", ["", " ; // nothing\n;"])
-def test_no_query(tmp_path, text):
+def test_a_file_without_a_query_is_refused(tmp_path, text):
     with pytest.raises(ConfigurationError, match="holds no query"):
         cases(tmp_path, text)
 
 
-def test_files_that_cannot_be_read(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be read"):
         cases_of_file(str(tmp_path / "absent"), {})
     (tmp_path / "p.json").write_text("[1]")

@@ -1,4 +1,4 @@
-"""Query graphs are connected, of the right size, and lie in the data graph where they say."""
+"""Random query graphs are connected, have the given size, and have the embedding they name."""
 
 import pytest
 from graphs import make_graph
@@ -24,7 +24,7 @@ def assert_lies_there(graph, query):
 
 
 def reached(query):
-    """Positions that can be reached from the first one."""
+    """Positions of the nodes that can be reached from the first one."""
     found, before = {0}, set()
     while found != before:
         before = set(found)
@@ -55,14 +55,14 @@ def test_dense_queries_have_up_to_twice_as_many_relationships(ring, size):
     assert max(len(query.relationships) for query in queries) > size
 
 
-def test_dense_queries_reach_what_there_is():
+def test_dense_queries_reach_the_largest_number_of_relationships():
     clique = [(a, "R", b, {}) for a in range(5) for b in range(5) if a != b]
     queries = random_queries(make_graph([("A", {})] * 5, clique), 4, "dense", 5, seed=0)
     assert [len(query.relationships) for query in queries] == [8] * 5
 
 
 @given(multigraphs())
-def test_any_graph(parts):
+def test_queries_of_random_graphs_are_connected(parts):
     graph = make_graph(*parts)
     for density in ("dense", "sparse"):
         for query in random_queries(graph, 3, density, 3, seed=1):
@@ -76,12 +76,12 @@ def test_the_same_seed_gives_the_same_queries(ring):
     assert random_queries(ring, 4, "dense", 8, seed=6) != first
 
 
-def test_queries_differ_while_there_are_others(ring):
+def test_queries_are_distinct_while_others_exist(ring):
     queries = random_queries(ring, 3, "sparse", 6, seed=1)
     assert len({(query.labels, query.relationships) for query in queries}) == 6
 
 
-def test_no_connected_part_of_that_size():
+def test_no_queries_without_a_connected_part_of_the_size():
     assert random_queries(make_graph([("A", {})] * 9), 2, "sparse", 5, seed=1) == []
     assert random_queries(make_graph([]), 1, "sparse", 5, seed=1) == []
 

@@ -48,7 +48,7 @@ def test_a_graph_has_the_shape_of_its_recipe(name):
 
 
 @pytest.mark.parametrize("name", ["enron", "stwig"])
-def test_queries_have_so_many_nodes_and_depend_on_the_seed(name):
+def test_queries_have_the_size_of_the_recipe_and_depend_on_the_seed(name):
     graph = make_recipe(name, TINY[name], 1)
     patterns = recipe_queries(name, graph, 5, 1)
     assert len(set(patterns)) == 5
@@ -57,7 +57,7 @@ def test_queries_have_so_many_nodes_and_depend_on_the_seed(name):
     assert patterns != recipe_queries(name, graph, 5, 2)
 
 
-def test_what_cannot_be_is_refused():
+def test_unknown_recipes_and_scales_are_refused():
     with pytest.raises(ConfigurationError, match="enron, gowalla"):
         make_recipe("dbpedia", 1, 1)
     with pytest.raises(ConfigurationError, match="--scale"):
@@ -83,7 +83,7 @@ def test_every_strategy_finds_the_walk_that_a_query_comes_from(tmp_path):
     assert PUBLISHED["enron", "gsi"] in (tmp_path / "strategies.md").read_text(encoding="utf-8")
 
 
-def test_pairs_of_a_graph_for_pbe_have_one_relationship():
+def test_graphs_for_pbe_have_no_parallel_relationships():
     graph = make_recipe("youtube", 1e-3, 1)
     pairs = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True)
     ends = [frozenset(pair) for pair in pairs]
@@ -92,7 +92,7 @@ def test_pairs_of_a_graph_for_pbe_have_one_relationship():
 
 
 @pytest.mark.device
-def test_patterns_of_pbe_in_a_table_by_query(tmp_path):
+def test_the_table_of_pbe_has_a_row_per_pattern(tmp_path):
     options = StrategiesOptions(
         "youtube", 1e-4, 1, ("count",), repetitions=1, timeout=60, folder=str(tmp_path)
     )
@@ -107,7 +107,7 @@ def test_patterns_of_pbe_in_a_table_by_query(tmp_path):
 
 
 @pytest.mark.device
-def test_the_command(tmp_path):
+def test_the_command_measures_all_strategies(tmp_path):
     arguments = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--per-size", "1"]
     arguments += ["--repetitions", "1", "--forms", "count", "--out", str(tmp_path)]
     result = CliRunner().invoke(app, arguments)
@@ -118,7 +118,7 @@ def test_the_command(tmp_path):
 
 
 @pytest.mark.device
-def test_some_strategies_alone(tmp_path):
+def test_chosen_strategies_alone_are_measured(tmp_path):
     options = StrategiesOptions(
         "stwig", 0.005, 1, ("count",), ("gsi +PC", "extend"), repetitions=1, folder=str(tmp_path)
     )
@@ -129,7 +129,7 @@ def test_some_strategies_alone(tmp_path):
 
 
 @pytest.mark.device
-def test_once_more_within_a_share_of_the_graph(tmp_path):
+def test_queries_are_measured_again_within_a_memory_limit(tmp_path):
     arguments = ["bench", "--strategies", "--graph", "watdiv", "--scale", "0.0005"]
     arguments += ["--per-size", "2", "--repetitions", "1", "--forms", "count"]
     arguments += ["--strategy", "extend", "--within", "0.5", "--out", str(tmp_path)]
@@ -140,7 +140,7 @@ def test_once_more_within_a_share_of_the_graph(tmp_path):
 
 
 @pytest.mark.device
-def test_what_was_measured_before_ctrl_c_is_reported(tmp_path, monkeypatch):
+def test_ctrl_c_reports_the_measurements_so_far(tmp_path, monkeypatch):
     asked = strategies._question
 
     def interrupted(graph, pattern, form, name, matcher):
@@ -163,7 +163,7 @@ def timed(strategy, milliseconds, query=0, outcome="ok"):
     return Timed(query, "count", strategy, outcome, milliseconds / 1000, 1)
 
 
-def test_what_is_faster_and_slower_than_published():
+def test_verdicts_compare_with_published_times():
     options = StrategiesOptions("enron", 1.0)
     runs = [timed("extend", 1), timed("extend", 3, 1), timed("gsi", 56), timed("gpsm", 1)]
     assert verdicts(options, runs, ["extend", "gsi", "gpsm"]) == [
@@ -178,7 +178,7 @@ def test_what_is_faster_and_slower_than_published():
     assert verdicts(StrategiesOptions("enron", 0.5), runs, ["extend"]) == []
 
 
-def test_published_figures_of_patterns():
+def test_verdicts_compare_with_published_times_of_patterns():
     options, runs = (
         StrategiesOptions("friendster", 1.0),
         [timed("pbe", 17e3, 1), timed("pbe", 1, 3)],

@@ -1,4 +1,4 @@
-"""Measuring devices and servers, and keeping what was found."""
+"""Measuring rates of devices and servers, and storing them."""
 
 from dataclasses import asdict, replace
 
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.device
-def test_a_device_is_measured():
+def test_device_rates_are_measured():
     session = DeviceSession(None, None, "once")
     try:
         rates = calibrate_device(session)
@@ -42,7 +42,7 @@ def test_a_device_is_measured():
     assert 1e4 < rates.rows_per_second < 1e8
 
 
-def test_a_server_is_measured_by_reading_nothing_of_the_users():
+def test_server_rates_are_measured_without_reading_user_data():
     server = FakeServer()
     texts = []
 
@@ -60,7 +60,7 @@ def test_a_server_is_measured_by_reading_nothing_of_the_users():
     assert len(set(planned)) == len(planned) > 1
 
 
-def test_rates_are_kept_per_device_and_per_server():
+def test_rates_are_stored_per_device_and_per_server():
     assert kept_device_rates(INFO) is None
     mine = replace(CPU_DEVICE, query_seconds=0.5)
     keep_device_rates(INFO, mine)
@@ -73,7 +73,7 @@ def test_rates_are_kept_per_device_and_per_server():
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1, "rates": 3}', '{"version": 9}'])
-def test_a_damaged_file_is_as_none(folder, text):
+def test_a_damaged_file_is_ignored_and_replaced(folder, text):
     folder.mkdir()
     calibration_file().write_text(text)
     assert kept_device_rates(INFO) is None
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_as_none(folder, text):
     assert kept_device_rates(INFO) == CPU_DEVICE
 
 
-def test_rates_that_make_no_sense_are_not_used():
+def test_impossible_rates_are_ignored():
     keep_device_rates(INFO, replace(CPU_DEVICE, pairs_per_second=0.0))
     assert kept_device_rates(INFO) is None
 
@@ -93,13 +93,13 @@ def test_a_folder_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
     assert kept_device_rates(INFO) == CPU_DEVICE
 
 
-def test_nothing_is_kept_where_the_cache_is_off(monkeypatch):
+def test_rates_are_not_stored_if_the_cache_is_off(monkeypatch):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", "off")
     keep_device_rates(INFO, CPU_DEVICE)
     assert calibration_file() is None
     assert kept_device_rates(INFO) is None
 
 
-def test_what_holds_without_a_measurement():
+def test_default_rates_apply_without_a_measurement():
     assert default_device_rates(INFO) == CPU_DEVICE
     assert default_device_rates(replace(INFO, type="gpu")) == GPU_DEVICE

@@ -14,7 +14,7 @@ from gpugda.result.summary import Summary
 
 
 class FakeAccelerator:
-    """Answers every query with the rows it was given, or raises."""
+    """Answers every query with the given rows, or raises the given error."""
 
     def __init__(self, names, rows, graph=None):
         self.names, self.rows, self.graph = names, rows, graph
@@ -62,7 +62,7 @@ class FakeAccelerator:
 
 @pytest.fixture
 def accelerator(monkeypatch):
-    """What every `connect` of the commands gives; no device is opened, no OpenCL imported."""
+    """The fake that `connect` returns in all commands: no device is opened, no OpenCL imported."""
     fake = FakeAccelerator(["n", "name"], [[1, "Ann"], [2, None]])
     api = ModuleType("gpugda.api")
     api.connect = fake.connect

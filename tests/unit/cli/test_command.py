@@ -1,4 +1,4 @@
-"""The command as users run it: a process of its own, on the sample, without a device."""
+"""The command as users run it: in its own process, on the sample, without a device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def gpugda(*arguments):
     )
 
 
-def test_run_on_the_sample():
+def test_run_answers_on_the_sample():
     outcome = gpugda(
         *("run", "-a", "sample:wordnet", "--engine", "reference", "--format", "json"),
         *("-P", "name='dog'", "--summary", DOG),
@@ -39,7 +39,7 @@ def test_run_on_the_sample():
     assert "engine reference" in outcome.stderr
 
 
-def test_an_error_on_the_sample():
+def test_a_query_error_shows_its_place():
     outcome = gpugda("run", "-a", "sample:wordnet", "MATCH (n) RETURN m")
     assert outcome.returncode == 1
     assert "line 1, column 18" in outcome.stderr
@@ -47,7 +47,7 @@ def test_an_error_on_the_sample():
     assert outcome.stdout == ""
 
 
-def test_an_unknown_sample():
+def test_an_unknown_sample_is_refused():
     outcome = gpugda("run", "-a", "sample:wordnot", "RETURN 1")
     assert outcome.returncode == 2
     assert "sample:wordnet" in outcome.stderr
@@ -56,7 +56,7 @@ def test_an_unknown_sample():
 @pytest.mark.parametrize(
     "page", ["docs/command-line.md", "docker/README.md", "docker/compose.yaml"]
 )
-def test_commands_that_are_written_about_exist(page):
+def test_documented_commands_exist(page):
     text = (ROOT / page).read_text()
     known = set(typer.main.get_command(app).commands)
     patterns = (r"`gpugda ([a-z]+)", r"^    gpugda ([a-z]+)", r"--rm gpugda(?:-nvidia)? ([a-z]+)")

@@ -25,7 +25,7 @@ class FakeDevice:
 
 @pytest.fixture
 def devices(monkeypatch):
-    """The devices that are found; put an exception in to have it raised."""
+    """The devices that are found. An exception in the list is raised."""
     found = []
 
     def list_devices():
@@ -43,7 +43,7 @@ def texts(findings, title):
     return [finding for topic, group in findings if topic == title for finding in group]
 
 
-def test_ready(devices, gpugda_command):
+def test_a_machine_with_a_device_is_ready(devices, gpugda_command):
     devices.append(FakeDevice())
     outcome = gpugda_command("doctor")
     assert outcome.exit_code == 0
@@ -55,14 +55,14 @@ def test_ready(devices, gpugda_command):
     assert outcome.stdout.endswith("Ready: gpugda demo\n")
 
 
-def test_no_device(devices, gpugda_command):
+def test_a_machine_without_a_device_is_not_ready(devices, gpugda_command):
     outcome = gpugda_command("doctor")
     assert outcome.exit_code == 4
     assert "pip install pocl-binary-distribution" in outcome.stdout
     assert "--engine reference" in outcome.stdout
 
 
-def test_what_listing_raises_is_shown(devices, gpugda_command):
+def test_an_error_of_listing_devices_is_shown(devices, gpugda_command):
     devices.append(DeviceError("the loader is broken"))
     outcome = gpugda_command("doctor")
     assert outcome.exit_code == 4
@@ -90,7 +90,9 @@ def test_passwords_and_addresses_are_not_shown(devices, gpugda_command, monkeypa
         (True, True, True, "", False, "nvidia-smi"),
     ],
 )
-def test_nvidia(devices, monkeypatch, tmp_path, driver, library, registered, vendor, good, text):
+def test_parts_of_the_nvidia_driver_are_diagnosed(
+    devices, monkeypatch, tmp_path, driver, library, registered, vendor, good, text
+):
     monkeypatch.setattr(doctor, "_can_load", lambda name: library)
     if driver:
         (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
@@ -103,7 +105,7 @@ def test_nvidia(devices, monkeypatch, tmp_path, driver, library, registered, ven
     assert [each.good for each in nvidia] == [good]
 
 
-def test_a_cache_that_cannot_be_written(devices, tmp_path, monkeypatch):
+def test_an_unwritable_cache_is_a_bad_finding(devices, tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("")
     findings = texts(
@@ -115,7 +117,7 @@ def test_a_cache_that_cannot_be_written(devices, tmp_path, monkeypatch):
     assert blocked.read_text() == ""
 
 
-def test_caches_below_the_temporary_folder(devices, tmp_path, monkeypatch):
+def test_spare_cache_folders_are_named(devices, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(doctor, "spare_folder", lambda: tmp_path / "spare")
@@ -127,32 +129,32 @@ def test_caches_below_the_temporary_folder(devices, tmp_path, monkeypatch):
         assert each.text.endswith(f"{tmp_path / 'spare' / name.lower()} is used instead")
 
 
-def test_the_cache_folder_of_the_environment(devices, tmp_path):
+def test_the_cache_folder_of_the_environment_is_shown(devices, tmp_path):
     for value, text in ((str(tmp_path), str(tmp_path)), ("off", "switched off"), ("x", "absolute")):
         findings = texts(doctor.diagnose({"GPUGDA_CACHE_DIR": value}, tmp_path), "Caches")
         (own,) = [each for each in findings if each.text.startswith("gpugda: ")]
         assert text in own.text
 
 
-def test_a_missing_package(monkeypatch, devices, tmp_path):
+def test_a_missing_package_is_a_bad_finding(monkeypatch, devices, tmp_path):
     monkeypatch.setattr(doctor, "PACKAGES", ("no-such-package-at-all",))
     findings = texts(doctor.diagnose({}, tmp_path), "Python and packages")
     assert any(each.good is False and "pip install" in each.advice for each in findings)
 
 
-def test_devices(devices, gpugda_command):
+def test_devices_are_listed(devices, gpugda_command):
     devices.extend([FakeDevice(), FakeDevice(name="gpu-thing", type="gpu")])
     lines = gpugda_command("devices").stdout.splitlines()
     assert [line[:4] for line in lines] == ["0  c", "1  g"]
 
 
-def test_devices_without_any(devices, gpugda_command):
+def test_an_empty_list_of_devices_is_an_error(devices, gpugda_command):
     outcome = gpugda_command("devices")
     assert outcome.exit_code == 4
     assert "gpugda doctor" in outcome.stderr
 
 
-def test_pocl_is_tried_in_another_process():
+def test_pocl_is_tested_in_another_process():
     platforms = [each.platform for each in list_devices()]
     if "Portable Computing Language" not in platforms:
         pytest.skip("no PoCL here")
@@ -161,7 +163,7 @@ def test_pocl_is_tried_in_another_process():
     assert "kernels build" in finding.text
 
 
-def test_pocl_without_a_linker_is_said_and_ends_nothing(monkeypatch):
+def test_a_crash_of_pocl_without_a_linker_is_a_bad_finding(monkeypatch):
     said = 'error: "ld" doesn\'t exist!\nFinal linking of kernel sum_blocks failed.\n'
     ended = subprocess.CompletedProcess([], -6, "", said)
     monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: ended)
@@ -171,7 +173,7 @@ def test_pocl_without_a_linker_is_said_and_ends_nothing(monkeypatch):
     assert "binutils" in finding.advice
 
 
-def test_a_folder_that_kernels_cannot_be_loaded_from_is_said(monkeypatch):
+def test_a_folder_mounted_without_exec_is_a_bad_finding(monkeypatch):
     monkeypatch.setattr(caches, "can_run", lambda folder: False)
     monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: pytest.fail("it builds"))
     finding = doctor._built_apart(0)
@@ -179,7 +181,7 @@ def test_a_folder_that_kernels_cannot_be_loaded_from_is_said(monkeypatch):
     assert "noexec" in finding.advice
 
 
-def test_a_device_without_kernels_cannot_be_used(monkeypatch):
+def test_a_device_that_builds_no_kernels_is_a_bad_finding(monkeypatch):
     bad = doctor.Finding(False, "   kernels cannot be loaded", "mount it with exec")
     monkeypatch.setattr(doctor, "_built_apart", lambda number: bad)
     device = FakeDevice()

@@ -40,7 +40,7 @@ REPORT = """\
 """
 
 
-def test_each_query_of_a_file(gpugda_command, tmp_path, monkeypatch):
+def test_each_query_of_a_file_is_explained(gpugda_command, tmp_path, monkeypatch):
     monkeypatch.delenv("GPUGDA_SOURCE", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.cypher").write_text(QUERIES, "utf-8")
@@ -56,7 +56,7 @@ def test_each_query_of_a_file(gpugda_command, tmp_path, monkeypatch):
     )
 
 
-def test_a_file_that_is_not_there(gpugda_command):
+def test_a_missing_file_is_an_error(gpugda_command):
     assert gpugda_command("explain", "nowhere.cypher").exit_code != 0
 
 
@@ -64,5 +64,5 @@ def test_a_file_that_is_not_there(gpugda_command):
     ("query", "is_file"),
     [("q.cypher", True), ("Q.CQL", True), ("MATCH (n) RETURN n.cypher", False), (None, False)],
 )
-def test_what_names_a_file(query, is_file):
+def test_an_argument_that_names_a_file_is_recognised(query, is_file):
     assert names_file(query) is is_file

@@ -18,14 +18,14 @@ def kept(folder):
     return list(open_history(folder).load_history_strings())
 
 
-def test_texts_come_back_the_newest_first(state):
+def test_history_is_read_newest_first(state):
     history = open_history(state)
     for text in ("RETURN 1;", "RETURN\n  'ä\\n', \"\u2028\";", ":status"):
         history.append_string(text)
     assert kept(state) == [":status", "RETURN\n  'ä\\n', \"\u2028\";", "RETURN 1;"]
 
 
-def test_it_is_its_owners_alone(state):
+def test_the_history_file_is_private(state):
     open_history(state).append_string("RETURN 1;")
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
     assert stat.S_IMODE((state / "shell-history").stat().st_mode) == 0o600
@@ -42,19 +42,19 @@ def test_it_is_its_owners_alone(state):
         "LOAD CSV FROM 'https://ann:secret@example.org/x' AS line RETURN line;",
     ],
 )
-def test_parameters_and_passwords_are_not_kept(state, text):
+def test_parameters_and_passwords_are_not_stored(state, text):
     assert is_secret(text)
     history = open_history(state)
     history.append_string(text)
     assert kept(state) == []
-    assert list(history.get_strings()) == [text]  # but the arrow keys bring it back
+    assert list(history.get_strings()) == [text]  # the arrow keys still recall it
 
 
-def test_what_is_not_secret():
+def test_queries_that_resemble_secrets_are_stored():
     assert not is_secret("MATCH (n {`:param`: 1}) RETURN 'a@b', n.parameter; :explain RETURN 1;")
 
 
-def test_it_is_off_with_the_cache(state, monkeypatch):
+def test_no_history_is_stored_if_the_cache_is_off(state, monkeypatch):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", "off")
     history = open_history(state)
     history.append_string("RETURN 1;")
@@ -62,7 +62,7 @@ def test_it_is_off_with_the_cache(state, monkeypatch):
     assert not state.exists()
 
 
-def test_a_folder_that_others_may_read_is_not_used(state, caplog):
+def test_a_folder_that_others_can_read_is_not_used(state, caplog):
     state.mkdir(parents=True)
     state.chmod(0o755)
     open_history(state).append_string("RETURN 1;")
@@ -70,7 +70,7 @@ def test_a_folder_that_others_may_read_is_not_used(state, caplog):
     assert "not kept" in caplog.text
 
 
-def test_a_link_is_not_followed(state, tmp_path, caplog):
+def test_a_history_file_that_is_a_link_is_not_used(state, tmp_path, caplog):
     state.mkdir(parents=True, mode=0o700)
     (state / "shell-history").symlink_to(tmp_path / "elsewhere")
     open_history(state).append_string("RETURN 1;")
@@ -78,7 +78,7 @@ def test_a_link_is_not_followed(state, tmp_path, caplog):
     assert "not kept" in caplog.text
 
 
-def test_it_stays_short_and_survives_damage(state):
+def test_the_history_file_is_bounded_and_survives_damage(state):
     history = open_history(state)
     for number in range(2 * MOST + 1):
         history.store_string(f"RETURN {number};")

@@ -31,18 +31,18 @@ from gpugda.errors import ConfigurationError
         ("0=1", {"0": 1}),
     ],
 )
-def test_values(argument, expected):
+def test_parameter_values_are_parsed(argument, expected):
     found = parse_parameters([argument])
     assert found == expected
     assert [type(value) for value in found.values()] == [type(v) for v in expected.values()]
 
 
-def test_later_ones_win():
+def test_later_parameters_override_earlier_ones():
     assert parse_parameters(["a=1", "{a: 2, b: 3}", "b=4"]) == {"a": 2, "b": 4}
 
 
 @pytest.mark.parametrize("argument", ["a", "=1", "a=", "", "a b=1", "-=1"])
-def test_not_a_parameter(argument):
+def test_malformed_parameters_are_refused(argument):
     with pytest.raises(ConfigurationError, match="name=value"):
         parse_parameters([argument])
 
@@ -60,6 +60,6 @@ def test_not_a_parameter(argument):
         '{"a": 99999999999999999999}',
     ],
 )
-def test_not_a_value(argument):
+def test_parameters_without_a_literal_value_are_refused(argument):
     with pytest.raises(ConfigurationError, match="is no value"):
         parse_parameters([argument])

@@ -15,7 +15,7 @@ def jar(monkeypatch):
     return b"a jar"
 
 
-def test_it_is_installed_and_replaced(jar, gpugda_command, tmp_path):
+def test_the_plugin_is_installed_and_replaced(jar, gpugda_command, tmp_path):
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "neo4j.conf").write_text("server.memory.heap.max_size=1g\n")
     outcome = gpugda_command("plugin", "install", "--neo4j-home", str(tmp_path))
@@ -34,7 +34,7 @@ def test_it_is_installed_and_replaced(jar, gpugda_command, tmp_path):
 @pytest.mark.parametrize(
     ("value", "told"), [("db.*, apoc.*", True), ("db.*,gpugda.*", False), ("*", False)]
 )
-def test_a_list_of_procedures_without_it_is_told(jar, gpugda_command, tmp_path, value, told):
+def test_an_allowlist_without_the_plugin_is_warned_of(jar, gpugda_command, tmp_path, value, told):
     (tmp_path / "conf").mkdir()
     setting = f"# ours\ndbms.security.procedures.allowlist = {value}\n"
     (tmp_path / "conf" / "neo4j.conf").write_text(setting)
@@ -42,20 +42,20 @@ def test_a_list_of_procedures_without_it_is_told(jar, gpugda_command, tmp_path, 
     assert ("add gpugda.* to it" in outcome.stderr) == told
 
 
-def test_a_folder_that_is_no_neo4j(jar, gpugda_command, tmp_path):
+def test_a_folder_without_neo4j_is_refused(jar, gpugda_command, tmp_path):
     outcome = gpugda_command("plugin", "install", "--neo4j-home", str(tmp_path))
     assert outcome.exit_code == 2
     assert "no home of Neo4j" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_to_a_file_and_into_a_folder(jar, gpugda_command, tmp_path):
+def test_the_plugin_is_exported_to_a_file_or_folder(jar, gpugda_command, tmp_path):
     assert gpugda_command("plugin", "export", str(tmp_path / "x.jar")).exit_code == 0
     assert gpugda_command("plugin", "export", str(tmp_path)).exit_code == 0
     assert {each.name for each in tmp_path.iterdir()} == {"x.jar", "gpugda-neo4j-plugin.jar"}
 
 
-def test_where_it_cannot_be_written(jar, gpugda_command, tmp_path):
+def test_an_unwritable_target_is_an_error(jar, gpugda_command, tmp_path):
     outcome = gpugda_command("plugin", "export", str(tmp_path / "no" / "such" / "x.jar"))
     assert outcome.exit_code == 2
     assert "cannot be written" in outcome.stderr
@@ -63,10 +63,10 @@ def test_where_it_cannot_be_written(jar, gpugda_command, tmp_path):
     (tmp_path / "taken" / "gpugda-neo4j-plugin.jar").mkdir()
     outcome = gpugda_command("plugin", "export", str(tmp_path / "taken"))
     assert outcome.exit_code == 2
-    assert len(list((tmp_path / "taken").iterdir())) == 1  # nothing is left of the try
+    assert len(list((tmp_path / "taken").iterdir())) == 1  # no partial file is left
 
 
-def test_an_installation_without_the_jar(monkeypatch, gpugda_command, tmp_path):
+def test_an_installation_without_the_jar_is_an_error(monkeypatch, gpugda_command, tmp_path):
     monkeypatch.setattr(plugin_jar, "JAR_NAME", "no-such.jar")
     outcome = gpugda_command("plugin", "export", str(tmp_path / "x.jar"))
     assert outcome.exit_code == 2

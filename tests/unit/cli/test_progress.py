@@ -12,7 +12,7 @@ from gpugda.ports import SilentProgress
 def test_one_bar_at_a_time():
     with Progress(console=Console(file=io.StringIO()), auto_refresh=False) as bars:
         progress = BarProgress(bars)
-        progress.advance(1)  # before the first phase there is nothing to move
+        progress.advance(1)  # no phase has begun: nothing is shown
         progress.phase("reading nodes")
         progress.phase("reading relationships", 10)
         progress.advance(4)
@@ -20,12 +20,12 @@ def test_one_bar_at_a_time():
         assert (task.description, task.total, task.completed) == ("reading relationships", 10, 4)
 
 
-def test_silent_where_there_is_no_terminal():
+def test_no_progress_is_shown_without_a_terminal():
     with shown_progress() as progress:
         assert isinstance(progress, SilentProgress)
 
 
-def test_drawn_on_a_terminal(monkeypatch):
+def test_progress_is_shown_on_a_terminal(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True

@@ -25,7 +25,7 @@ from gpugda.types import Span
 RUN = ("run", "-a", "sample:wordnet")
 
 
-def test_plain_is_the_default_where_there_is_no_terminal(accelerator, gpugda_command):
+def test_plain_is_the_default_format_without_a_terminal(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, "MATCH (n) RETURN n")
     assert outcome.exit_code == 0
     assert outcome.stdout == 'n, name\n1, "Ann"\n2, NULL\n'
@@ -43,24 +43,24 @@ def test_plain_is_the_default_where_there_is_no_terminal(accelerator, gpugda_com
         ("JSON", '{"n": 1, "name": "Ann"}\n{"n": 2, "name": null}\n'),
     ],
 )
-def test_formats(accelerator, gpugda_command, form, expected):
+def test_rows_are_written_in_each_text_format(accelerator, gpugda_command, form, expected):
     assert gpugda_command(*RUN, "--format", form, "RETURN 1").stdout == expected
 
 
-def test_arrow(accelerator, gpugda_command):
+def test_rows_are_written_as_arrow(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, "--format", "arrow", "RETURN 1")
     table = pa.ipc.open_stream(outcome.stdout_bytes).read_all()
     assert table.to_pydict() == {"n": [1, 2], "name": ["Ann", None]}
 
 
-def test_unknown_format(accelerator, gpugda_command):
+def test_an_unknown_format_is_refused(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, "--format", "xml", "RETURN 1")
     assert outcome.exit_code == 2
     assert "auto, plain, json, csv, arrow" in outcome.stderr
     assert accelerator.ran is None
 
 
-def test_options_arrive(accelerator, gpugda_command):
+def test_options_reach_the_accelerator(accelerator, gpugda_command):
     gpugda_command(
         *RUN,
         "RETURN $a",
@@ -108,7 +108,7 @@ def test_query_from_file_and_standard_input(accelerator, gpugda_command, tmp_pat
         (("RETURN 1", "-u", "neo4j"), "--username needs a password"),
     ],
 )
-def test_usage_errors(accelerator, gpugda_command, arguments, message):
+def test_usage_errors_are_reported(accelerator, gpugda_command, arguments, message):
     outcome = gpugda_command(*RUN, *arguments, input="")
     assert outcome.exit_code == 2
     assert message in outcome.stderr
@@ -117,7 +117,7 @@ def test_usage_errors(accelerator, gpugda_command, arguments, message):
     assert accelerator.ran is None
 
 
-def test_not_utf8(accelerator, gpugda_command, tmp_path):
+def test_a_query_file_that_is_not_utf8_is_refused(accelerator, gpugda_command, tmp_path):
     file = tmp_path / "query.cypher"
     file.write_bytes(b"RETURN '\xff'")
     outcome = gpugda_command(*RUN, "-f", str(file))
@@ -125,7 +125,7 @@ def test_not_utf8(accelerator, gpugda_command, tmp_path):
     assert "not UTF-8" in outcome.stderr
 
 
-def test_no_source(accelerator, gpugda_command, monkeypatch):
+def test_a_missing_source_is_an_error(accelerator, gpugda_command, monkeypatch):
     monkeypatch.delenv("GPUGDA_SOURCE", raising=False)
     monkeypatch.delenv("NEO4J_URI", raising=False)
     outcome = gpugda_command("run", "RETURN 1")
@@ -133,7 +133,7 @@ def test_no_source(accelerator, gpugda_command, monkeypatch):
     assert "GPUGDA_SOURCE" in outcome.stderr
 
 
-def test_import_files(accelerator, gpugda_command, tmp_path):
+def test_import_files_are_read(accelerator, gpugda_command, tmp_path):
     for name in ("people.csv", "knows.csv"):
         (tmp_path / name).write_text("id:ID\n")
     outcome = gpugda_command(
@@ -147,13 +147,13 @@ def test_import_files(accelerator, gpugda_command, tmp_path):
 
 
 @pytest.mark.parametrize("files", ["Person=", "=", "=x.csv", ",", ""])
-def test_import_files_that_are_none(accelerator, gpugda_command, files):
+def test_malformed_import_options_are_refused(accelerator, gpugda_command, files):
     outcome = gpugda_command("run", "--nodes", files, "RETURN 1")
     assert outcome.exit_code == 2
     assert "NAME=FILE,FILE" in outcome.stderr
 
 
-def test_a_label_given_twice(accelerator, gpugda_command):
+def test_a_label_given_twice_is_refused(accelerator, gpugda_command):
     outcome = gpugda_command("run", "--nodes", "A=x.csv", "--nodes", ":A=y.csv", "RETURN 1")
     assert outcome.exit_code == 2
     assert "given twice" in outcome.stderr
@@ -174,7 +174,7 @@ def test_a_label_given_twice(accelerator, gpugda_command):
         (OSError("no space left"), 3),
     ],
 )
-def test_exit_codes(accelerator, gpugda_command, error, code):
+def test_each_error_has_its_exit_code(accelerator, gpugda_command, error, code):
     accelerator.error = error
     outcome = gpugda_command(*RUN, "RETURN 1")
     assert outcome.exit_code == code
@@ -183,7 +183,7 @@ def test_exit_codes(accelerator, gpugda_command, error, code):
     assert outcome.stdout == ""
 
 
-def test_errors_show_the_place(accelerator, gpugda_command):
+def test_a_query_error_shows_its_place(accelerator, gpugda_command):
     text = "MATCH (n)\nRETURN m"
     accelerator.error = CypherSyntaxError("m is not defined", text, Span(17, 18))
     outcome = gpugda_command(*RUN, text)
@@ -191,20 +191,20 @@ def test_errors_show_the_place(accelerator, gpugda_command):
     assert outcome.stderr.rstrip().endswith("^")
 
 
-def test_no_memory(accelerator, gpugda_command):
+def test_a_lack_of_memory_is_reported(accelerator, gpugda_command):
     accelerator.error = MemoryError()
     outcome = gpugda_command(*RUN, "RETURN 1")
     assert outcome.exit_code == 4
     assert "not enough memory" in outcome.stderr
 
 
-def test_tracebacks_only_when_asked_for(accelerator, gpugda_command):
+def test_tracebacks_are_shown_only_on_request(accelerator, gpugda_command):
     accelerator.error = SourceError("damaged")
     assert "Traceback" in gpugda_command(*RUN, "-v", "-v", "RETURN 1").stderr
     assert "Traceback" not in gpugda_command(*RUN, "RETURN 1").stderr
 
 
-def test_output_file_appears_when_whole(accelerator, gpugda_command, tmp_path):
+def test_an_output_file_appears_when_complete(accelerator, gpugda_command, tmp_path):
     target = tmp_path / "rows.csv"
     target.write_text("old")
     outcome = gpugda_command(*RUN, "--format", "csv", "-o", str(target), "RETURN 1")
@@ -217,23 +217,23 @@ def test_output_file_appears_when_whole(accelerator, gpugda_command, tmp_path):
     assert os.listdir(tmp_path) == ["rows.csv"]
 
 
-def test_output_that_cannot_be_written(accelerator, gpugda_command, tmp_path):
+def test_an_unwritable_output_is_an_error(accelerator, gpugda_command, tmp_path):
     outcome = gpugda_command(*RUN, "-o", str(tmp_path / "missing/rows.csv"), "RETURN 1")
     assert outcome.exit_code == 2
     assert "cannot be written" in outcome.stderr
 
 
-def test_explain(accelerator, gpugda_command):
+def test_explain_prints_the_plan(accelerator, gpugda_command):
     assert gpugda_command("explain", "-a", "x", "RETURN 1").stdout == "the plan of RETURN 1\n"
 
 
-def test_status(accelerator, gpugda_command):
+def test_status_is_printed(accelerator, gpugda_command):
     lines = gpugda_command("status", "-a", "x").stdout.splitlines()
     assert [line.split(maxsplit=1)[-1] for line in lines[:2]] == ["fake", "1,234"]
     assert lines[3].endswith("2.0 KiB")
 
 
-def test_demo(accelerator, gpugda_command):
+def test_the_demo_runs(accelerator, gpugda_command):
     outcome = gpugda_command("demo", "--engine", "reference")
     assert outcome.exit_code == 0, outcome.output
     assert accelerator.connected[0] == "sample:wordnet"
@@ -245,7 +245,7 @@ def test_demo(accelerator, gpugda_command):
     assert "gpugda run -a sample:wordnet" in outcome.stdout
 
 
-def test_version(gpugda_command):
+def test_the_version_is_printed_without_heavy_imports(gpugda_command):
     assert gpugda_command("--version").stdout.startswith("gpugda ")
     quick = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "gpugda", "--version"],
@@ -259,7 +259,7 @@ def test_version(gpugda_command):
     }
 
 
-def test_help_is_light():
+def test_help_loads_no_heavy_modules():
     code = """
 import sys
 sys.argv = ["gpugda", "run", "--help"]
@@ -274,7 +274,7 @@ assert not heavy, heavy
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_json_of_odd_values(accelerator, gpugda_command):
+def test_json_of_special_values(accelerator, gpugda_command):
     accelerator.names = ["x"]
     accelerator.rows = [[float("nan")], [[1, float("inf")]], [{"a": None}], ["ä\n"], [True]]
     lines = gpugda_command(*RUN, "--format", "json", "RETURN 1").stdout.splitlines()
@@ -287,14 +287,14 @@ def test_json_of_odd_values(accelerator, gpugda_command):
     ]
 
 
-def test_csv_quotes_what_needs_it(accelerator, gpugda_command):
+def test_csv_quotes_only_fields_that_need_it(accelerator, gpugda_command):
     accelerator.names = ["a,b", "c"]
     accelerator.rows = [['say "x"', ""], ["two\nlines", None], [True, [1, "x"]]]
     found = gpugda_command(*RUN, "--format", "csv", "RETURN 1").stdout
     assert found == '"a,b",c\n"say ""x""",""\n"two\nlines",\ntrue,"[1, ""x""]"\n'
 
 
-def test_half_a_surrogate_pair_does_not_stop_the_output(accelerator, gpugda_command):
+def test_an_unpaired_surrogate_is_written(accelerator, gpugda_command):
     from gpugda.cli.formats import Format, write_result
     from gpugda.result.summary import Summary
 
@@ -312,7 +312,7 @@ def test_half_a_surrogate_pair_does_not_stop_the_output(accelerator, gpugda_comm
     assert sink.getvalue() == b"x\n?\n"
 
 
-def test_a_reader_that_leaves_ends_it_quietly(tmp_path):
+def test_a_closed_pipe_ends_the_command_without_an_error(tmp_path):
     code = """
 import sys
 from gpugda.cli.failures import guarded
@@ -333,14 +333,14 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /
 
 
 @FULL
-def test_a_full_disk_behind_the_output_file(accelerator, gpugda_command):
+def test_a_full_disk_of_the_output_file_is_an_error(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, "-o", "/dev/full", "RETURN 1")
     assert outcome.exit_code == 2
     assert "--output '/dev/full' cannot be written: No space left" in outcome.stderr
 
 
 @FULL
-def test_a_full_disk_behind_standard_output():
+def test_a_full_disk_of_standard_output_is_an_error():
     code = """
 import sys
 from gpugda.cli.failures import guarded
@@ -362,7 +362,7 @@ except Exception as error:
     )
 
 
-def test_ctrl_c_while_importing_is_quiet():
+def test_ctrl_c_during_imports_prints_no_traceback():
     code = """
 import sys
 class Interrupted:

@@ -26,7 +26,7 @@ ROWS = 'n, name\n1, "Ann"\n2, NULL\n'
 
 
 class Typist:
-    """Types texts, or presses Ctrl-C where there is an error, and at last Ctrl-D."""
+    """A fake user, who types texts, presses Ctrl-C for an error, and Ctrl-D at the end."""
 
     def __init__(self, *texts):
         self.texts = list(texts)
@@ -48,7 +48,7 @@ def session(accelerator):
 
 
 def failing(accelerator, *errors):
-    """Makes one call after the other fail; None lets it be."""
+    """Makes calls fail with the errors in turn. None stands for a call that succeeds."""
     waiting = list(errors)
     run = accelerator.run
 
@@ -108,13 +108,13 @@ def test_a_wrong_command_ends_a_script(accelerator, gpugda_command):
     assert accelerator.ran is None
 
 
-def test_a_script_may_leave(accelerator, gpugda_command):
+def test_exit_ends_a_script(accelerator, gpugda_command):
     outcome = gpugda_command(*SHELL, input="RETURN 1;\n:exit\nRETURN 2;")
     assert outcome.exit_code == 0
     assert outcome.stdout == ROWS
 
 
-def test_a_file_runs_and_options_hold(accelerator, gpugda_command, tmp_path):
+def test_a_file_runs_with_the_given_options(accelerator, gpugda_command, tmp_path):
     file = tmp_path / "queries.cypher"
     file.write_text("RETURN $a;\nRETURN 2;\n", encoding="utf-8-sig")
     options = ("-P", "a=1", "--engine", "gpu", "--timeout", "3", "--format", "csv", "--device", "1")
@@ -136,20 +136,20 @@ def test_a_file_runs_and_options_hold(accelerator, gpugda_command, tmp_path):
         (("-P", "x"), "name=value"),
     ],
 )
-def test_what_cannot_begin(accelerator, gpugda_command, arguments, message):
+def test_wrong_arguments_are_refused(accelerator, gpugda_command, arguments, message):
     outcome = gpugda_command(*SHELL, *arguments, input="")
     assert outcome.exit_code == 2
     assert message in outcome.stderr
     assert accelerator.connected is None
 
 
-def test_not_utf8(accelerator, gpugda_command):
+def test_standard_input_that_is_not_utf8_is_refused(accelerator, gpugda_command):
     outcome = gpugda_command(*SHELL, input=b"RETURN 1;\nRETURN '\xff';\n")
     assert outcome.exit_code == 2
     assert "standard input is not UTF-8" in outcome.stderr
 
 
-# ------------------------------------------------------------------ somebody types
+# ------------------------------------------------------------------ an interactive session
 def test_errors_and_ctrl_c_do_not_end_a_session(accelerator, session, capsys):
     failing(accelerator, CypherSyntaxError("no", "RETURN x", Span(7, 8)), KeyboardInterrupt())
     typist = Typist(
@@ -169,20 +169,20 @@ def test_errors_and_ctrl_c_do_not_end_a_session(accelerator, session, capsys):
     assert accelerator.ran[0] == "RETURN 4"
 
 
-def test_a_fault_of_the_program_is_shown_and_does_not_end_a_session(accelerator, session, caplog):
+def test_an_internal_error_is_shown_and_does_not_end_a_session(accelerator, session, caplog):
     failing(accelerator, ZeroDivisionError("a fault"))
     converse(session, Typist("RETURN 1;", "RETURN 2;"))
     assert "a fault" in caplog.text
     assert accelerator.ran[0] == "RETURN 2"
 
 
-def test_an_output_that_is_gone_ends_a_session(accelerator, session):
+def test_a_closed_output_ends_a_session(accelerator, session):
     failing(accelerator, BrokenPipeError())
     with pytest.raises(BrokenPipeError):
         converse(session, Typist("RETURN 1;", "RETURN 2;"))
 
 
-def test_exit_leaves(session):
+def test_exit_ends_a_session(session):
     with pytest.raises(Left):
         converse(session, Typist(":exit", AssertionError()))
 
@@ -192,7 +192,7 @@ def command(session, text):
     session.run(Entry(text, 1))
 
 
-def test_parameters(accelerator, session, capsys):
+def test_parameters_are_set_listed_and_cleared(accelerator, session, capsys):
     command(session, ":param a => 1")
     command(session, ":param {b: 'x', `c d`: [1.5, null]}")
     command(session, ":PARAM a=2")
@@ -206,7 +206,7 @@ def test_parameters(accelerator, session, capsys):
     assert accelerator.ran[1] == {}
 
 
-def test_engine(accelerator, session, capsys):
+def test_engine_chooses_the_engine(accelerator, session, capsys):
     command(session, ":engine native")
     command(session, ":engine")
     assert capsys.readouterr().out == "native\n"
@@ -237,14 +237,14 @@ def test_wrong_commands_change_nothing(accelerator, session, capsys, text, messa
     )
 
 
-def test_timing(session, capsys):
+def test_timing_shows_the_summary(session, capsys):
     for text, shown in ((":timing on", True), (":timing off", False), (":timing", True)):
         command(session, text)
         session.run(Entry("RETURN 1", 1))
         assert ("engine reference" in capsys.readouterr().err) == shown
 
 
-def test_explain_status_refresh_help(accelerator, session, capsys):
+def test_explain_status_refresh_and_help_print_their_output(accelerator, session, capsys):
     command(session, ":explain MATCH (n)\nRETURN n")
     command(session, ":status")
     command(session, ":refresh")
@@ -258,9 +258,7 @@ def test_explain_status_refresh_help(accelerator, session, capsys):
     assert named >= {":status", ":refresh", ":timing", ":source"}
 
 
-def test_use_opens_another_database_and_keeps_the_first_where_that_fails(
-    accelerator, session, monkeypatch
-):
+def test_use_keeps_the_database_if_another_cannot_be_opened(accelerator, session, monkeypatch):
     command(session, ":use `other`")
     assert accelerator.connected[1]["database"] == "other"
     assert accelerator.closed
@@ -309,25 +307,25 @@ def test_source_runs_a_file_up_to_its_first_error(accelerator, session, capsys, 
     assert accelerator.ran[:2] == ("RETURN $x", {"x": 5})
 
 
-def test_a_file_that_runs_itself(accelerator, session, capsys, tmp_path):
+def test_a_file_that_runs_itself_is_refused(accelerator, session, capsys, tmp_path):
     file = tmp_path / "a.cypher"
     file.write_text(f":source {file}\n")
     converse(session, Typist(f":source {file}"))
     assert "being run already" in capsys.readouterr().err
 
 
-# ------------------------------------------------------------------ a real one
+# ------------------------------------------------------------------ on a terminal
 def read_until(terminal, pattern, seconds=60.0):
-    """What the terminal shows until the pattern is there."""
+    """The output of the terminal up to the pattern."""
     text, ends = "", time.monotonic() + seconds
     while time.monotonic() < ends:
         if select.select([terminal], [], [], 0.2)[0]:
             try:
                 text += os.read(terminal, 65_536).decode(errors="replace")
-            except OSError:  # the other side is closed
+            except OSError:  # the terminal is closed
                 break
             if re.search(pattern, text):
-                time.sleep(0.5)  # the prompt is drawn before keys are read one by one
+                time.sleep(0.5)  # the prompt is drawn before the terminal reads single keys
                 return text
     raise AssertionError(f"no {pattern!r} in {text[-500:]!r}")
 
@@ -364,15 +362,15 @@ LONG = (
 )
 
 
-def test_ctrl_c_stops_the_running_query_and_nothing_else(shell_on_a_terminal):
+def test_ctrl_c_stops_only_the_running_query(shell_on_a_terminal):
     process, terminal = shell_on_a_terminal
     read_until(terminal, r"gpugda> ")
     os.write(terminal, LONG + b"\r")
-    read_until(terminal, r"count\(\*\);\s*\n")  # it was taken
+    read_until(terminal, r"count\(\*\);\s*\n")  # the query was entered
     time.sleep(3.0)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    # How soon a query ends is judged elsewhere.
+    # Other tests measure how soon a query ends.
     read_until(terminal, r"cancelled[\s\S]*gpugda> ")
     os.write(terminal, b"MATCH (w:Word {name: 'dog'})-[:HAS_SENSE]->(s) RETURN count(*) AS n;\r")
     assert re.search(r"8\s+│", read_until(terminal, r"1 row in [\s\S]*gpugda> "))

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def saved(accelerator):
-    """Records what is saved, and makes the folder."""
+    """Replaces saving: records the arguments and makes the folder."""
     calls = []
 
     def save(path, compression=None):
@@ -19,7 +19,7 @@ def saved(accelerator):
     return calls
 
 
-def test_save(saved, gpugda_command, tmp_path):
+def test_snapshot_save_writes_a_snapshot(saved, gpugda_command, tmp_path):
     target = str(tmp_path / "snapshot")
     outcome = gpugda_command("snapshot", "save", target, "-a", "x", "--compression", "lz4")
     assert outcome.exit_code == 0, outcome.output
@@ -27,7 +27,7 @@ def test_save(saved, gpugda_command, tmp_path):
     assert "2.0 KiB" in outcome.stderr
 
 
-def test_info(gpugda_command):
+def test_snapshot_info_describes_a_snapshot(gpugda_command):
     from gpugda_adapters.samples import SampleSource
 
     with SampleSource("wordnet").read(None) as folder:
@@ -38,7 +38,7 @@ def test_info(gpugda_command):
     assert "… 15 more" in outcome.stdout
 
 
-def test_info_of_what_is_no_snapshot(gpugda_command, tmp_path):
+def test_snapshot_info_of_another_folder_is_an_error(gpugda_command, tmp_path):
     outcome = gpugda_command("snapshot", "info", str(tmp_path))
     assert outcome.exit_code == 3
     assert "not a snapshot" in outcome.stderr

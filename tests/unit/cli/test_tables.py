@@ -15,7 +15,7 @@ def result(count):
     return Result.from_rows(["n", "[red]"], rows, None, Summary("gpu"))
 
 
-def test_table_shows_texts_as_they_are():
+def test_a_table_shows_markup_as_text():
     text = table_text(result(2), limit=0, width=60)
     assert "[red]" in text
     assert '"[bold]x[/bold]"' in text
@@ -23,13 +23,13 @@ def test_table_shows_texts_as_they_are():
 
 
 @pytest.mark.parametrize(("limit", "shown"), [(0, 5), (3, 3), (5, 5), (9, 5)])
-def test_table_is_limited(limit, shown):
+def test_a_table_has_at_most_the_limit_of_rows(limit, shown):
     text = table_text(result(5), limit=limit, width=60)
     assert text.count("[bold]") == shown
     assert (f"{5 - shown} more rows" in text) == (shown < 5)
 
 
-def test_auto_is_a_table_on_a_terminal():
+def test_the_automatic_format_is_a_table_on_a_terminal():
     sink = io.BytesIO()
     write_result(result(1), Format.AUTO, sink, terminal=True)
     assert "┃" in sink.getvalue().decode()
@@ -39,5 +39,5 @@ def test_auto_is_a_table_on_a_terminal():
     ("count", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**31, "2.0 GiB"), (2**50, "1024.0 TiB")],
 )
-def test_format_bytes(count, text):
+def test_bytes_are_formatted_with_a_unit(count, text):
     assert format_bytes(count) == text

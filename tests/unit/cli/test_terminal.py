@@ -23,7 +23,7 @@ from gpugda.cli.terminal import Terminal, is_complete
         ("", True),
     ],
 )
-def test_enter_runs_what_is_complete(text, complete):
+def test_enter_runs_complete_statements(text, complete):
     assert is_complete(text) == complete
 
 
@@ -39,21 +39,21 @@ def typed():
         yield read
 
 
-def test_several_lines(typed):
+def test_a_statement_may_have_several_lines(typed):
     assert typed("MATCH (n)\rRETURN ';'\r;\r") == "MATCH (n)\nRETURN ';'\n;"
 
 
-def test_the_arrow_key_brings_the_last_text_back(typed):
+def test_the_arrow_key_recalls_the_last_statement(typed):
     assert typed("RETURN\r1;\r") == "RETURN\n1;"
     assert typed("\x1b[A\x1b[A\r") == "RETURN\n1;"
 
 
-def test_ctrl_c_gives_the_text_up(typed):
+def test_ctrl_c_discards_the_text(typed):
     with pytest.raises(KeyboardInterrupt):
         typed("RETURN 'a\x03")
     assert typed("RETURN 1;\r") == "RETURN 1;"
 
 
-def test_ctrl_d_leaves(typed):
+def test_ctrl_d_ends_the_session(typed):
     with pytest.raises(EOFError):
         typed("\x04")

@@ -54,7 +54,7 @@ def cache(folder):
 
 
 # ------------------------------------------------------------------ keeping and finding
-def test_what_is_kept_is_found_and_equal(cache):
+def test_a_stored_graph_is_found_and_equal(cache):
     graph = server_graph()
     graph.add_properties({"x": column_from_values([1, None, 3])}, ["x", "y"], of_nodes=True)
     assert cache.open(KEY) is None
@@ -76,7 +76,7 @@ def test_what_is_kept_is_found_and_equal(cache):
     assert (version.database_id, version.transaction) == ("a-uuid", 7)
 
 
-def test_more_properties_can_be_read_into_what_was_found(cache):
+def test_properties_can_be_added_to_a_cached_graph(cache):
     cache.put(KEY, server_graph())
     found = cache.open(KEY)
     found.add_properties({"x": column_from_values([1, 2, 3])}, None, of_nodes=True)
@@ -100,7 +100,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=str)
-def test_nothing_is_found_for_another_server_state_user_or_part(cache, other):
+def test_another_server_state_user_or_part_finds_nothing(cache, other):
     cache.put(KEY, server_graph())
     assert cache.find(other) is None
     assert cache.open(other) is None
@@ -110,20 +110,20 @@ def test_keys_do_not_collide():
     assert len({key.folder for key in [KEY, *OTHERS]}) == 1 + len(OTHERS)
 
 
-def test_another_format_is_another_entry(cache, monkeypatch):
+def test_another_format_version_is_another_entry(cache, monkeypatch):
     cache.put(KEY, server_graph())
     monkeypatch.setattr(cache_module, "VERSION", cache_module.VERSION + 1)
     assert cache.find(KEY) is None
 
 
-def test_a_database_without_id_is_not_kept(cache):
+def test_a_database_without_id_is_not_stored(cache):
     key = CacheKey("bolt://host:7687", "", 7)
     cache.put(key, server_graph())
     assert cache.find(key) is None
     assert cache.size() == 0
 
 
-def test_names_on_disk_tell_nothing(cache, tmp_path):
+def test_file_names_reveal_no_addresses_or_users(cache, tmp_path):
     cache.put(KEY, server_graph())
     names = " ".join(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert "host:" not in names
@@ -132,7 +132,7 @@ def test_names_on_disk_tell_nothing(cache, tmp_path):
     assert "uuid" not in names
 
 
-def test_an_entry_of_another_state_than_its_name_says_does_not_answer(cache, caplog):
+def test_an_entry_that_differs_from_its_name_is_not_opened(cache, caplog):
     other = CacheKey("bolt://host:7687", "a-uuid", 8, "ann")
     cache.put(KEY, server_graph())
     path = cache.find(KEY)
@@ -160,7 +160,7 @@ def test_a_slow_process_does_not_remove_a_newer_state(cache):
     assert cache.find(KEY) is not None
 
 
-def test_the_same_state_is_kept_again_with_more_properties_only(cache):
+def test_the_same_state_is_stored_again_only_with_more_properties(cache):
     graph = server_graph()
     graph.add_properties({"x": column_from_values([1, 2, 3])}, ["x"], of_nodes=True)
     cache.put(KEY, graph)
@@ -173,7 +173,7 @@ def test_the_same_state_is_kept_again_with_more_properties_only(cache):
     assert to_values(cache.open(KEY).node_properties["y"]) == [4, 5, 6]
 
 
-def test_who_has_an_entry_open_goes_on_reading_it(cache):
+def test_an_open_entry_stays_readable_after_removal(cache):
     cache.put(KEY, server_graph())
     found = cache.open(KEY)
     cache.put(CacheKey("bolt://host:7687", "a-uuid", 8, "ann"), server_graph())
@@ -182,7 +182,7 @@ def test_who_has_an_entry_open_goes_on_reading_it(cache):
     assert cache.size() == 0
 
 
-def test_beyond_the_limit_the_longest_unused_go(folder):
+def test_beyond_the_limit_the_least_recently_used_are_removed(folder):
     one = SnapshotCache(folder)
     keys = [CacheKey("bolt://host:7687", f"database {i}", 1) for i in range(4)]
     one.put(keys[0], server_graph())
@@ -195,13 +195,13 @@ def test_beyond_the_limit_the_longest_unused_go(folder):
     assert [cache.find(key) is not None for key in keys] == [False, True, True, True]
     for key in keys[1:]:
         os.utime(cache.find(key), (now - 100, now - 100))
-    cache.find(keys[1])  # used, and so not the next to go
+    cache.find(keys[1])  # used, so another one is removed first
     cache.put(keys[0], server_graph())
     assert cache.find(keys[1]) is not None
     assert cache.size() <= 3 * size + size // 2
 
 
-def test_what_is_larger_than_the_limit_is_not_kept_and_removes_nothing(folder):
+def test_an_entry_larger_than_the_limit_is_not_stored(folder):
     SnapshotCache(folder).put(KEY, server_graph())
     cache = SnapshotCache(folder, size_limit=10)
     other = CacheKey("bolt://host:7687", "other", 1)
@@ -216,14 +216,14 @@ def test_the_folder_is_private(cache, folder):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_folders_made_on_the_way_are_private(tmp_path):
+def test_created_parent_folders_are_private(tmp_path):
     SnapshotCache(tmp_path / "a" / "b" / "c").put(KEY, server_graph())
     for path in ("a", "a/b", "a/b/c"):
         assert stat.S_IMODE((tmp_path / path).stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o755, 0o750, 0o701])
-def test_a_folder_that_others_may_use_is_not_used(cache, folder, caplog, mode):
+def test_a_folder_that_others_can_use_is_not_used(cache, folder, caplog, mode):
     cache.put(KEY, server_graph())
     folder.chmod(mode)
     assert cache.find(KEY) is None
@@ -237,7 +237,7 @@ def test_a_folder_that_others_may_use_is_not_used(cache, folder, caplog, mode):
     assert stat.S_IMODE(folder.stat().st_mode) == mode
 
 
-def test_a_link_to_elsewhere_is_not_used(cache, folder, tmp_path, caplog):
+def test_a_folder_that_is_a_link_is_not_used(cache, folder, tmp_path, caplog):
     elsewhere = tmp_path / "elsewhere"
     SnapshotCache(elsewhere).put(KEY, server_graph())
     folder.symlink_to(elsewhere)
@@ -246,7 +246,7 @@ def test_a_link_to_elsewhere_is_not_used(cache, folder, tmp_path, caplog):
     assert "is a link to elsewhere" in caplog.text
 
 
-def test_a_folder_whose_place_anybody_may_take_is_not_used(cache, folder, tmp_path, caplog):
+def test_a_folder_that_anybody_can_replace_is_not_used(cache, folder, tmp_path, caplog):
     cache.put(KEY, server_graph())
     tmp_path.chmod(0o777)
     assert cache.find(KEY) is None
@@ -263,7 +263,7 @@ def test_a_folder_of_another_user_is_not_used(cache, folder, caplog):
     assert "belongs to another user" in caplog.text
 
 
-def test_what_is_wrong_with_the_folder_is_said_once(cache, folder, caplog):
+def test_a_problem_of_the_folder_is_logged_once(cache, folder, caplog):
     cache.put(KEY, server_graph())
     folder.chmod(0o755)
     for _ in range(3):
@@ -271,7 +271,7 @@ def test_what_is_wrong_with_the_folder_is_said_once(cache, folder, caplog):
     assert caplog.text.count("chmod 700") == 1
 
 
-def test_a_folder_that_cannot_be_written_is_a_warning(tmp_path, caplog):
+def test_an_unwritable_folder_is_a_warning(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     SnapshotCache(tmp_path / "file" / "cache").put(KEY, server_graph())
     SnapshotCache(tmp_path / "file").put(KEY, server_graph())
@@ -290,7 +290,7 @@ def test_a_damaged_entry_is_dropped(cache, caplog):
     assert cache.find(KEY) is None
 
 
-def test_whatever_byte_is_wrong_the_answer_is_never_wrong(cache):
+def test_a_changed_byte_never_gives_another_graph(cache):
     graph = server_graph()
     graph.add_properties({"x": column_from_values(["a", None, "b"])}, ["x"], of_nodes=True)
     chooser = random.Random(5)
@@ -306,7 +306,7 @@ def test_whatever_byte_is_wrong_the_answer_is_never_wrong(cache):
 
 
 @pytest.mark.parametrize("missing", [MANIFEST, "arrays", "node_properties"])
-def test_an_entry_that_lacks_a_file_is_dropped(cache, missing):
+def test_an_entry_with_a_missing_file_is_dropped(cache, missing):
     cache.put(KEY, server_graph())
     next(cache.find(KEY).glob(f"{missing}*")).unlink()
     assert cache.open(KEY) is None
@@ -315,7 +315,7 @@ def test_an_entry_that_lacks_a_file_is_dropped(cache, missing):
     assert cache.open(KEY) is not None
 
 
-def test_a_full_disk_is_a_warning(cache, folder, caplog, monkeypatch):
+def test_a_full_disk_is_a_warning_before_writing(cache, folder, caplog, monkeypatch):
     free = shutil.disk_usage("/")._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: free)
     cache.put(KEY, server_graph())
@@ -334,7 +334,7 @@ assert cache.size() == 0
 """
 
 
-def test_a_disk_that_becomes_full_is_a_warning_and_leaves_nothing(folder, tmp_path):
+def test_a_disk_full_while_writing_is_a_warning_and_leaves_no_files(folder, tmp_path):
     assert resource.RLIMIT_FSIZE is not None
     done = subprocess.run(
         [sys.executable, "-c", _FULL.format(folder=str(folder))],
@@ -349,7 +349,7 @@ def test_a_disk_that_becomes_full_is_a_warning_and_leaves_nothing(folder, tmp_pa
 
 # ------------------------------------------------------------------ several processes
 def _environment(tmp_path):
-    """Lets a child process import this file, whatever the way in which pytest did."""
+    """An environment in which a child process can import this file."""
     (tmp_path / "unit_cache.py").write_text(
         "import importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('unit_cache_tests', {__file__!r})\n"
@@ -374,7 +374,7 @@ while True:
 """
 
 
-def test_a_killed_process_leaves_a_cache_that_can_be_used(folder, tmp_path):
+def test_a_killed_process_leaves_a_usable_cache(folder, tmp_path):
     environment = _environment(tmp_path)
     cache = SnapshotCache(folder)
     for pause in (0.01, 0.03, 0.05, 0.08):
@@ -389,7 +389,7 @@ def test_a_killed_process_leaves_a_cache_that_can_be_used(folder, tmp_path):
         process.wait()
         process.stdout.close()
         for path in list(cache._entries()):
-            assert open_snapshot(path).node_count == 3  # appeared whole
+            assert open_snapshot(path).node_count == 3  # every entry that appears is complete
         cache.put(KEY, server_graph())
         assert cache.open(KEY).node_count == 3
         left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
@@ -414,7 +414,7 @@ for step in range(60):
 """
 
 
-def test_several_processes_use_it_at_once(folder, tmp_path):
+def test_several_processes_use_the_cache_at_once(folder, tmp_path):
     environment = _environment(tmp_path)
     processes = [
         subprocess.Popen(
@@ -433,7 +433,7 @@ def test_several_processes_use_it_at_once(folder, tmp_path):
         open_snapshot(path)
 
 
-def test_who_cannot_get_the_lock_keeps_nothing(cache, folder, monkeypatch, caplog):
+def test_nothing_is_stored_without_the_lock(cache, folder, monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="gpugda")
     monkeypatch.setattr(cache_module, "_LOCK_SECONDS", 0.1)
     cache.put(KEY, server_graph())
@@ -447,7 +447,7 @@ def test_who_cannot_get_the_lock_keeps_nothing(cache, folder, monkeypatch, caplo
     assert cache.find(KEY) is not None
 
 
-def test_what_killed_processes_of_this_or_another_machine_left_goes(cache, folder):
+def test_leftovers_of_killed_processes_are_removed(cache, folder):
     cache.put(KEY, server_graph())
     ended = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
@@ -470,7 +470,7 @@ def test_what_killed_processes_of_this_or_another_machine_left_goes(cache, folde
 
 
 # ------------------------------------------------------------------ the environment
-def test_the_environment_says_where_and_how_much(tmp_path):
+def test_the_environment_sets_folder_and_limit(tmp_path):
     for off in ("", "off", "None", "0"):
         assert open_cache({"GPUGDA_CACHE_DIR": off}) is None
         assert cache_folder({"GPUGDA_CACHE_DIR": off}) is None
@@ -482,7 +482,7 @@ def test_the_environment_says_where_and_how_much(tmp_path):
         open_cache({"GPUGDA_CACHE_DIR": str(tmp_path), "GPUGDA_CACHE_SIZE": "much"})
 
 
-def test_a_user_s_own_folder_may_be_read_by_others(tmp_path):
+def test_a_folder_named_by_the_user_may_be_readable_by_others(tmp_path):
     tmp_path.chmod(0o755)
     cache = open_cache({"GPUGDA_CACHE_DIR": str(tmp_path)})
     cache.put(KEY, server_graph())
@@ -490,14 +490,14 @@ def test_a_user_s_own_folder_may_be_read_by_others(tmp_path):
     assert stat.S_IMODE((tmp_path / "snapshots").stat().st_mode) == 0o700
 
 
-def test_the_environment_is_read_when_asked(tmp_path, monkeypatch):
+def test_the_environment_is_read_at_each_opening(tmp_path, monkeypatch):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", "off")
     assert open_cache() is None
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
     assert open_cache() is not None
 
 
-def test_a_cached_snapshot_is_a_snapshot(cache, tmp_path):
+def test_a_cache_entry_can_be_opened_as_a_snapshot(cache, tmp_path):
     cache.put(KEY, server_graph())
     assert open_snapshot(cache.find(KEY)).node_count == 3
     save_snapshot(cache.open(KEY), tmp_path / "copy", partial=True)

@@ -1,7 +1,7 @@
-"""Snapshots written wrongly, with checksums that fit: they are refused, or answer the same.
+"""Mutated snapshots with correct checksums are refused, or answer the same.
 
-Each child process takes a share of the mutations, as one that gets through could end it by a
-signal; what it is at stands in its output.
+Each child process tries a share of the mutations, because an undetected one could kill the process.
+Its output names the mutation that it tries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpugda.snapshot.store import save_snapshot
 
 SOME = (0, 48)
 SHARES = [SOME, *(pytest.param((first, 4), marks=pytest.mark.slow) for first in range(4))]
-"""The first of the mutations that a child tries, and how far the next is."""
+"""The first mutation that a child tries, and the step to the next one."""
 QUERIES = (
     "MATCH (a:A)-[r:R]->(b) RETURN a.s, type(r), b.s, a.o, r.w ORDER BY a.s, b.s, r.w",
     "MATCH (a)-[:R]-(b)-[:S]-(c) RETURN count(*)",
@@ -73,7 +73,7 @@ def example():
 
 # ------------------------------------------------------------------ mutations
 def of_array(array: pa.Array) -> list[pa.Array]:
-    """Other arrays in its place."""
+    """Arrays that replace the given one."""
     changed = [array[:-1], pa.concat_arrays([array, array[:1]]), array[::-1], array[:0]]
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         return [*changed, *_texts(array)]
@@ -100,7 +100,7 @@ def _texts(array: pa.Array) -> list[pa.Array]:
 
 
 def patches(array: pa.Array) -> list[tuple[bytes, bytes]]:
-    """Bytes of a text array as they lie in a file, and others: Arrow refuses to make such."""
+    """Bytes of a text array in a file and bytes to replace them. Arrow would not write these."""
     is_large = pa.types.is_large_string(array.type)
     if not is_large and not pa.types.is_string(array.type):
         return []
@@ -120,7 +120,7 @@ def patches(array: pa.Array) -> list[tuple[bytes, bytes]]:
 
 
 def of_manifest(content: dict) -> list[dict]:
-    """Other manifests in its place."""
+    """Manifests that replace the given one."""
     changed = []
     choose = random.Random(4)
     others = (None, True, -1, 2**40, 2**70, 1.5, "x", "\ud800", "../../etc/passwd", [], {}, [None])
@@ -169,7 +169,7 @@ def write_file(folder: Path, kind: str, arrays: dict) -> None:
 
 
 def refresh(folder: Path, kind: str) -> None:
-    """Makes size and checksums those of the file."""
+    """Sets the file's size and checksums in the manifest."""
     content = json.loads((folder / MANIFEST).read_text())
     data = map_file(folder / content["files"][kind]["name"])
     content["files"][kind] |= {"size_bytes": data.size, "checksums": checksums(data)}
@@ -177,7 +177,7 @@ def refresh(folder: Path, kind: str) -> None:
 
 
 def mutations(folder: Path):
-    """Names, and functions that mutate a fresh copy of the snapshot in the folder."""
+    """Names of mutations, with functions that mutate a fresh copy of the snapshot in the folder."""
     manifest = read_manifest(folder)
     for kind, entry in manifest.files.items():
         arrays = read_arrays(map_file(folder / entry.name))
@@ -235,7 +235,7 @@ def answers(opened: gpugda.Accelerator) -> list[str]:
 
 
 def try_share(folder: Path, work: Path, share: tuple[int, int]) -> None:
-    """The child's part: prints what it is at, and at last what it found."""
+    """Runs in the child: prints the name of each mutation, and the counts at the end."""
     with gpugda.connect(folder) as opened:
         expected = answers(opened)
     refused = same = other = 0
@@ -260,7 +260,7 @@ def try_share(folder: Path, work: Path, share: tuple[int, int]) -> None:
 
 
 OTHER_GRAPHS = ("manifest", "node_properties", "relationship_properties", "arrays label_")
-"""What may make another graph, of which nobody can know: other names, values, and labels."""
+"""Files whose mutation may give another valid graph: names, values, and labels."""
 
 
 @pytest.fixture(scope="module")

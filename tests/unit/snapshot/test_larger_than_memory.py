@@ -1,4 +1,4 @@
-"""A snapshot that is larger than the memory that its process may take is opened and queried."""
+"""A snapshot that is larger than the memory limit of its process is opened and queried."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ small = gpugda.graph(
     {"source": ends[0], "target": ends[1], "type": types},
 )
 with gpugda.connect(small, memory_limit=400_000) as accelerator:
-    for each in queries:  # what else the program needs, such as kernels, is there from now on
+    for each in queries:  # loads kernels and everything else first
         accelerator.run(each, engine="gpu").values()
 taken = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmData"))
 limit = int(taken) * 1024 + size * 9 // 10
@@ -59,7 +59,7 @@ print(json.dumps(found))
 """
 
 
-def test_a_snapshot_larger_than_the_memory(tmp_path):
+def test_a_snapshot_larger_than_memory_is_opened_and_queried(tmp_path):
     random, types = np.random.default_rng(1), pa.array(["R"])
     source = gpugda.graph(
         pa.table({"id": np.arange(NODES), "labels": [f"L{each % 8}" for each in range(NODES)]}),

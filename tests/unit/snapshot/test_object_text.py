@@ -22,8 +22,8 @@ def returned(value):
 
 
 @given(VALUES)
-def test_plain_values_and_lists_come_back_exactly(value):
-    # repr tells 1, 1.0 and True apart, -0.0 from 0.0, and finds NaN equal to itself.
+def test_plain_values_and_lists_are_restored_exactly(value):
+    # repr distinguishes 1, 1.0 and True, -0.0 and 0.0, and NaN has one text.
     assert repr(returned(value)) == repr(value)
 
 
@@ -49,7 +49,7 @@ OFFSETS = st.integers(-1439, 1439).map(
         st.timedeltas(),
     )
 )
-def test_temporal_values_come_back_exactly(native):
+def test_temporal_values_are_restored_exactly(native):
     (value,) = to_values(column_from_values([native]))
     found = returned(value)
     assert type(found) is type(value)
@@ -58,7 +58,7 @@ def test_temporal_values_come_back_exactly(native):
     assert codes.tolist() == [0, 0]
 
 
-def test_nanoseconds_months_and_points_come_back_exactly():
+def test_nanoseconds_months_and_points_are_restored_exactly():
     time = pytest.importorskip("neo4j.time")
     from neo4j.spatial import CartesianPoint, WGS84Point
 
@@ -90,6 +90,6 @@ def test_nanoseconds_months_and_points_come_back_exactly():
         '{"$": "DateTime", "date": "2020-01-01", "ticks": 0, "zone": "Nowhere", "offset": 0}',
     ],
 )
-def test_what_is_no_value_is_refused(text):
+def test_malformed_texts_are_refused(text):
     with pytest.raises(ValueError, match=r"."):
         object_from_text(text)

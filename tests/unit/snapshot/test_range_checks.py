@@ -38,12 +38,12 @@ def open_saved_copy(graph, tmp_path):
 
 
 @pytest.mark.parametrize("place", WRONG_ROWS)
-def test_numbers_that_lead_outside_are_found(place, tmp_path):
+def test_indexes_out_of_range_are_found(place, tmp_path):
     with pytest.raises(SourceError, match=f"damaged, {place}"):
         open_saved_copy(with_wrong_rows(place), tmp_path)
 
 
-def test_runs_beside_their_rows_are_found(tmp_path):
+def test_runs_that_do_not_fit_their_rows_are_found(tmp_path):
     graph = design_graph()
     rows = dataclasses.replace(graph.outgoing, row_offsets=np.array([0, 3, 5], dtype=np.uint32))
     with pytest.raises(SourceError, match="the runs do not fit"):
@@ -51,12 +51,12 @@ def test_runs_beside_their_rows_are_found(tmp_path):
 
 
 def replaced(graph, **arrays):
-    """The graph with other outgoing arrays, and the incoming ones that belong to them."""
+    """The graph with other outgoing arrays, and incoming arrays that match them."""
     rows = dataclasses.replace(graph.outgoing, **arrays)
     return dataclasses.replace(graph, outgoing=rows, incoming=reversed_csr(rows, len(graph.types)))
 
 
-def test_rows_that_are_not_sorted_are_found(tmp_path):
+def test_unsorted_rows_are_found(tmp_path):
     graph = make_graph([("A", {})] * 3, [(0, "R", 1, {}), (0, "R", 2, {}), (0, "S", 1, {})])
     swapped = graph.outgoing.neighbours[[1, 0, 2]]
     with pytest.raises(SourceError, match="the neighbours of a run are not sorted"):
@@ -86,7 +86,7 @@ def assert_opens(graph, tmp_path):
     assert found.outgoing.neighbours.tolist() == graph.outgoing.neighbours.tolist()
 
 
-def test_a_relationship_that_only_one_end_knows_is_found(tmp_path):
+def test_incoming_rows_that_differ_from_outgoing_ones_are_found(tmp_path):
     graph = make_graph([("A", {})] * 3, [(0, "R", 1, {}), (0, "R", 2, {})])
     other = make_graph([("A", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {})])
     with pytest.raises(SourceError, match=r"incoming\..* is not the transpose"):
@@ -111,7 +111,7 @@ def with_column(graph, key, **parts):
     return dataclasses.replace(graph, node_properties={key: column})
 
 
-def test_codes_that_do_not_exist_are_found(tmp_path):
+def test_codes_outside_the_dictionary_are_found(tmp_path):
     graph = make_graph([("A", {"p": "x"}), ("A", {"p": "y"})])
     wrong = with_column(graph, "p", values=np.array([0, 2], dtype=np.int32))
     with pytest.raises(SourceError, match="property 'p' holds a number out of range"):
@@ -119,7 +119,7 @@ def test_codes_that_do_not_exist_are_found(tmp_path):
 
 
 @pytest.mark.parametrize("texts", [["y", "x"], ["x", "x"]])
-def test_texts_that_are_not_sorted_are_found(tmp_path, texts):
+def test_unsorted_or_repeated_texts_are_found(tmp_path, texts):
     graph = make_graph([("A", {"p": "x"}), ("A", {"p": "y"})])
     wrong = with_column(graph, "p", dictionary=StringDictionary(pa.array(texts)))
     with pytest.raises(SourceError, match="not sorted and distinct"):
@@ -127,7 +127,7 @@ def test_texts_that_are_not_sorted_are_found(tmp_path, texts):
 
 
 @pytest.mark.parametrize("entries", [[[1], [1]], [[2**70], [1]], [["\ud800"], [1]]])
-def test_values_that_no_property_has_are_found(tmp_path, entries):
+def test_dictionary_entries_that_are_no_property_values_are_found(tmp_path, entries):
     graph = make_graph([("A", {"p": [1]}), ("A", {"p": [2]})])
     wrong = with_column(graph, "p", dictionary=ObjectDictionary(entries))
     with pytest.raises(
@@ -136,14 +136,14 @@ def test_values_that_no_property_has_are_found(tmp_path, entries):
         open_saved_copy(wrong, tmp_path)
 
 
-def test_flags_that_are_neither_true_nor_false_are_found(tmp_path):
+def test_booleans_other_than_0_and_1_are_found(tmp_path):
     graph = make_graph([("A", {"p": True})])
     wrong = with_column(graph, "p", values=np.array([2], dtype=np.uint8).view(np.bool_))
     with pytest.raises(SourceError, match="property 'p' holds a number out of range"):
         open_saved_copy(wrong, tmp_path)
 
 
-def test_statistics_are_counted_again(tmp_path):
+def test_wrong_statistics_are_found(tmp_path):
     graph = make_graph([("A", {})] * 2, [(0, "R", 1, {}), (0, "R", 1, {})])
     assert graph.statistics.has_parallel
     lying = dataclasses.replace(graph.statistics, has_parallel=False, parallel_types=(False,))
@@ -151,7 +151,7 @@ def test_statistics_are_counted_again(tmp_path):
     assert found.statistics == graph.statistics
 
 
-def test_who_trusts_a_snapshot_checks_nothing_but_checksums(tmp_path):
+def test_a_trusted_snapshot_has_only_its_checksums_checked(tmp_path):
     save_snapshot(with_wrong_rows("outgoing.neighbours"), tmp_path / "s")
     open_snapshot(tmp_path / "s", verify=False)
     open_snapshot(tmp_path / "s", trust=True)
@@ -163,7 +163,7 @@ def test_who_trusts_a_snapshot_checks_nothing_but_checksums(tmp_path):
         open_snapshot(tmp_path / "s", trust=True)
 
 
-def test_good_graphs_pass(tmp_path):
+def test_valid_graphs_pass_all_checks(tmp_path):
     for graph in (
         design_graph(),
         make_graph([]),

@@ -79,7 +79,7 @@ def assert_same_array(found, expected):
 
 
 @given(data_graphs(), st.sampled_from([None, "lz4", "zstd"]), st.booleans(), st.booleans())
-def test_saved_graph_comes_back_as_it_was(tmp_path_factory, graph, compression, incoming, verify):
+def test_a_saved_graph_is_opened_unchanged(tmp_path_factory, graph, compression, incoming, verify):
     path = tmp_path_factory.mktemp("snapshots") / "s"
     save_snapshot(graph, path, compression=compression, incoming=incoming, source_name="here")
     assert is_snapshot(path)
@@ -94,7 +94,7 @@ def test_saved_graph_comes_back_as_it_was(tmp_path_factory, graph, compression, 
     )
 
 
-def test_arrays_lie_in_the_mapped_files(tmp_path):
+def test_arrays_are_views_of_the_mapped_files(tmp_path):
     save_snapshot(make_graph([("A", {"b": True, "s": "x"})]), tmp_path / "s")
     graph = open_snapshot(tmp_path / "s")
     for array in (graph.outgoing.row_offsets, graph.node_properties["b"].values):
@@ -103,8 +103,8 @@ def test_arrays_lie_in_the_mapped_files(tmp_path):
     assert graph.node_properties["b"].values.dtype == np.bool_
 
 
-def test_opening_loads_no_other_library(tmp_path):
-    # pandas above all, which pyarrow imports on the smallest occasion.
+def test_opening_loads_no_further_library(tmp_path):
+    # Above all pandas, which many functions of pyarrow import.
     save_snapshot(make_graph([("A", {"s": "x", "b": True, "l": [1]})]), tmp_path / "s")
     program = (
         "import sys; from gpugda.snapshot.opening import open_snapshot as o; "
@@ -127,16 +127,16 @@ def test_a_snapshot_is_replaced_and_leaves_no_old_files(tmp_path):
     assert os.listdir(tmp_path) == ["s"]
 
 
-def test_who_has_it_open_goes_on_reading_the_old_one(tmp_path):
+def test_an_open_snapshot_stays_readable_after_replacement(tmp_path):
     path = tmp_path / "s"
     old = make_graph([("A", {"t": f"text {number}"}) for number in range(5000)])
     save_snapshot(old, path)
-    opened = open_snapshot(path, verify=False)  # so that hardly a page was read yet
+    opened = open_snapshot(path, verify=False)  # so few pages were read yet
     save_snapshot(make_graph([("New", {})]), path)
     assert_same(opened, old)
 
 
-def test_opening_while_it_is_replaced_gives_the_new_one(tmp_path, monkeypatch):
+def test_opening_during_a_replacement_gives_the_new_snapshot(tmp_path, monkeypatch):
     path = tmp_path / "s"
     save_snapshot(design_graph(), path)
     new = make_graph([("New", {})])
@@ -154,14 +154,14 @@ def test_opening_while_it_is_replaced_gives_the_new_one(tmp_path, monkeypatch):
     assert len(manifests) == 1
 
 
-def test_a_crash_while_saving_leaves_nothing_under_the_name(tmp_path, monkeypatch):
+def test_a_crash_while_saving_leaves_no_snapshot(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_put_in_place", _fail)
     with pytest.raises(SourceError, match="cannot be saved: no room"):
         save_snapshot(design_graph(), tmp_path / "s")
     assert os.listdir(tmp_path) == []
 
 
-def test_a_crash_while_replacing_leaves_the_old_one(tmp_path, monkeypatch):
+def test_a_crash_while_replacing_leaves_the_old_snapshot(tmp_path, monkeypatch):
     path, old = tmp_path / "s", design_graph()
     save_snapshot(old, path)
     real_replace = os.replace
@@ -181,7 +181,7 @@ def _fail(*arguments):
     raise OSError("no room")
 
 
-def test_what_is_no_snapshot_is_never_overwritten(tmp_path):
+def test_other_folders_are_never_overwritten(tmp_path):
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "cat.jpg").write_bytes(b"cat")
@@ -208,7 +208,7 @@ def test_empty_folders_links_and_damaged_snapshots_can_be_saved_to(tmp_path):
     assert len(os.listdir(tmp_path / "empty")) == 4
 
 
-def test_settings_that_make_no_sense_are_refused(tmp_path):
+def test_wrong_options_are_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="'gzip'"):
         save_snapshot(design_graph(), tmp_path / "s", compression="gzip")
     with pytest.raises(SourceError, match="check that the folder"):
@@ -229,7 +229,7 @@ def file_of(path, kind="arrays"):
 
 
 def change_manifest(path, **changes):
-    """Changes fields and puts the checksum right again."""
+    """Changes fields of the manifest and corrects its checksum."""
     content = json.loads((path / MANIFEST).read_text()) | changes
     body = {
         key: each for key, each in content.items() if key not in ("format", "version", "checksum")
@@ -242,7 +242,7 @@ def change_manifest(path, **changes):
 
 @pytest.mark.parametrize("size", [0, 10, -1])
 @pytest.mark.parametrize("verify", [True, False])
-def test_files_cut_short_are_noticed(saved, size, verify):
+def test_truncated_files_are_refused(saved, size, verify):
     file = file_of(saved)
     data = file.read_bytes()
     file.write_bytes(data[:size])
@@ -252,7 +252,7 @@ def test_files_cut_short_are_noticed(saved, size, verify):
         open_snapshot(saved, verify=verify)
 
 
-def test_every_changed_byte_is_noticed(saved):
+def test_every_changed_byte_is_found(saved):
     file = file_of(saved, "node_properties")
     data = file.read_bytes()
     for place in range(0, len(data), 97):
@@ -263,7 +263,7 @@ def test_every_changed_byte_is_noticed(saved):
             open_snapshot(saved)
 
 
-def test_missing_files_are_named(saved):
+def test_an_error_names_the_missing_file(saved):
     file = file_of(saved, "relationship_properties")
     file.unlink()
     with pytest.raises(
@@ -279,7 +279,7 @@ def test_other_format_versions_are_refused(saved):
         open_snapshot(saved)
 
 
-def test_the_first_format_can_still_be_read(saved):
+def test_format_version_1_can_be_read(saved):
     expected = open_snapshot(saved)
     content = json.loads((saved / MANIFEST).read_text())
     for name in ("external_ids", "nodes_read", "relationships_read", "state", "part"):
@@ -350,13 +350,13 @@ def test_ids_that_do_not_fit_are_refused(tmp_path):
         ('{"name": "app"}', "of something else"),
     ],
 )
-def test_manifests_that_are_none_are_refused(saved, text, part):
+def test_malformed_manifests_are_refused(saved, text, part):
     (saved / MANIFEST).write_text(text)
     with pytest.raises(SourceError, match=part):
         open_snapshot(saved)
 
 
-def test_a_changed_manifest_is_noticed(saved):
+def test_a_changed_manifest_is_refused(saved):
     text = (saved / MANIFEST).read_text()
     (saved / MANIFEST).write_text(text.replace('"labels": ["A"]', '"labels": ["B"]'))
     with pytest.raises(SourceError, match="was changed"):
@@ -400,7 +400,7 @@ def test_files_that_are_not_arrow_are_refused(saved):
         open_snapshot(saved)
 
 
-def test_what_is_no_snapshot_is_not_opened(tmp_path):
+def test_other_folders_are_not_opened(tmp_path):
     with pytest.raises(SourceError, match="there is no such folder"):
         open_snapshot(tmp_path / "nowhere")
     with pytest.raises(SourceError, match=r"it has no manifest.json"):
@@ -413,8 +413,8 @@ def test_what_is_no_snapshot_is_not_opened(tmp_path):
     )
 
 
-def test_files_that_may_not_be_read_say_so(saved, monkeypatch):
-    # Not by changing the mode, which the superuser may ignore.
+def test_an_unreadable_file_is_reported(saved, monkeypatch):
+    # The file's mode is not changed, because a superuser could read it all the same.
     def refuse(path):
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -429,7 +429,7 @@ def leftover(tmp_path, name, process):
     return folder
 
 
-def test_what_a_killed_save_left_goes_with_the_next(tmp_path):
+def test_the_next_save_removes_leftovers_of_killed_ones(tmp_path):
     code = "import os; print(os.getpid())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     dead = leftover(tmp_path, "saved", int(ended.stdout))
@@ -447,7 +447,7 @@ def test_what_a_killed_save_left_goes_with_the_next(tmp_path):
     assert all(folder.exists() for folder in kept)
 
 
-def test_a_killed_save_is_cleaned_up_after(tmp_path):
+def test_a_killed_save_leaves_no_snapshot_and_is_cleaned_up(tmp_path):
     code = """
 import os, signal, sys
 from graphs import design_graph
