@@ -13,7 +13,7 @@ STATEMENT = "UNWIND [1, 2] AS x RETURN x"
 
 @pytest.mark.parametrize("text", [SIMPLE, STATEMENT])
 @pytest.mark.parametrize("version", ["5.26.0", "5.26-aura", "4.4.1", "2025.05.0"])
-def test_a_server_without_cypher_25(text, version):
+def test_cypher_25_is_refused_if_the_server_lacks_it(text, version):
     server = facts(product="Neo4j", version=version)
     with pytest.raises(UnsupportedQueryError, match="does not have Cypher 25") as raised:
         refuse_unknown_version(prepare(f"CYPHER 25 {text}"), server)
@@ -23,10 +23,10 @@ def test_a_server_without_cypher_25(text, version):
 
 
 @pytest.mark.parametrize("version", ["2025.06.0", "2026.08.1", "unknown"])
-def test_a_server_that_has_it_or_does_not_say(version):
+def test_cypher_25_is_accepted_by_newer_or_unknown_versions(version):
     server = facts(product="Neo4j", version=version)
     refuse_unknown_version(prepare(f"CYPHER 25 {SIMPLE}"), server)
 
 
-def test_another_product():
+def test_cypher_25_is_accepted_for_other_products():
     refuse_unknown_version(prepare(f"CYPHER 25 {SIMPLE}"), facts(product="Fake", version="1.0"))

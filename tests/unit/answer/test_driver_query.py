@@ -18,7 +18,7 @@ def people():
         yield accelerator
 
 
-def test_execute_query_gives_what_the_drivers_gives(people):
+def test_execute_query_returns_an_eager_result(people):
     found = people.execute_query(TEXT, {"i": 2})
     assert type(found) is neo4j.EagerResult
     records, summary, keys = found
@@ -35,7 +35,7 @@ def test_execute_query_gives_what_the_drivers_gives(people):
         (gpugda.Result.data, [{"name": "Bo"}]),
     ],
 )
-def test_transformers(people, transformer, expected):
+def test_result_transformers_are_applied(people, transformer, expected):
     assert people.execute_query(TEXT, {"i": 2}, result_transformer_=transformer) == expected
 
 
@@ -47,7 +47,7 @@ def test_other_options_are_refused(people, option):
         people.execute_query(TEXT, i=1, database_="elsewhere")
 
 
-def test_the_drivers_query_brings_its_time_limit(people):
+def test_a_query_object_sets_the_time_limit(people):
     with pytest.raises(gpugda.QueryTimeoutError):
         people.run(neo4j.Query(TEXT, timeout=1e-9), i=1)
     assert people.run(neo4j.Query(TEXT, timeout=1e-9), i=1, timeout=60).value() == ["Ann"]
@@ -55,7 +55,7 @@ def test_the_drivers_query_brings_its_time_limit(people):
     assert people.execute_query(neo4j.Query(TEXT), i=2).records[0]["name"] == "Bo"
 
 
-def test_metadata_is_told_to_the_server():
+def test_metadata_reaches_the_server():
     server = FakeServer({1: (("A",), {"i": 1, "name": "Ann"})}, {})
     query = neo4j.Query(TEXT, metadata={"app": "mine"})
     with gpugda.Accelerator(server) as accelerator:
@@ -68,7 +68,7 @@ def test_metadata_is_told_to_the_server():
         assert not server.metadata
 
 
-def test_awaited(people):
+def test_execute_query_can_be_awaited(people):
     async def ask():
         accelerator = gpugda.AsyncAccelerator(people)
         return (await accelerator.execute_query(neo4j.Query(TEXT), i=2)).records[0]["name"]

@@ -105,7 +105,7 @@ def no_cycles_found():
         "MATCH (a)--(b)--(c)--(d)--(a) RETURN a.name AS a, count(*) AS n",
     ],
 )
-def test_a_state_that_nobody_asks_any_more_goes_at_once(open_answers, no_cycles_found, text):
+def test_an_unused_state_is_released_at_once(open_answers, no_cycles_found, text):
     # The next state reuses its arrays, and a state may take gigabytes.
     opened = open_answers()
     ask(opened, text)
@@ -156,7 +156,7 @@ def make_busy(opened):
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
-def test_changes_of_what_is_not_read_are_not_applied_for_it(open_answers, engine):
+def test_changes_outside_a_querys_needs_are_not_applied(open_answers, engine):
     opened = open_answers()
     make_busy(opened)
     loaded, asked = opened.keeper.loaded, len(opened.server.calls)
@@ -178,7 +178,7 @@ def test_changes_of_what_is_not_read_are_not_applied_for_it(open_answers, engine
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
-def test_whole_nodes_are_of_the_newest_state(open_answers, engine):
+def test_returned_nodes_are_of_the_newest_state(open_answers, engine):
     """Properties of whole nodes are read once the nodes are known: none can be skipped."""
     opened = open_answers()
     make_busy(opened)
@@ -190,7 +190,7 @@ def test_whole_nodes_are_of_the_newest_state(open_answers, engine):
         assert opened.keeper.loaded.version == opened.server.version_of()
 
 
-def test_many_transactions_are_not_told_again_and_again(open_answers, monkeypatch):
+def test_unapplied_transactions_are_bounded(open_answers, monkeypatch):
     monkeypatch.setattr("gpugda.live.follower._MAX_UNAPPLIED", 3)
     opened = open_answers()
     make_busy(opened)
@@ -243,7 +243,7 @@ def commit_something(database):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_left_aside_changes_no_answer(open_answers, seed):
+def test_skipped_changes_never_change_an_answer(open_answers, seed):
     database = RandomDatabase(seed, 60)
     opened = open_answers(server=database.server, tells=False)
     draw, left, texts = random.Random(seed), 0, list(TEXTS)
@@ -264,7 +264,7 @@ def test_what_is_left_aside_changes_no_answer(open_answers, seed):
     assert left > 10
 
 
-def test_whole_nodes_beside_writes(open_answers):
+def test_returned_nodes_are_whole_beside_writers(open_answers):
     opened = open_answers()
     text = "MATCH (a:Person) RETURN a ORDER BY a.name"
     for number in range(3):
@@ -281,7 +281,7 @@ def test_whole_nodes_beside_writes(open_answers):
     assert names == sorted(row[1]["name"] for row in people)
 
 
-def test_where_neo4j_is_faster_changes_are_applied_in_the_background(open_answers):
+def test_changes_are_applied_in_the_background_if_neo4j_is_faster(open_answers):
     opened = open_answers(FakeRouter(device=0.001, native=0.002))
     ask(opened)
     befriend(opened.server, 1)
@@ -299,7 +299,7 @@ def test_where_neo4j_is_faster_changes_are_applied_in_the_background(open_answer
     assert opened.server.count("read") == 1
 
 
-def test_a_bookmark_is_caught_up_with(open_answers):
+def test_changes_up_to_a_bookmark_are_applied(open_answers):
     opened = open_answers()
     befriend(opened.server, 1)
     bookmark = f"bookmark {opened.server.transaction}"
@@ -312,7 +312,7 @@ def test_a_bookmark_is_caught_up_with(open_answers):
     assert not opened.answers.covers(["bookmark 999"])
 
 
-def test_what_would_make_it_better(open_answers):
+def test_status_advises_how_to_follow_changes(open_answers):
     server = FakeServer(NODES, RELATIONSHIPS, facts=facts(product="Neo4j"))
     status = open_answers(server=server, tells=False).answers.status()
     assert "does not report changes" in status["following"]

@@ -16,11 +16,11 @@ def people():
 
 
 @pytest.mark.parametrize("names", [[], ["name"], ["a b", "name"]])
-def test_parameters_of_the_query_pass(names):
+def test_keywords_named_in_the_query_are_parameters(names):
     check_keywords(TEXT, names)
 
 
-def test_what_is_no_cypher_is_left_to_the_parser():
+def test_malformed_queries_are_left_to_the_parser():
     check_keywords("RETURN 'open", ["wrong"])
 
 
@@ -35,7 +35,7 @@ def test_what_is_no_cypher_is_left_to_the_parser():
         ("quoted", "as a mapping"),
     ],
 )
-def test_others_are_refused_with_a_hint(name, hint):
+def test_unknown_keywords_are_refused_with_a_hint(name, hint):
     with pytest.raises(gpugda.ConfigurationError) as caught:
         check_keywords(TEXT, ["name", name])
     assert f"run() has no argument {name!r}, and the query no parameter ${name}" in str(
@@ -52,7 +52,7 @@ def test_the_options_are_those_of_the_functions():
 
 
 @pytest.mark.parametrize("name", ["memory_limit", "timout", "source", "label"])
-def test_run_refuses_them(people, name):
+def test_run_refuses_unknown_keywords(people, name):
     with pytest.raises(gpugda.ConfigurationError, match=name):
         people.run("MATCH (n) RETURN n.name", engine="reference", **{name: 1})
     builder = gpugda.QueryGraph.builder()
@@ -61,14 +61,14 @@ def test_run_refuses_them(people, name):
         people.run(builder.build(), engine="reference", **{name: 1})
 
 
-def test_a_mapping_may_hold_more(people):
+def test_a_mapping_may_hold_unused_parameters(people):
     text = "MATCH (n {name: $name}) RETURN n.id"
     found = people.run(text, {"name": "Bo", "more": 1}, engine="reference")
     assert found.values() == [[2]]
     assert people.run(text, name="Bo", engine="reference").values() == [[2]]
 
 
-def test_the_default_accelerator_refuses_them(monkeypatch):
+def test_the_default_accelerator_refuses_unknown_keywords(monkeypatch):
     monkeypatch.setenv("GPUGDA_SOURCE", "sample:wordnet")
     with pytest.raises(gpugda.ConfigurationError, match="source is an argument of"):
         gpugda.run("MATCH (n) RETURN count(*)", source="bolt://localhost")

@@ -22,7 +22,7 @@ NODES = {1: (("P",), {"n": 1}), 2: (("P",), {"n": 2})}
         ("MATCH (n) RETURN n", ""),
     ],
 )
-def test_its_own(text, database):
+def test_use_of_the_own_database_is_accepted(text, database):
     refuse_other_databases(prepare(text), database)
 
 
@@ -35,12 +35,12 @@ def test_its_own(text, database):
         ("USE neo4j MATCH (n) RETURN n", ""),
     ],
 )
-def test_others(text, database):
+def test_use_of_another_database_is_refused(text, database):
     with pytest.raises(UnsupportedQueryError, match="USE of another database"):
         refuse_other_databases(prepare(text), database)
 
 
-def test_on_a_server():
+def test_use_is_checked_on_a_server():
     server = FakeServer(NODES, {})
     name = server.facts.database
     with gpugda.connect(server, cache=False) as accelerator:
@@ -50,7 +50,7 @@ def test_on_a_server():
             accelerator.run("USE nowhere MATCH (n) RETURN n", engine="gpu")
 
 
-def test_on_a_graph_of_ones_own():
+def test_use_is_refused_on_an_embedded_graph():
     with (
         gpugda.connect(gpugda.graph(nodes={"id": [1]})) as accelerator,
         pytest.raises(UnsupportedQueryError, match="USE"),

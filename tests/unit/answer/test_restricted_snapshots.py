@@ -33,7 +33,7 @@ def saved(tmp_path):
 
 @pytest.mark.parametrize("text", OUTSIDE)
 @pytest.mark.parametrize("engine", ["auto", "gpu", "reference"])
-def test_queries_outside_are_refused(saved, text, engine):
+def test_queries_outside_the_part_are_refused(saved, text, engine):
     with (
         gpugda.connect(saved) as opened,
         pytest.raises(gpugda.UnsupportedQueryError, match=r"restricted to the (labels|types)"),
@@ -42,7 +42,7 @@ def test_queries_outside_are_refused(saved, text, engine):
 
 
 @pytest.mark.parametrize("call", ["explain", "estimate", "try_device"])
-def test_plans_outside_are_refused(saved, call):
+def test_plans_outside_the_part_are_refused(saved, call):
     with gpugda.connect(saved) as opened:
         with pytest.raises(gpugda.UnsupportedQueryError, match="restricted"):
             getattr(opened, call)(OUTSIDE[0])
@@ -50,7 +50,7 @@ def test_plans_outside_are_refused(saved, call):
             opened.run(f"EXPLAIN {OUTSIDE[0]}")
 
 
-def test_queries_within_are_answered(saved):
+def test_queries_within_the_part_are_answered(saved):
     with gpugda.connect(saved) as opened:
         assert opened.run(WITHIN).values() == [["Ann"]]
         assert opened.explain(WITHIN)
@@ -64,7 +64,7 @@ def test_a_copy_of_a_restricted_snapshot_is_restricted(saved, tmp_path):
         copied.run(OUTSIDE[0])
 
 
-def test_nothing_read_is_not_everything_read(tmp_path):
+def test_an_empty_part_is_not_the_whole_graph(tmp_path):
     server = FakeServer(NODES, {}, projection=Projection(None, ()))
     with gpugda.connect(server, cache=False) as live:
         live.save(tmp_path / "none")
@@ -75,12 +75,12 @@ def test_nothing_read_is_not_everything_read(tmp_path):
             opened.run("MATCH ()-->() RETURN count(*)")
 
 
-def test_info_tells_the_part(saved, capsys):
+def test_snapshot_info_names_the_part(saved, capsys):
     print_info(str(saved))
     assert "only labels Person and types KNOWS; queries outside" in capsys.readouterr().out
 
 
-def test_info_tells_of_a_whole_graph(tmp_path, capsys):
+def test_snapshot_info_of_a_whole_graph_names_no_part(tmp_path, capsys):
     with gpugda.connect(FakeServer(NODES, RELATIONSHIPS), cache=False) as live:
         live.save(tmp_path / "whole")
     print_info(str(tmp_path / "whole"))

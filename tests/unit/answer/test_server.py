@@ -134,7 +134,7 @@ def test_every_engine_gives_the_same_rows(open_answers, engine):
     assert result.summary.engine == {"auto": "gpu"}.get(engine, engine)
 
 
-def test_ids_are_those_of_the_database(open_answers):
+def test_ids_are_the_databases(open_answers):
     opened = open_answers()
     text = "MATCH (a)-[r]->(b:City) RETURN id(a), elementId(b), id(r), elementId(r)"
     for engine in ("gpu", "reference"):
@@ -156,7 +156,7 @@ def test_relationships_are_ordered_by_their_ids(open_answers):
         assert ask(open_answers(), text, engine).value() == [20, 21, 22]
 
 
-def test_whole_nodes_come_with_all_their_properties(open_answers):
+def test_returned_nodes_have_all_properties(open_answers):
     opened = open_answers()
     (row,) = ask(opened, "MATCH (a:Person)-[r:LIVES_IN]->(b) RETURN a, r, b", "gpu").values()
     a, r, b = row
@@ -169,7 +169,7 @@ def test_whole_nodes_come_with_all_their_properties(open_answers):
     assert dict(b) == {"name": "Rome"}
 
 
-def test_only_properties_that_are_named_are_read(open_answers):
+def test_only_named_properties_are_read(open_answers):
     opened = open_answers()
     ask(opened, KNOWS, "gpu").values()
     asked = [call[1:] for call in opened.server.calls if call[0] == "properties"]
@@ -178,7 +178,7 @@ def test_only_properties_that_are_named_are_read(open_answers):
     assert opened.server.count("properties") == 2
 
 
-def test_a_property_that_nothing_has_is_asked_for_once(open_answers):
+def test_a_property_without_values_is_read_once(open_answers):
     opened = open_answers()
     for _ in range(2):
         assert ask(opened, "MATCH (a:City) RETURN a.nothing", "gpu").values() == [[None]]
@@ -186,7 +186,7 @@ def test_a_property_that_nothing_has_is_asked_for_once(open_answers):
 
 
 # ------------------------------------------------------------------ choice of engine
-def test_what_the_device_does_not_understand_goes_to_the_database_unchanged(open_answers):
+def test_unsupported_queries_go_to_the_database_unchanged(open_answers):
     opened = open_answers()
     opened.server.run_native = _recording(opened.server)
     for text in (
@@ -214,7 +214,7 @@ def _recording(server):
     return run_native
 
 
-def test_the_planner_decides_and_nothing_is_sent_before(open_answers):
+def test_the_planner_decides_before_anything_is_sent(open_answers):
     opened = open_answers(router=FakeRouter("native"))
     asked = opened.server.count("probe")
     result = ask(opened, KNOWS)
@@ -222,7 +222,7 @@ def test_the_planner_decides_and_nothing_is_sent_before(open_answers):
     assert opened.server.count("probe") == asked + 1  # the answer's own probe
 
 
-def test_who_may_not_see_everything_always_asks_the_database(open_answers):
+def test_queries_of_restricted_users_go_to_the_database(open_answers):
     restricted = facts(sees_everything=False, restriction="Reading salaries is denied.")
     opened = open_answers(FakeServer(NODES, RELATIONSHIPS, restricted), load=False)
     result = ask(opened, KNOWS)
@@ -231,7 +231,7 @@ def test_who_may_not_see_everything_always_asks_the_database(open_answers):
         ask(opened, KNOWS, "gpu")
 
 
-def test_what_the_device_cannot_compute_is_left_to_the_database(open_answers):
+def test_queries_beyond_the_device_go_to_the_database(open_answers):
     opened = open_answers()
     opened.server.run_native = _recording(opened.server)
     result = ask(opened, "MATCH (a:Person) RETURN a.name LIMIT $n", n="many")
@@ -241,14 +241,14 @@ def test_what_the_device_cannot_compute_is_left_to_the_database(open_answers):
         ask(opened, "MATCH (a:Person) RETURN a.name LIMIT $n", "gpu", n="many")
 
 
-def test_without_a_snapshot_queries_go_native_while_it_is_read(open_answers):
+def test_queries_go_to_the_database_while_the_snapshot_is_read(open_answers):
     opened = open_answers(load=False)
     assert ask(opened, KNOWS).summary.engine == "native"
     assert opened.keeper.wait(30)
     assert ask(opened, KNOWS).summary.engine == "gpu"
 
 
-def test_a_slow_run_on_the_device_is_given_up(open_answers, monkeypatch):
+def test_a_slow_device_run_is_stopped(open_answers, monkeypatch):
     opened = open_answers(router=FakeRouter(give_up_after=0.01))
 
     def slow(request, loaded, session, deadline):
@@ -273,7 +273,7 @@ def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):
         ask(opened, KNOWS, timeout=0.02)
 
 
-def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, monkeypatch, caplog):
+def test_a_query_needing_an_unread_property_goes_to_the_database(open_answers, monkeypatch, caplog):
     from gpugda.query.property_needs import PropertyNeeds
 
     nothing = PropertyNeeds(frozenset(), frozenset())
@@ -300,7 +300,7 @@ def untold(monkeypatch):
 
 @pytest.mark.parametrize("place", FAULTS)
 @pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, MemoryError])
-def test_any_fault_of_ours_is_told_once_and_the_database_answers(
+def test_after_an_internal_error_the_database_answers(
     open_answers, monkeypatch, caplog, untold, place, error
 ):
     opened = open_answers()
@@ -325,7 +325,7 @@ def test_any_fault_of_ours_is_told_once_and_the_database_answers(
 
 
 @pytest.mark.parametrize("method", ["record_native", "record_device", "is_curious", "decide"])
-def test_a_fault_of_the_planner_takes_no_answer_away(open_answers, monkeypatch, untold, method):
+def test_an_error_of_the_planner_keeps_the_answer(open_answers, monkeypatch, untold, method):
     router = FakeRouter(engine="native" if method == "record_native" else "gpu")
 
     def fail(*arguments):
@@ -335,7 +335,7 @@ def test_a_fault_of_the_planner_takes_no_answer_away(open_answers, monkeypatch, 
     assert len(list(ask(open_answers(router=router), KNOWS))) == 2
 
 
-def test_types_of_columns_are_the_same_whoever_answered(open_answers):
+def test_column_types_are_the_same_on_every_engine(open_answers):
     opened = open_answers()
     for text in (
         "MATCH (a:Person) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
@@ -354,7 +354,7 @@ def test_types_of_columns_are_the_same_whoever_answered(open_answers):
 @pytest.mark.parametrize(
     "text", ["MATCH (a:None) RETURN a", "MATCH (a)-[r]->() RETURN r, a LIMIT 0"]
 )
-def test_no_entities_need_no_properties(open_answers, text):
+def test_no_properties_are_read_without_entities(open_answers, text):
     pytest.importorskip("polars", reason="Polars is not installed")
     opened = open_answers()
     assert ask(opened, text, engine="gpu").to_arrow().num_rows == 0
@@ -362,7 +362,7 @@ def test_no_entities_need_no_properties(open_answers, text):
     assert len(ask(opened, text, engine="gpu").to_df()) == 0
 
 
-def test_times_are_remembered(open_answers):
+def test_times_of_runs_are_recorded(open_answers):
     router = FakeRouter()
     opened = open_answers(router=router)
     ask(opened, KNOWS)
@@ -370,7 +370,7 @@ def test_times_are_remembered(open_answers):
     assert [engine for engine, seconds in router.recorded if seconds > 0] == ["device", "native"]
 
 
-def test_the_database_is_asked_in_the_background_what_it_would_take(open_answers):
+def test_the_databases_time_is_measured_in_the_background(open_answers):
     router = FakeRouter()
     opened = open_answers(router=router)
     ask(opened, KNOWS)
@@ -394,7 +394,7 @@ def test_the_device_is_opened_while_the_database_answers(open_answers):
 
 
 @pytest.mark.parametrize("engine", ["gpu", "native"])
-def test_nobody_waits_for_a_compiler(open_answers, compiler, caplog, engine):
+def test_queries_do_not_wait_for_compilation(open_answers, compiler, caplog, engine):
     opened = open_answers(router=FakeRouter(engine))
     caplog.set_level(logging.INFO, "gpugda.device")
     for _ in range(3):
@@ -419,13 +419,13 @@ def test_nobody_waits_for_a_compiler(open_answers, compiler, caplog, engine):
     assert explained.route == ("cost: gpu",)
 
 
-def test_a_device_that_is_asked_for_waits_only_for_what_it_needs(open_answers, compiler):
+def test_a_demanded_device_waits_only_for_the_kernels_it_needs(open_answers, compiler):
     opened = open_answers()
     assert ask(opened, KNOWS).summary.engine == "native"
     assert ask(opened, KNOWS, "gpu").values() == [["Ann", 1999], ["Ann", 2001]]
 
 
-def test_kernels_that_do_not_build_are_tried_once(open_answers, monkeypatch, caplog):
+def test_kernels_that_do_not_build_are_compiled_once(open_answers, monkeypatch, caplog):
     tried = []
 
     def build(context, goes_on):
@@ -446,7 +446,7 @@ def test_kernels_that_do_not_build_are_tried_once(open_answers, monkeypatch, cap
     assert caplog.messages.count(result.summary.reason) == 1
 
 
-def test_a_device_that_cannot_be_opened_is_tried_once_in_the_background(open_answers, monkeypatch):
+def test_a_device_that_cannot_be_opened_is_opened_once(open_answers, monkeypatch):
     tried = []
 
     def fail(graph):
@@ -462,7 +462,7 @@ def test_a_device_that_cannot_be_opened_is_tried_once_in_the_background(open_ans
 
 
 # ------------------------------------------------------------------ a database that changes
-def test_a_stale_snapshot_answers_nothing(open_answers):
+def test_a_stale_snapshot_answers_no_query(open_answers):
     opened = open_answers(router=FakeRouter(native=0.0))
     opened.server.commit(nodes={3: (("Person",), {"name": "Anna", "age": 30})})
     result = ask(opened, KNOWS)
@@ -472,7 +472,7 @@ def test_a_stale_snapshot_answers_nothing(open_answers):
     assert opened.keeper.wait(30)
 
 
-def test_a_stale_snapshot_is_read_anew_at_once_where_that_is_cheaper(open_answers):
+def test_a_stale_snapshot_is_refreshed_at_once_if_that_is_cheaper(open_answers):
     opened = open_answers(router=FakeRouter(native=100.0))
     opened.server.commit(relationships={23: (3, 8, "KNOWS", {"since": 2020})})
     result = ask(opened, KNOWS)
@@ -480,13 +480,13 @@ def test_a_stale_snapshot_is_read_anew_at_once_where_that_is_cheaper(open_answer
     assert len(result.values()) == 3
 
 
-def test_a_demanded_device_reads_a_stale_snapshot_anew(open_answers):
+def test_a_demanded_device_refreshes_a_stale_snapshot(open_answers):
     opened = open_answers()
     opened.server.commit(without=[21])
     assert ask(opened, KNOWS, "gpu").values() == [["Ann", 2001]]
 
 
-def test_properties_of_another_state_are_not_mixed_in(open_answers):
+def test_properties_of_another_state_are_not_mixed(open_answers):
     opened = open_answers()
     opened.server.during_properties = lambda: (
         opened.server.commit(nodes={3: (("Person",), {"name": "Anna"})}),
@@ -497,7 +497,7 @@ def test_properties_of_another_state_are_not_mixed_in(open_answers):
     assert opened.server.count("read") == 2
 
 
-def test_entities_of_another_state_are_not_mixed_in(open_answers):
+def test_entities_of_another_state_are_not_mixed(open_answers):
     opened = open_answers()
     opened.server.during_properties = lambda: (
         opened.server.commit(without=[8, 20, 21, 22]),
@@ -511,7 +511,7 @@ def test_entities_of_another_state_are_not_mixed_in(open_answers):
 WHOLE = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a, r, b ORDER BY id(r)"
 
 
-def test_whole_entities_cost_a_read_once_and_then_nothing(open_answers):
+def test_returned_entities_are_read_once(open_answers):
     opened = open_answers()
     rows = ask(opened, WHOLE, "gpu").values()
     assert opened.keeper.wait(30)
@@ -528,7 +528,9 @@ def test_whole_entities_cost_a_read_once_and_then_nothing(open_answers):
     ]
 
 
-def test_only_what_was_shown_is_read_as_a_whole_and_only_if_it_is_little(open_answers, monkeypatch):
+def test_all_properties_are_read_only_for_few_values_of_returned_entities(
+    open_answers, monkeypatch
+):
     opened = open_answers()
     ask(opened, "MATCH (a:Person) RETURN a", "gpu")
     assert opened.keeper.wait(30)
@@ -543,7 +545,7 @@ def test_only_what_was_shown_is_read_as_a_whole_and_only_if_it_is_little(open_an
         monkeypatch.undo()
 
 
-def test_the_read_itself_proves_its_state(open_answers, monkeypatch):
+def test_a_read_that_reports_its_state_needs_no_probe(open_answers, monkeypatch):
     monkeypatch.setattr(entities, "_MAX_VALUES", 0)
     opened = open_answers()
     for tells, calls in ((True, ["probe", "entities"]), (False, ["probe", "entities", "probe"])):
@@ -553,7 +555,7 @@ def test_the_read_itself_proves_its_state(open_answers, monkeypatch):
         assert [call[0] for call in opened.server.calls] == calls
 
 
-def test_properties_that_cannot_be_completed_are_tried_once_for_a_state(open_answers):
+def test_failed_completion_of_properties_is_tried_once_per_state(open_answers):
     def refuse():
         if opened.server.calls[-1][0] == "properties":
             raise SourceError("too much")
@@ -567,7 +569,7 @@ def test_properties_that_cannot_be_completed_are_tried_once_for_a_state(open_ans
     assert opened.server.count("entities") == 3
 
 
-def test_a_database_that_never_rests_is_left_to_itself(open_answers):
+def test_queries_on_a_database_with_constant_writes_go_native(open_answers):
     opened = open_answers()
     opened.server.during_properties = opened.server.commit
     result = ask(opened, KNOWS)
@@ -600,7 +602,7 @@ def test_a_lost_server_is_an_error_for_the_device_too(open_answers):
 
 
 # ------------------------------------------------------------------ parts of a graph
-def test_a_restricted_snapshot_answers_what_stays_within_it(open_answers):
+def test_a_restricted_snapshot_answers_queries_within_its_part(open_answers):
     part = Projection(labels=("Person",), types=("KNOWS",))
     server = FakeServer(
         {3: NODES[3], 8: NODES[8]}, {21: RELATIONSHIPS[21], 22: RELATIONSHIPS[22]}, projection=part
@@ -632,7 +634,7 @@ def test_try_device_sends_no_query(open_answers):
     assert opened.server.count("native") == 0
 
 
-def test_all_properties_can_be_had(open_answers):
+def test_a_complete_graph_has_all_properties(open_answers):
     opened = open_answers()
     graph = opened.answers.complete().graph
     assert graph.node_properties.complete
@@ -641,7 +643,7 @@ def test_all_properties_can_be_had(open_answers):
 
 
 @pytest.mark.parametrize(("engine", "seconds"), [("gpu", 0.001), ("native", 10.0)])
-def test_the_expected_time_is_that_of_the_engine_that_would_answer(open_answers, engine, seconds):
+def test_the_estimated_time_is_that_of_the_chosen_engine(open_answers, engine, seconds):
     opened = open_answers(router=FakeRouter(engine))
     request = Request(KNOWS, {}, DEFAULT_STRATEGY)
     explained = opened.answers.explain(request)
@@ -657,7 +659,7 @@ def test_the_expected_time_is_that_of_the_engine_that_would_answer(open_answers,
         ("CREATE (n)", None, "not answered by the device"),
     ],
 )
-def test_it_is_explained_who_answers_what_the_device_does_not(open_answers, text, rows, why):
+def test_explain_names_the_engine_of_unsupported_queries(open_answers, text, rows, why):
     opened = open_answers()
     asked = []
 
@@ -682,7 +684,7 @@ def test_it_is_explained_who_answers_what_the_device_does_not(open_answers, text
     assert "    AllNodesScan" in str(explained)
 
 
-def test_it_is_explained_where_there_is_no_snapshot_and_none_can_be_read(open_answers):
+def test_explain_works_without_a_snapshot(open_answers):
     opened = open_answers(load=False)
     opened.server.during_read = opened.server.commit
     opened.server.run_native = lambda *_, **__: NativeAnswer((), [], None, None)
@@ -720,7 +722,7 @@ def ready(open_answers, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
-def test_a_short_query_runs_while_the_probe_is_under_way(ready, engine):
+def test_a_short_query_runs_during_the_probe(ready, engine):
     assert ask(ready, COUNT, engine).values() == [[2]]
     assert ready.probed == [True]
 
@@ -733,7 +735,7 @@ def test_a_long_query_waits_for_the_probe(ready, engine):
 
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
-def test_what_ran_ahead_on_an_old_state_is_thrown_away(ready, engine):
+def test_an_answer_from_a_stale_state_is_discarded(ready, engine):
     ready.server.commit(without=[22])
     result = ask(ready, COUNT, engine)
     assert ready.probed[0]
@@ -741,7 +743,7 @@ def test_what_ran_ahead_on_an_old_state_is_thrown_away(ready, engine):
     assert "read anew" in result.summary.freshness
 
 
-def test_a_failure_on_an_old_state_is_none(ready, monkeypatch):
+def test_an_error_on_a_stale_state_is_discarded(ready, monkeypatch):
     ran_ahead = on_snapshot.answer_on_device
     old = ready.keeper.loaded
 
@@ -758,13 +760,13 @@ def test_a_failure_on_an_old_state_is_none(ready, monkeypatch):
     assert ask(ready, COUNT, "gpu").values() == [[1]]
 
 
-def test_nothing_runs_ahead_of_properties_that_are_not_there(ready):
+def test_a_query_waits_for_missing_properties(ready):
     ready.patience = 0.3
     assert ask(ready, KNOWS, "gpu").values() == [["Ann", 1999], ["Ann", 2001]]
     assert ready.probed[0] is False
 
 
-def test_nothing_runs_on_a_state_that_is_known_to_be_old(ready):
+def test_no_query_runs_on_a_known_stale_state(ready):
     ready.patience = 0.3
     ready.server.commit(without=[22])
     assert not ready.keeper.confirm(ready.keeper.loaded)
@@ -775,7 +777,7 @@ def test_nothing_runs_on_a_state_that_is_known_to_be_old(ready):
     assert ready.keeper.wait(30)
 
 
-def test_a_silent_server_ends_what_ran_ahead_of_it(ready):
+def test_a_silent_server_stops_the_query_run_during_the_probe(ready):
     def lost(timeout=None):
         raise SourceError("bolt://fake cannot be reached")
 
@@ -785,7 +787,7 @@ def test_a_silent_server_ends_what_ran_ahead_of_it(ready):
 
 
 # ------------------------------------------------------------------ for callers with bookmarks
-def test_a_snapshot_that_is_too_old_for_bookmarks_is_read_anew(open_answers):
+def test_a_snapshot_older_than_the_bookmarks_is_refreshed(open_answers):
     opened = open_answers(freshness="max_age=1h")
     assert opened.answers.covers(["bookmark 9", "bookmark 10"])
     assert opened.server.count("read") == 1
@@ -796,14 +798,14 @@ def test_a_snapshot_that_is_too_old_for_bookmarks_is_read_anew(open_answers):
     assert ask(opened, COUNT, "gpu").values() == [[1]]
 
 
-def test_a_bookmark_of_another_kind_is_not_covered_and_nothing_is_read_for_it(open_answers):
+def test_an_unknown_kind_of_bookmark_causes_no_export(open_answers):
     opened = open_answers(freshness="max_age=1h")
     assert not opened.answers.covers(["bookmark 10", "of another server"])
     assert opened.keeper.wait(30)
     assert opened.server.count("read") == 1
 
 
-def test_manual_freshness_reads_nothing_for_a_bookmark(open_answers):
+def test_manual_freshness_causes_no_export_for_a_bookmark(open_answers):
     opened = open_answers(freshness="manual")
     opened.server.commit(without=[22])
     assert not opened.answers.covers(["bookmark 11"])
@@ -811,7 +813,7 @@ def test_manual_freshness_reads_nothing_for_a_bookmark(open_answers):
     assert opened.server.count("read") == 1
 
 
-def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open_answers):
+def test_a_timeout_of_the_database_is_recorded_as_its_time(open_answers):
     def too_long():
         raise QueryTimeoutError("2 s")
 
@@ -827,7 +829,7 @@ def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open
     assert opened.keeper.last_error is None
 
 
-def test_what_a_strategy_cannot_take_is_left_to_the_database(open_answers, monkeypatch):
+def test_queries_that_a_strategy_refuses_go_to_the_database(open_answers, monkeypatch):
     class Picky(ExtendStrategy):
         name = "picky"
 

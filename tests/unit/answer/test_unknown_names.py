@@ -52,7 +52,7 @@ def people():
         ("MATCH (n:Person) RETURN n.name AS x ORDER BY x", []),
     ],
 )
-def test_warnings_say_where_and_what_was_meant(people, engine, text, warnings):
+def test_warnings_name_place_and_similar_names(people, engine, text, warnings):
     assert list(people.run(text, engine=engine).summary.warnings) == warnings
 
 
@@ -95,7 +95,7 @@ SENT = [
 
 
 @pytest.mark.parametrize(("text", "sent"), SENT)
-def test_notifications_are_those_of_neo4j(people, text, sent):
+def test_notifications_have_neo4js_fields(people, text, sent):
     found = people.run(text, engine="gpu").summary.notifications
     assert [
         (each["code"].removeprefix(CODE).removesuffix("Warning"), *each["position"].values())
@@ -107,7 +107,7 @@ def test_notifications_are_those_of_neo4j(people, text, sent):
         assert each["category"] == "UNRECOGNIZED"
 
 
-def test_the_words_are_those_of_neo4j(people):
+def test_notifications_have_neo4js_wording(people):
     (found,) = people.run("MATCH (n:Persn) RETURN n").summary.notifications
     assert found["title"] == "The provided label is not in the database."
     assert found["description"] == (
@@ -123,12 +123,12 @@ def test_the_words_are_those_of_neo4j(people):
     )
 
 
-def test_notebooks_show_them(people):
+def test_notebooks_show_warnings(people):
     shown = people.run("MATCH (n:Persn) RETURN n.name")._repr_html_()
     assert "warning: no node has the label :Persn" in shown
 
 
-def test_of_a_part_of_a_database_nothing_is_said(people, monkeypatch):
+def test_a_partial_graph_gives_no_warnings(people, monkeypatch):
     from gpugda.answer.unknown_names import remarks_on_names
     from gpugda.loading import LoadedGraph
     from gpugda.ports import Projection
@@ -143,7 +143,7 @@ def test_of_a_part_of_a_database_nothing_is_said(people, monkeypatch):
 
 
 @pytest.mark.parametrize("of_nodes", [True, False])
-def test_a_key_that_was_read_for_the_query_and_that_nothing_has_is_told(of_nodes):
+def test_a_requested_key_without_values_is_warned_of(of_nodes):
     graph = server_graph([("A", {}), ("A", {})], [(0, "R", 1, {})], [3, 5], [7], complete=False)
     rows = graph.node_count if of_nodes else graph.relationship_count
     columns = {"name": column_from_values(["x"] * rows), "nmae": column_from_values([None] * rows)}
@@ -156,7 +156,7 @@ def test_a_key_that_was_read_for_the_query_and_that_nothing_has_is_told(of_nodes
     assert "did you mean name?" in warning
 
 
-def test_an_analysed_query_has_all_names_of_its_text():
+def test_all_names_of_a_text_are_collected():
     """A text is searched for positions only if one of its names is unknown."""
     looked = 0
     for case in all_cases():
@@ -170,7 +170,7 @@ def test_an_analysed_query_has_all_names_of_its_text():
 
 
 @pytest.mark.parametrize("more", ["", " WITH n MATCH (n)-->(m:Persn)"])
-def test_names_that_a_graph_has_are_not_looked_up_in_each_run(more):
+def test_known_names_are_not_looked_up_in_each_run(more):
     """Except property keys: they may be loaded later, so each run looks them up."""
     query = prepare(f"MATCH (n:Person|Zebra)-[:KNOWS]->(){more} RETURN n.name")
     graph = load(gpugda.graph(PEOPLE, KNOWS), SilentProgress()).graph

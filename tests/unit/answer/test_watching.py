@@ -57,7 +57,7 @@ def looked(server, times=3):
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_rows_that_came_and_went(open_watched, tells):
+def test_added_and_removed_rows_are_reported(open_watched, tells):
     opened = open_watched(tells)
     with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
         first = next(watch)
@@ -71,7 +71,7 @@ def test_rows_that_came_and_went(open_watched, tells):
     assert list(watch) == []
 
 
-def test_what_it_does_not_read_does_not_run_it(open_watched, monkeypatch):
+def test_changes_outside_the_querys_needs_do_not_run_it(open_watched, monkeypatch):
     opened = open_watched()
     runs = runs_of(opened.accelerator, monkeypatch)
     with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
@@ -102,7 +102,7 @@ def test_a_callback_is_called(open_watched):
     watch.close()
 
 
-def test_a_server_that_is_away_is_asked_again(open_watched):
+def test_an_unreachable_server_is_asked_again(open_watched):
     opened = open_watched()
     probe, failures = opened.server.probe, iter([SourceError("away")] * 3)
 
@@ -119,7 +119,7 @@ def test_a_server_that_is_away_is_asked_again(open_watched):
         assert next(watch).removed == [[1]]
 
 
-def test_what_cannot_be_answered_is_raised(open_watched):
+def test_errors_of_the_query_are_raised(open_watched):
     opened = open_watched()
     with pytest.raises(QueryError):
         opened.accelerator.watch("MATCH (a RETURN a")
@@ -134,7 +134,7 @@ def test_what_cannot_be_answered_is_raised(open_watched):
         embedded.watch(XS)
 
 
-def test_awaited(open_watched):
+def test_changes_can_be_awaited(open_watched):
     opened = open_watched()
 
     async def watched():
@@ -194,5 +194,5 @@ def test_awaited(open_watched):
         ),
     ],
 )
-def test_what_a_query_reads(text, touched, concerned):
+def test_the_needs_of_a_query(text, touched, concerned):
     assert touched.concerns(reads_of(text)) == concerned

@@ -67,7 +67,9 @@ def test_a_second_process_finds_everything_compiled(tmp_path, context):
 
 @pytest.mark.device
 @pytest.mark.parametrize("compiled", [False, True])
-def test_loading_what_is_compiled_is_not_called_compiling(context, caplog, monkeypatch, compiled):
+def test_loading_compiled_programs_is_not_reported_as_compiling(
+    context, caplog, monkeypatch, compiled
+):
     monkeypatch.setattr(program, "_SLOW_BUILD_SECONDS", -1.0)
     monkeypatch.setattr(program, "is_everything_built", lambda context: compiled)
     monkeypatch.setattr(context, "programs", {})
@@ -76,7 +78,7 @@ def test_loading_what_is_compiled_is_not_called_compiling(context, caplog, monke
     assert ("compiling prefix_sum.cl" in caplog.text) is not compiled
 
 
-def test_where_pocl_keeps_what_it_compiled():
+def test_the_cache_folder_of_pocl_is_found():
     assert str(caches.pocl_folder({"POCL_CACHE_DIR": "/a"})) == "/a"
     assert str(caches.pocl_folder({"XDG_CACHE_HOME": "/b"})) == "/b/pocl/kcache"
     assert str(caches.pocl_folder({"HOME": "/c"})) == "/c/.cache/pocl/kcache"
@@ -100,7 +102,7 @@ def device():
     return SimpleNamespace(everything_compiled=False, info=SimpleNamespace(name="a device"))
 
 
-def test_it_ends_after_the_file_under_way(slow_compiler):
+def test_stopping_ends_after_the_current_file(slow_compiler):
     made = BackgroundCompilation(device())
     with pytest.raises(QueryTimeoutError, match="0 of 9 files"):
         made.wait(0.3)
@@ -111,7 +113,7 @@ def test_it_ends_after_the_file_under_way(slow_compiler):
 
 
 @pytest.mark.device
-def test_the_command_says_what_it_did(context, capsys):
+def test_the_warmup_command_reports_what_it_compiled(context, capsys):
     from gpugda.cli.app import app
 
     app(["warmup"], standalone_mode=False)
@@ -119,7 +121,7 @@ def test_the_command_says_what_it_did(context, capsys):
 
 
 @pytest.mark.device
-def test_connecting_may_wait_for_it(context, monkeypatch):
+def test_connecting_can_wait_for_compilation(context, monkeypatch):
     import gpugda
 
     asked = []

@@ -22,12 +22,12 @@ def compiling():
     made.close()
 
 
-def test_who_waits_gets_what_is_made(compiling):
+def test_waiting_gives_the_compiled_kernel(compiling):
     assert compiling.result("a.cl", lambda: 7, None) == 7
     assert compiling.result("a.cl", lambda: 8, deadline_after(60)) == 8
 
 
-def test_who_does_not_wait_leaves_it_to_the_next(compiling):
+def test_a_kernel_not_waited_for_is_ready_for_the_next_caller(compiling):
     ready, made = threading.Event(), []
 
     def make():
@@ -44,7 +44,7 @@ def test_who_does_not_wait_leaves_it_to_the_next(compiling):
     assert made == [True]
 
 
-def test_what_fails_is_tried_again(compiling):
+def test_a_failed_compilation_is_tried_again(compiling):
     def fail():
         raise DeviceError("no")
 
@@ -54,7 +54,7 @@ def test_what_fails_is_tried_again(compiling):
     assert compiling.result("a.cl", lambda: 7, None) == 7
 
 
-def test_closing_waits_for_what_is_compiled(compiling):
+def test_closing_waits_for_a_compilation(compiling):
     ended = []
 
     def make():
@@ -68,7 +68,7 @@ def test_closing_waits_for_what_is_compiled(compiling):
 
 
 @pytest.mark.device
-def test_a_kernel_is_given_up_and_there_for_the_next(context, monkeypatch):
+def test_a_kernel_beyond_the_time_limit_is_ready_for_the_next_query(context, monkeypatch):
     real = program._tuned_or_plain
 
     def slow(*given):
@@ -86,7 +86,7 @@ def test_a_kernel_is_given_up_and_there_for_the_next(context, monkeypatch):
 
 
 @pytest.mark.device
-def test_who_has_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypatch):
+def test_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypatch):
     if not context.is_pocl:
         pytest.skip("only PoCL compiles a kernel when it is launched")
     ready, launched = threading.Event(), []
@@ -109,7 +109,7 @@ def test_who_has_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypa
 
 
 @pytest.mark.device
-def test_a_query_compiles_the_kernels_alone_that_it_launches(monkeypatch):
+def test_a_query_compiles_only_the_kernels_that_it_launches(monkeypatch):
     compiled = set()
     handle = program._handle
 

@@ -48,7 +48,7 @@ def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_p
 
 
 @pytest.mark.device
-def test_where_programs_are_kept_the_first_query_goes_first(on_cores, context, tmp_path):
+def test_stored_programs_delay_the_compile_processes(on_cores, context, tmp_path):
     (tmp_path / "a.program").touch()
     looked = []
     on_cores.setattr(
@@ -62,7 +62,7 @@ def test_where_programs_are_kept_the_first_query_goes_first(on_cores, context, t
     assert looked
 
 
-def test_a_process_that_ends_is_not_held_up(tmp_path):
+def test_compile_processes_do_not_delay_exit(tmp_path):
     (tmp_path / "a.program").touch()
     subprocess.run([sys.executable, "-c", NOT_CLOSED, str(tmp_path)], check=True, timeout=120)
 
@@ -81,7 +81,7 @@ def test_stopping_ends_the_processes(on_cores, context):
 
 
 @pytest.mark.device
-def test_processes_that_fail_are_said_in_the_log_alone(on_cores, context, caplog):
+def test_failed_compile_processes_are_only_logged(on_cores, context, caplog):
     on_cores.setattr(compile_processes, "_BUILD", FAILS)
     with caplog.at_level("INFO", "gpugda.device"):
         CompileProcesses(context).wait()
@@ -90,7 +90,7 @@ def test_processes_that_fail_are_said_in_the_log_alone(on_cores, context, caplog
 
 @pytest.mark.device
 @pytest.mark.parametrize("missing", ["cores", "folder", "work"])
-def test_no_process_begins_where_it_is_of_no_use(on_cores, context, missing):
+def test_no_compile_process_starts_without_need(on_cores, context, missing):
     on_cores.setattr(compile_processes, "_begun", lambda *a: pytest.fail("begun"))
     if missing == "cores":
         on_cores.setattr(compile_processes, "core_count", lambda: 2)
@@ -102,7 +102,7 @@ def test_no_process_begins_where_it_is_of_no_use(on_cores, context, missing):
 
 
 @pytest.mark.device
-def test_the_shares_are_all_kernels_once(context, monkeypatch):
+def test_shares_contain_each_kernel_once(context, monkeypatch):
     built = []
     monkeypatch.setattr(
         program, "_program", lambda context, file, name, level: built.append((file, name))

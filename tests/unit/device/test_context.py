@@ -25,38 +25,38 @@ def test_devices_are_described(context):
     assert choose_device(info.index) == choose_device(str(info.index)) == info
 
 
-def test_closed_device_is_refused(context):
+def test_a_closed_device_is_refused(context):
     context.close()
     context.close()
     with pytest.raises(DeviceError, match="closed"):
         context.finish()
 
 
-def test_device_is_refused_after_a_fork(context, monkeypatch):
+def test_a_device_is_refused_after_a_fork(context, monkeypatch):
     monkeypatch.setattr(process, "_known", -1)
     with pytest.raises(DeviceError, match="fork"):
         context.finish()
 
 
-def test_kernels_are_kept(context):
+def test_kernels_are_cached(context):
     first = get_kernel(context, "join.cl", "count_valid", "bQQIbIb")
     assert get_kernel(context, "join.cl", "count_valid", "bQQIbIb") is first
 
 
-def test_headers_are_put_in_their_places_once():
+def test_headers_are_included_once():
     text = kernel_text("candidate_filter.cl")
     assert "#include" not in text
     assert text.count("typedef struct {\n    global const uint *neighbours;") == 1
 
 
-def test_kernel_that_does_not_build(context, monkeypatch):
+def test_a_kernel_that_does_not_build_is_a_device_error(context, monkeypatch):
     monkeypatch.setattr(program, "kernel_text", lambda file: "kernel void broken( { nonsense }")
     with pytest.raises(DeviceError, match=r"broken\.cl does not build for") as caught:
         get_kernel(context, "broken.cl", "broken", "").compile()
     assert "error" in caught.value.build_log
 
 
-def test_slow_build_is_logged(context, monkeypatch, caplog):
+def test_a_slow_build_is_logged(context, monkeypatch, caplog):
     monkeypatch.setattr(program, "_SLOW_BUILD_SECONDS", 0.0)
     monkeypatch.setattr(program, "is_everything_built", lambda _: False)
     with caplog.at_level(logging.INFO, "gpugda.device"):
@@ -66,7 +66,7 @@ def test_slow_build_is_logged(context, monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("code", [-4, -6, -61])
-def test_full_memory_is_a_memory_limit(code):
+def test_full_device_memory_is_a_memory_limit_error(code):
     error = device_failure(_failure(code), "allocating", "Some GPU")
     assert isinstance(error, MemoryLimitError)
     assert str(error).startswith("allocating on Some GPU: ")
@@ -85,7 +85,7 @@ def _failure(code):
     return error
 
 
-def test_the_clock_of_a_device_stands_still_while_kernels_are_compiled(context):
+def test_compiling_does_not_count_as_device_time(context):
     launched = get_kernel(context, "prefix_sum.cl", "write_prefix_sums", "bQQIQbIb")
     launched._kernel = None
     before, wall = context.clock(), time.perf_counter()

@@ -40,28 +40,28 @@ def there(monkeypatch):
         ("portable", 0),
     ],
 )
-def test_choice(there, wanted, index):
+def test_a_device_is_chosen_by_number_type_or_name(there, wanted, index):
     assert choose_device(wanted).index == index
 
 
 @pytest.mark.parametrize("wanted", ["radeon", 3, "7", "accelerator"])
-def test_nothing_fits(there, wanted):
+def test_a_choice_that_fits_no_device_is_refused(there, wanted):
     with pytest.raises(DeviceError, match="1: Small GPU"):
         choose_device(wanted)
 
 
-def test_no_platform(monkeypatch):
+def test_a_missing_platform_is_a_device_error(monkeypatch):
     monkeypatch.setattr(devices, "list_devices", list)
     with pytest.raises(DeviceError, match=r"pip install pocl-binary-distribution.*nvidia\.icd"):
         choose_device()
 
 
-def test_no_opencl_at_all(monkeypatch):
+def test_a_missing_opencl_loader_is_a_device_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyopencl", None)
     assert list_devices() == []
 
 
-def test_without_a_gpu_any_device_is_taken(monkeypatch):
+def test_without_a_gpu_any_device_is_chosen(monkeypatch):
     monkeypatch.setattr(devices, "list_devices", lambda: THERE[:1])
     assert choose_device().index == 0
     with pytest.raises(DeviceError):

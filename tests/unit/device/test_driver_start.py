@@ -25,7 +25,7 @@ def as_gpu(monkeypatch):
     monkeypatch.setattr(session, "choose_device", chosen)
 
 
-def test_a_context_made_ahead_is_used_once(as_gpu):
+def test_a_context_made_in_advance_is_used_once(as_gpu):
     info = replace(choose_device(), type="gpu")
     started = DriverStart(None)
     made = started.take(info)
@@ -41,7 +41,7 @@ def test_another_device_gets_no_context(as_gpu):
     assert DriverStart(None).take(replace(info, index=info.index + 1)) is None
 
 
-def test_where_there_is_no_gpu_nothing_is_started(monkeypatch):
+def test_no_driver_is_started_without_a_gpu(monkeypatch):
     monkeypatch.setattr(driver_start, "_GPUS", ("/dev/there is none",))
     monkeypatch.setattr(
         driver_start, "refuse_forked_process", lambda: pytest.fail("the driver was started")
@@ -49,7 +49,7 @@ def test_where_there_is_no_gpu_nothing_is_started(monkeypatch):
     assert DriverStart(None).take(choose_device()) is None
 
 
-def test_a_device_that_is_not_there_is_refused_when_it_is_opened(as_gpu):
+def test_a_missing_device_is_refused_when_opened(as_gpu):
     with (
         gpugda.connect(gpugda.graph({"id": [1]}), device="no such device") as graph,
         pytest.raises(gpugda.DeviceError, match="no such device"),
@@ -57,7 +57,7 @@ def test_a_device_that_is_not_there_is_refused_when_it_is_opened(as_gpu):
         graph.run("MATCH (a) RETURN count(*)", engine="gpu")
 
 
-def test_queries_are_answered_on_what_was_made_ahead(as_gpu, monkeypatch):
+def test_queries_run_on_a_context_made_in_advance(as_gpu, monkeypatch):
     made = []
     real = DriverStart.take
 

@@ -12,7 +12,7 @@ FILES = sorted(
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_kernel_stands_alone(file):
+def test_the_text_of_a_single_kernel_is_complete(file):
     text = kernel_text(file)
     names = kernel_names(text)
     assert names
@@ -25,7 +25,7 @@ def test_a_kernel_stands_alone(file):
         assert alone.count("{") == alone.count("}")
 
 
-def test_functions_and_other_kernels():
+def test_the_text_of_a_single_kernel_keeps_functions_only():
     text = "uint f(uint a) {\n    return a;\n}\n\nkernel void one(uint a) {\n}\n\n"
     other = "kernel __attribute__((x(1, 1))) void two(\n    uint a) {\n    if (a) {\n    }\n}\n"
     assert kernel_names(text + other + other) == ["one", "two"]

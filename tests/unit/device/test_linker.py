@@ -38,7 +38,7 @@ def device(platform="Portable Computing Language"):
 
 
 @pytest.mark.slow
-def test_without_a_linker_nothing_is_built_and_the_process_lives(tmp_path):
+def test_a_missing_linker_is_an_error_and_no_crash(tmp_path):
     if not any("Portable" in each.platform for each in list_devices()):
         pytest.skip("no PoCL here")
     environment = {**os.environ, "PATH": str(tmp_path), "GPUGDA_DEVICE": "Portable"}
@@ -77,7 +77,7 @@ def run_with_noexec(folder, code, environment):
     return child
 
 
-def test_where_kernels_cannot_be_loaded_the_process_lives(tmp_path):
+def test_kernels_that_cannot_be_loaded_are_an_error_and_no_crash(tmp_path):
     if not any("Portable" in each.platform for each in list_devices()):
         pytest.skip("no PoCL here")
     noexec = tmp_path / "noexec"
@@ -105,7 +105,7 @@ def test_kernels_are_loaded_from_the_spare_folder_instead(tmp_path):
 
 
 @pytest.mark.parametrize(("builds", "asked"), [(True, 1), (False, 2)])
-def test_another_process_tries_until_it_can(monkeypatch, builds, asked):
+def test_another_process_tests_the_build_until_it_succeeds(monkeypatch, builds, asked):
     tried = []
     monkeypatch.setattr(linker.shutil, "which", lambda name: None)
     monkeypatch.setattr(linker, "_builds_apart", lambda number: tried.append(number) or builds)
@@ -116,7 +116,7 @@ def test_another_process_tries_until_it_can(monkeypatch, builds, asked):
 
 
 @pytest.mark.parametrize(("platform", "ld"), [("NVIDIA CUDA", None), (None, "/usr/bin/ld")])
-def test_others_need_none(monkeypatch, platform, ld):
+def test_other_platforms_and_machines_with_a_linker_are_not_tested(monkeypatch, platform, ld):
     monkeypatch.setattr(linker.shutil, "which", lambda name: ld)
     monkeypatch.setattr(linker, "_builds_apart", lambda number: pytest.fail("tried"))
     linker.check_linker(device(platform) if platform else device())

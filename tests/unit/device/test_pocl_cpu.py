@@ -30,7 +30,7 @@ class Record:
 
 
 @linux
-def test_an_unknown_processor_gets_the_level_of_its_features():
+def test_an_unknown_processor_is_named_by_its_feature_level():
     record = Record(b"pthread", None, b"x86_64-unknown-linux-gnu", b"generic", b"generic")
     level = pocl_cpu.name_unknown_cpu(record.handle, POCL)
     assert level.startswith("x86-64")
@@ -49,7 +49,7 @@ def test_an_unknown_processor_gets_the_level_of_its_features():
         ((b"x86_64-unknown-linux-gnu", b"generic"), "NVIDIA CUDA"),
     ],
 )
-def test_nothing_else_is_touched(texts, platform):
+def test_other_processors_and_platforms_are_unchanged(texts, platform):
     record = Record(*texts)
     assert pocl_cpu.name_unknown_cpu(record.handle, platform) is None
     assert [record.text(number) for number in range(len(texts))] == list(texts)
@@ -64,11 +64,11 @@ def test_nothing_else_is_touched(texts, platform):
         ("avx512f avx512bw avx512cd avx512dq avx512vl", "x86-64"),
     ],
 )
-def test_levels(flags, level):
+def test_the_feature_level_follows_the_flags(flags, level):
     assert pocl_cpu.feature_level(f"processor : 0\nflags\t\t: {flags}\n") == level
 
 
-def test_levels_without_flags():
+def test_no_feature_level_without_flags():
     assert pocl_cpu.feature_level("Features : fp asimd") == "x86-64"
 
 

@@ -58,7 +58,7 @@ def only_file(folder):
     return path
 
 
-def test_it_is_compiled_once(context, folder, compiled):
+def test_a_program_is_compiled_once(context, folder, compiled):
     build()
     build()
     assert compiled == ["prefix_sum.cl"]
@@ -90,7 +90,7 @@ def valid_but_no_program():
     ],
     ids=["truncated", "beginning", "empty", "bit", "version", "no program"],
 )
-def test_damaged_programs_are_made_anew(context, folder, compiled, damage, caplog):
+def test_damaged_programs_are_compiled_again(context, folder, compiled, damage, caplog):
     build()
     path = only_file(folder)
     whole = path.read_bytes()
@@ -104,7 +104,7 @@ def test_damaged_programs_are_made_anew(context, folder, compiled, damage, caplo
     assert only_file(folder) == path
 
 
-def test_folder_that_cannot_be_written(context, tmp_path, monkeypatch, compiled, caplog):
+def test_an_unwritable_folder_is_ignored(context, tmp_path, monkeypatch, compiled, caplog):
     monkeypatch.setattr(DeviceContext, "is_pocl", False)
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
@@ -116,7 +116,7 @@ def test_folder_that_cannot_be_written(context, tmp_path, monkeypatch, compiled,
     assert compiled == ["prefix_sum.cl"] * 2
 
 
-def test_folder_that_cannot_be_written_is_replaced(context, tmp_path, monkeypatch, compiled):
+def test_an_unwritable_folder_is_replaced_by_a_spare_one(context, tmp_path, monkeypatch, compiled):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(folders, "spare_folder", lambda: tmp_path)
@@ -127,7 +127,7 @@ def test_folder_that_cannot_be_written_is_replaced(context, tmp_path, monkeypatc
     assert only_file(tmp_path / "gpugda/programs")
 
 
-def test_disk_that_is_full(context, folder, compiled, monkeypatch, caplog):
+def test_a_full_disk_is_ignored(context, folder, compiled, monkeypatch, caplog):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -137,7 +137,7 @@ def test_disk_that_is_full(context, folder, compiled, monkeypatch, caplog):
     assert "No space left" in caplog.text
 
 
-def test_programs_that_others_may_change_are_not_run(context, folder, compiled, caplog):
+def test_programs_that_others_can_change_are_not_run(context, folder, compiled, caplog):
     build()
     folder.chmod(0o777)
     with caplog.at_level(logging.INFO, "gpugda.device"):
@@ -147,14 +147,14 @@ def test_programs_that_others_may_change_are_not_run(context, folder, compiled, 
 
 
 @pytest.mark.parametrize("value", ["off", "not/absolute"])
-def test_nothing_is_kept(context, tmp_path, monkeypatch, compiled, value):
+def test_no_program_is_stored_if_the_cache_is_off(context, tmp_path, monkeypatch, compiled, value):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", value)
     monkeypatch.chdir(tmp_path)
     build()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_programs_that_nobody_used_for_long_are_removed(context, folder):
+def test_programs_unused_for_long_are_removed(context, folder):
     build()
     old = folder / f"{'0' * 64}.program"
     old.write_bytes(b"")
@@ -177,7 +177,7 @@ with Workspace(context, MemoryBudget(1 << 20)) as workspace:
 """
 
 
-def test_processes_share_it(context, folder):
+def test_processes_share_the_cache(context, folder):
     def start():
         return subprocess.Popen(
             [sys.executable, "-c", SUMS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -203,25 +203,25 @@ def unknown_options(monkeypatch):
     monkeypatch.setattr(program, "_files", lambda context, **_: ["prefix_sum.cl"])
 
 
-def test_plain_options_are_used_and_said(unknown_options, folder, caplog):
+def test_plain_options_are_used_and_logged(unknown_options, folder, caplog):
     with caplog.at_level(logging.WARNING, "gpugda.device"):
         plain = build()
     assert list(plain) == ["prefix_sum.cl"]
     assert "plain build options are used" in caplog.text
 
 
-def test_doctor_says_that_options_are_plain(unknown_options, folder):
+def test_the_doctor_reports_plain_options(unknown_options, folder):
     finding = doctor.built(choose_device())
     assert finding.good is None
     assert "not with -no-such-option: plain build options" in finding.text
 
 
-def test_doctor_says_that_kernels_build(folder):
+def test_the_doctor_reports_that_kernels_build(folder):
     (findings,) = [group for title, group in doctor.diagnose() if title == doctor.DEVICES]
     assert any("kernels build with" in finding.text for finding in findings)
 
 
-def test_what_never_builds_says_why(context, monkeypatch, folder):
+def test_a_kernel_that_never_builds_gives_the_reason(context, monkeypatch, folder):
     monkeypatch.setattr(
         program, "kernel_text", lambda file: "kernel void broken(uint a) {\n nonsense\n}\n"
     )

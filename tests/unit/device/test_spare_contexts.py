@@ -44,14 +44,14 @@ def loads(monkeypatch):
     return found
 
 
-def test_who_opens_the_device_next_finds_the_programs_loaded(loads):
+def test_the_next_context_reuses_loaded_programs(loads):
     for _ in range(3):
         with closing(DeviceContext(choose_device())) as context:
             get_kernel(context, *KERNEL).compile()
     assert len(loads) == (1 if context.is_pocl else 3)
 
 
-def test_two_that_are_open_at_once_share_nothing(loads):
+def test_two_open_contexts_share_no_program(loads):
     with ExitStack() as stack:
         one, other = (stack.enter_context(closing(DeviceContext(choose_device()))) for _ in "ab")
         get_kernel(one, *KERNEL).compile()
@@ -60,7 +60,7 @@ def test_two_that_are_open_at_once_share_nothing(loads):
     assert len(loads) == 2
 
 
-def test_another_text_is_another_program(loads, monkeypatch):
+def test_a_changed_kernel_text_is_another_program(loads, monkeypatch):
     def opened():
         with closing(DeviceContext(choose_device())) as context:
             get_kernel(context, *KERNEL).compile()

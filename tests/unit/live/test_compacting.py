@@ -91,7 +91,7 @@ def seen(graph):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_each_state_is_right_and_nothing_is_made_whole_for_a_query(make, rebased, seed):
+def test_states_are_right_and_no_query_compacts_an_array(make, rebased, seed):
     keeper, database = make(seed)
     stretches, states = [], []
     for _ in range(30):
@@ -135,7 +135,7 @@ def worn(keeper, database, gate):
     return [followed(keeper, database).graph for _ in range(4)]
 
 
-def test_states_that_come_meanwhile_are_made_of_it(make, rebased, monkeypatch):
+def test_states_made_during_compaction_use_the_compacted_arrays(make, rebased, monkeypatch):
     gate = Gate(monkeypatch)
     keeper, database = make(7)
     *earlier, newest = worn(keeper, database, gate)
@@ -151,7 +151,7 @@ def test_states_that_come_meanwhile_are_made_of_it(make, rebased, monkeypatch):
         assert seen(followed(keeper, database).graph) == seen(database.graph())
 
 
-def test_closing_ends_it_and_leaves_all_as_it_was(make, rebased, monkeypatch):
+def test_closing_stops_compaction_and_changes_nothing(make, rebased, monkeypatch):
     gate = Gate(monkeypatch)
     keeper, database = make(8)
     newest = worn(keeper, database, gate)[-1]
@@ -169,7 +169,9 @@ def test_closing_ends_it_and_leaves_all_as_it_was(make, rebased, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [MemoryError("no place"), RuntimeError("a fault")])
-def test_a_fault_is_logged_and_the_state_stays_right(make, rebased, monkeypatch, caplog, error):
+def test_an_internal_error_is_logged_and_the_state_stays_right(
+    make, rebased, monkeypatch, caplog, error
+):
     keeper, database = make(9)
     made = Form.made
 
@@ -195,7 +197,7 @@ def test_a_fault_is_logged_and_the_state_stays_right(make, rebased, monkeypatch,
     assert seen(newest) == seen(database.graph())
 
 
-def test_what_is_larger_than_the_memory_limit_is_not_made(make, rebased, monkeypatch, caplog):
+def test_no_compaction_beyond_the_memory_limit(make, rebased, monkeypatch, caplog):
     monkeypatch.setenv("GPUGDA_HOST_LIMIT", "1")
     keeper, database = make(10)
     with caplog.at_level(logging.INFO, "gpugda.live.compacting"):
@@ -207,7 +209,7 @@ def test_what_is_larger_than_the_memory_limit_is_not_made(make, rebased, monkeyp
     assert seen(newest) == seen(database.graph())
 
 
-def test_a_branch_is_not_made_of_another_one(make):
+def test_a_branch_is_not_rebased_on_another_one(make):
     """Two states derived from one older state are different branches."""
     keeper, database = make(11)
     graph = followed(keeper, database).graph

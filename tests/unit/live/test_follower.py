@@ -62,7 +62,7 @@ def load(keeper, server, nodes=(), relationships=()):
     return load_properties(keeper, server, keeper.loaded, missing)
 
 
-def test_changes_are_asked_for_before_the_graph_is_read(make):
+def test_following_starts_before_the_export(make):
     keeper, server = make()
     calls = [each[0] for each in server.calls]
     assert calls.index("follow") < calls.index("read")
@@ -70,7 +70,7 @@ def test_changes_are_asked_for_before_the_graph_is_read(make):
     assert keeper.follower.described == "a fake"
 
 
-def test_a_commit_is_applied_and_nothing_is_read_anew(make):
+def test_a_commit_is_applied_without_another_export(make):
     keeper, server = make()
     first = keeper.loaded
     server.commit(nodes={3: (("A", "C"), {})}, relationships={9: (3, 1, "R", {})}, without=[7])
@@ -95,7 +95,7 @@ def test_a_refresh_applies_what_changed(make):
     assert keeper.refresh() is keeper.loaded
 
 
-def test_transactions_that_change_no_data_leave_the_graph_and_its_plans(make):
+def test_transactions_without_data_changes_keep_graph_and_plans(make):
     keeper, server = make()
     before = keeper.loaded
     server.commit()
@@ -113,7 +113,7 @@ def test_transactions_that_change_no_data_leave_the_graph_and_its_plans(make):
     assert found.plans is before.plans
 
 
-def test_values_of_columns_that_were_read_follow(make):
+def test_values_of_loaded_columns_are_updated(make):
     keeper, server = make()
     assert values(load(keeper, server, ["x"], ["w"]), "x") == {1: 1, 2: 2}
     server.commit(nodes={1: (("A",), {"x": "one", "y": 5})}, relationships={7: (1, 2, "R", {})})
@@ -125,7 +125,7 @@ def test_values_of_columns_that_were_read_follow(make):
     assert "y" not in found.graph.node_properties.loaded_keys
 
 
-def test_values_that_are_not_told_are_read_and_proven(make):
+def test_unreported_values_are_read_and_proven(make):
     keeper, server = make()
     load(keeper, server, ["x"])
     server.changes.keys[True].clear()  # as a server that reports no values
@@ -143,7 +143,7 @@ def test_values_that_are_not_told_are_read_and_proven(make):
     assert found.version == server.version_of()
 
 
-def test_values_that_cannot_be_proven_count_as_not_read(make):
+def test_unproven_values_count_as_not_read(make):
     keeper, server = make()
     load(keeper, server, ["x"])
     server.changes.keys[True].clear()
@@ -157,7 +157,7 @@ def test_values_that_cannot_be_proven_count_as_not_read(make):
     assert values(load(keeper, server, ["x"]), "x") == {1: 11, 2: 2}
 
 
-def test_a_column_that_is_read_while_the_database_changes_is_of_one_state(make):
+def test_a_column_read_during_changes_is_of_one_state(make):
     keeper, server = make()
     server.during_properties = lambda: server.commit(
         nodes={1: (("A",), {"x": 100}), 6: ((), {"x": 6})}
@@ -218,7 +218,7 @@ def test_labels_are_listed_as_the_server_lists_them(make):
     assert server.count("read") == 1
 
 
-def test_an_order_of_labels_that_nobody_tells_is_not_guessed(make):
+def test_an_unknown_order_of_labels_is_not_guessed(make):
     keeper, server = make(FakeServer(SEVERAL))
     server.commit(nodes={9: (("A", "D"), {})})
     newest, asked_at = keeper.admit().newest, 0.0
@@ -231,7 +231,7 @@ def test_an_order_of_labels_that_nobody_tells_is_not_guessed(make):
     assert label_lists(keeper.loaded) == {n: list(row[0]) for n, row in server.state.nodes.items()}
 
 
-def test_a_gap_leads_to_a_fresh_export(make):
+def test_a_gap_causes_an_export(make):
     keeper, server = make()
     server.commit(nodes={3: ((), {})})
     server.changes.kept = 0
@@ -248,7 +248,7 @@ def test_a_gap_leads_to_a_fresh_export(make):
     assert server.count("read") == 2
 
 
-def test_changes_that_do_not_fit_lead_to_a_fresh_export(make, caplog):
+def test_inconsistent_changes_cause_an_export(make, caplog):
     keeper, server = make()
     server.states[10].nodes[77] = ((), {})  # changes contradict the snapshot: the node is not in it
     server.commit(without=[77])
@@ -259,7 +259,7 @@ def test_changes_that_do_not_fit_lead_to_a_fresh_export(make, caplog):
     assert server.count("read") == 2
 
 
-def test_a_restarted_server_is_read_anew(make):
+def test_a_restarted_server_is_exported_again(make):
     keeper, server = make()
     server.commit(nodes={3: ((), {})})
     server.database_id = "a-database, started anew"
@@ -270,7 +270,7 @@ def test_a_restarted_server_is_read_anew(make):
     assert server.count("read") == 2
 
 
-def test_what_others_still_commit_is_no_reason_to_read_anew(make):
+def test_transactions_being_committed_cause_no_export(make):
     keeper, server = make()
     server.changes.known_up_to = 10
     server.commit(nodes={3: ((), {})})
@@ -289,7 +289,7 @@ def test_a_part_of_a_database_is_not_followed(make):
     assert server.count("follow") == 0
 
 
-def test_a_server_that_fails_to_follow_is_read_as_before(make):
+def test_a_server_that_cannot_be_followed_is_exported_again(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     server.tell_changes()
 
@@ -328,7 +328,7 @@ def test_two_accelerators_apply_changes_once(make):
     assert three.loaded is not two.loaded
 
 
-def test_max_age_and_manual_follow_when_they_ask(make):
+def test_max_age_and_manual_freshness_follow_on_request(make):
     keeper, server = make(freshness="max_age=1h")
     server.commit(nodes={3: ((), {})})
     assert keeper.admit().loaded.graph.node_count == 3
@@ -342,7 +342,7 @@ def test_max_age_and_manual_follow_when_they_ask(make):
     assert server.count("read") == 1
 
 
-def test_an_answer_that_comes_late_does_not_lead_back(make):
+def test_a_late_answer_does_not_restore_an_older_state(make):
     keeper, server = make()
     old = server.version_of()
     server.commit(nodes={3: ((), {})})
@@ -353,7 +353,7 @@ def test_an_answer_that_comes_late_does_not_lead_back(make):
     assert admitted(keeper) is found
 
 
-def test_one_question_tells_the_newest_state_and_what_changed(make):
+def test_one_request_gives_the_newest_state_and_its_changes(make):
     keeper, server = make()
     assert not keeper.prefers_changes
     server.commit(nodes={3: ((), {})})
@@ -375,7 +375,7 @@ def test_one_question_tells_the_newest_state_and_what_changed(make):
     assert server.count("read") == 1
 
 
-def test_one_question_is_not_enough_where_its_answer_is_not_proven(make):
+def test_an_unproven_answer_needs_another_request(make):
     keeper, server = make()
     server.commit(nodes={3: ((), {})})
     server.changes.tells_newest = False
@@ -394,7 +394,7 @@ def test_one_question_is_not_enough_where_its_answer_is_not_proven(make):
     assert not keeper.follows
 
 
-def test_one_question_and_values_that_have_to_be_read(make):
+def test_unreported_values_need_another_request(make):
     keeper, server = make()
     load(keeper, server, ["x"])
     server.changes.keys[True].clear()  # as a server that reports no values
@@ -408,7 +408,7 @@ def test_one_question_and_values_that_have_to_be_read(make):
 
 
 @pytest.mark.parametrize("admitted", [admitted, admitted_at_once])
-def test_writers_beside_readers(make, admitted):
+def test_readers_see_whole_states_beside_writers(make, admitted):
     """Two nodes always change together, and a number only increases."""
     server = FakeServer({1: ((), {"n": 0}), 2: ((), {"n": 0})}, {})
     keeper, _ = make(server)

@@ -45,7 +45,7 @@ def become_another(server, transaction):
 
 
 @pytest.mark.parametrize("transaction", [3, 10, 11, 500])
-def test_a_database_that_was_made_anew_is_read_anew(make, transaction):
+def test_a_recreated_database_is_exported_again(make, transaction):
     """Whatever its newest transaction id is, even if it equals the snapshot's."""
     server = FakeServer(NODES)
     keeper = make(server)
@@ -57,7 +57,7 @@ def test_a_database_that_was_made_anew_is_read_anew(make, transaction):
     assert admitted(keeper).graph.node_count == 2
 
 
-def test_two_databases_of_a_server_are_two(make):
+def test_two_databases_of_a_server_are_followed_separately(make):
     one, other = FakeServer(NODES), FakeServer({5: (("C",), {})}, facts=facts(database="other"))
     other.database_id = "other-database"
     first, second = make(one), make(other)
@@ -70,7 +70,7 @@ def test_two_databases_of_a_server_are_two(make):
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0, -1e9])
-def test_a_clock_that_is_set_changes_nothing(make, monkeypatch, jump):
+def test_changing_the_clock_changes_nothing(make, monkeypatch, jump):
     server, real = FakeServer(NODES), time.time
     for freshness in ("strict", "max_age=0.2s"):
         keeper = make(server, freshness)
@@ -81,7 +81,7 @@ def test_a_clock_that_is_set_changes_nothing(make, monkeypatch, jump):
             assert admitted(keeper).graph.node_count == len(server.state.nodes)
 
 
-def test_a_member_that_lags_is_not_believed(make):
+def test_the_state_of_a_lagging_cluster_member_is_ignored(make):
     """The probe reports a state that the member asked for the changes does not have yet."""
     server = FakeServer(NODES)
     keeper = make(server)
@@ -95,7 +95,7 @@ def test_a_member_that_lags_is_not_believed(make):
     assert server.count("read") == 1
 
 
-def test_a_server_that_dies_while_changes_are_asked_for(make):
+def test_a_failed_request_for_changes_keeps_the_state(make):
     server = FakeServer(NODES)
     keeper = make(server)
     server.commit(nodes={3: ((), {})})

@@ -32,7 +32,7 @@ def make():
     assert not [t for t in threading.enumerate() if t.name == "gpugda-refresh"]
 
 
-def test_without_a_snapshot_nothing_is_admitted_and_nothing_asked(make):
+def test_without_a_snapshot_nothing_is_admitted_or_probed(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     admission = make(server).admit()
     assert admission.loaded is None
@@ -40,7 +40,7 @@ def test_without_a_snapshot_nothing_is_admitted_and_nothing_asked(make):
     assert server.calls == []
 
 
-def test_strict_asks_once_per_query(make):
+def test_strict_freshness_probes_once_per_query(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     loaded = keeper.refresh()
@@ -70,7 +70,7 @@ def test_a_refresh_reads_only_what_changed(make):
     assert keeper.admit().loaded is second
 
 
-def test_max_age_asks_only_when_the_age_is_reached(make, monkeypatch):
+def test_max_age_probes_only_when_the_age_is_reached(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, "max_age=5s")
     now = time.monotonic()
@@ -86,7 +86,7 @@ def test_max_age_asks_only_when_the_age_is_reached(make, monkeypatch):
     assert server.count("probe") == asked + 1
 
 
-def test_max_age_begins_anew_when_nothing_changed(make, monkeypatch):
+def test_max_age_starts_again_if_nothing_changed(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, "max_age=5s")
     now = time.monotonic()
@@ -101,7 +101,7 @@ def test_max_age_begins_anew_when_nothing_changed(make, monkeypatch):
     assert server.count("probe") == asked + 3
 
 
-def test_manual_never_asks(make):
+def test_manual_freshness_never_probes(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, "manual")
     loaded = keeper.refresh()
@@ -111,7 +111,7 @@ def test_manual_never_asks(make):
     assert server.count("probe") == asked
 
 
-def test_a_database_that_changes_while_it_is_read_is_read_again(make):
+def test_a_database_changed_during_an_export_is_read_again(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     changes = iter([lambda: server.commit(nodes={3: ((), {})}), lambda: None])
     server.during_read = lambda: next(changes)()
@@ -121,7 +121,7 @@ def test_a_database_that_changes_while_it_is_read_is_read_again(make):
     assert loaded.version.transaction == 11
 
 
-def test_a_database_that_never_rests_has_no_snapshot(make):
+def test_a_database_with_constant_writes_has_no_snapshot(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     server.during_read = server.commit
     keeper = make(server)
@@ -130,7 +130,7 @@ def test_a_database_that_never_rests_has_no_snapshot(make):
     assert keeper.loaded is None
 
 
-def test_a_failed_refresh_keeps_what_there_was(make):
+def test_a_failed_refresh_keeps_the_snapshot(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, "manual")
     loaded = keeper.refresh()
@@ -145,7 +145,7 @@ def test_a_failed_refresh_keeps_what_there_was(make):
     assert keeper.admit().loaded is loaded
 
 
-def test_another_database_under_the_same_address_is_noticed(make):
+def test_another_database_at_the_same_address_is_recognised(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     keeper.refresh()
@@ -155,7 +155,7 @@ def test_another_database_under_the_same_address_is_noticed(make):
     assert "restored" in admission.reason
 
 
-def test_answers_tell_of_newer_states(make):
+def test_answers_reveal_newer_states(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     keeper.refresh()
@@ -166,7 +166,7 @@ def test_answers_tell_of_newer_states(make):
     assert keeper.is_stale
 
 
-def test_an_older_state_that_comes_late_says_nothing(make):
+def test_a_late_report_of_an_older_state_is_ignored(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     old = server.probe()
@@ -176,7 +176,7 @@ def test_an_older_state_that_comes_late_says_nothing(make):
     assert not keeper.is_stale
 
 
-def test_what_is_read_later_is_confirmed_by_a_probe(make):
+def test_a_probe_confirms_that_a_snapshot_is_current(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     loaded = keeper.refresh()
@@ -187,7 +187,7 @@ def test_what_is_read_later_is_confirmed_by_a_probe(make):
     assert not keeper.confirm(loaded)  # the database is unchanged, but this snapshot is older
 
 
-def test_refreshing_in_the_background(make):
+def test_a_refresh_runs_in_the_background(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     released = threading.Event()
@@ -202,7 +202,7 @@ def test_refreshing_in_the_background(make):
     assert ("read", True) in server.calls  # at low priority: nobody waits for it
 
 
-def test_why_there_is_no_snapshot(make, caplog):
+def test_the_reason_for_a_missing_snapshot_is_given(make, caplog):
     server = FakeServer(NODES, RELATIONSHIPS)
 
     def lost():
@@ -216,7 +216,7 @@ def test_why_there_is_no_snapshot(make, caplog):
     assert "the connection was cut" in caplog.text
 
 
-def test_a_database_that_changes_meanwhile_is_one_quiet_line(make, caplog):
+def test_a_torn_export_in_the_background_is_logged_as_information(make, caplog):
     caplog.set_level(logging.INFO, logger="gpugda")
     server = FakeServer(NODES, RELATIONSHIPS)
     server.during_read = server.commit
@@ -232,7 +232,7 @@ def test_a_database_that_changes_meanwhile_is_one_quiet_line(make, caplog):
     assert [record for record in caplog.records if record.levelno > logging.INFO] == []
 
 
-def test_closing_ends_a_refresh(make):
+def test_closing_stops_a_refresh(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     keeper.refresh()
@@ -253,7 +253,7 @@ def test_closing_ends_a_refresh(make):
     assert keeper.loaded.version.transaction == 10
 
 
-def test_steady_writes_do_not_make_refreshing_the_only_work(make, monkeypatch):
+def test_refreshes_pause_under_steady_writes(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     now = time.monotonic()
@@ -283,7 +283,7 @@ def test_a_server_without_bookmarks_cannot_be_strict(make):
         assert (keeper.admit().loaded is not None) == admitted, freshness
 
 
-def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
+def test_storing_waits_for_work_in_the_background(make):
     class Shelf(EmptyShelf):
         def __init__(self):
             self.kept = []
@@ -304,7 +304,7 @@ def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
     assert shelf.kept == [loaded, loaded]
 
 
-def test_asking_does_not_wait(make):
+def test_a_probe_is_awaited_only_on_demand(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     assert not keeper.needs_probe
@@ -329,7 +329,7 @@ def test_asking_does_not_wait(make):
 
 
 @pytest.mark.parametrize("freshness", ["manual", "max_age=1h"])
-def test_what_needs_no_proof_is_not_asked_for(make, freshness):
+def test_no_probe_is_sent_if_freshness_needs_none(make, freshness):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, freshness)
     loaded = keeper.refresh()
@@ -340,7 +340,7 @@ def test_what_needs_no_proof_is_not_asked_for(make, freshness):
     assert server.count("probe") == asked
 
 
-def test_a_bookmark_is_covered_by_a_snapshot_of_its_state_or_a_later_one(make):
+def test_a_snapshot_covers_bookmarks_of_its_state_and_earlier_ones(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     assert not keeper.covers(server.version_in("bookmark 9"))

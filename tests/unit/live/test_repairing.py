@@ -102,7 +102,7 @@ def check(loaded, server):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_a_database_that_never_rests_is_read(make, seed):
+def test_a_database_with_constant_writes_is_read(make, seed):
     server, writer = database(seed)
     server.tell_changes()
     server.during_read = writer
@@ -121,7 +121,7 @@ def test_a_database_that_never_rests_is_read(make, seed):
     assert keeper.loaded.version.transaction == server.transaction
 
 
-def test_a_refresh_in_the_background_learns_from_the_one_before(make):
+def test_a_refresh_uses_the_export_torn_before(make):
     server, writer = database(1)
     server.tell_changes()
     server.during_read = writer.labels
@@ -131,7 +131,7 @@ def test_a_refresh_in_the_background_learns_from_the_one_before(make):
     check(keeper.refresh(attempts=1), server)
 
 
-def test_where_changes_are_not_told_it_is_said_as_before(make):
+def test_without_reported_changes_a_torn_export_is_an_error(make):
     server, _ = database(1)
     server.during_read = lambda: server.commit(nodes={139: (("A",), {})})
     with pytest.raises(StaleSnapshotError, match="changed during each"):
@@ -139,7 +139,7 @@ def test_where_changes_are_not_told_it_is_said_as_before(make):
     assert server.count("read") == 2
 
 
-def test_a_gap_meanwhile_gives_nothing(make):
+def test_a_gap_prevents_a_repair(make):
     server, _ = database(1)
     changes = server.tell_changes()
 
@@ -154,7 +154,7 @@ def test_a_gap_meanwhile_gives_nothing(make):
     assert keeper.loaded is None
 
 
-def test_transactions_that_are_being_committed_are_waited_for_or_nothing_is_given(make):
+def test_a_repair_waits_for_transactions_being_committed(make):
     server, writer = database(1)
     changes = server.tell_changes()
     server.during_read = writer.nodes

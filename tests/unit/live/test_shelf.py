@@ -68,7 +68,7 @@ def test_a_damaged_entry_is_dropped_and_read_again(make, tmp_path, caplog):
     assert "dropped" in caplog.text
 
 
-def test_what_came_from_disk_is_kept_again_with_more_properties(make, monkeypatch):
+def test_a_snapshot_from_disk_is_stored_again_with_more_properties(make, monkeypatch):
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
     assert first.wait(30)
@@ -83,7 +83,7 @@ def test_what_came_from_disk_is_kept_again_with_more_properties(make, monkeypatc
     assert "y" not in found
 
 
-def test_what_was_read_fast_is_not_kept(make, monkeypatch):
+def test_a_quick_export_is_not_stored(make, monkeypatch):
     monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
@@ -103,7 +103,7 @@ def kept_by_an_earlier_process(make, server):
     server.calls.clear()
 
 
-def test_an_earlier_state_on_disk_is_caught_up_from(make):
+def test_changes_are_applied_to_an_earlier_state_on_disk(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     kept_by_an_earlier_process(make, server)
     server.commit(nodes={3: (("A",), {"x": 3})}, relationships={8: (3, 1, "S", {})})
@@ -120,7 +120,7 @@ def test_an_earlier_state_on_disk_is_caught_up_from(make):
     assert server.count("read") == 0
 
 
-def test_a_gap_since_the_state_on_disk_leads_to_a_fresh_export(make):
+def test_a_gap_since_the_state_on_disk_causes_an_export(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     kept_by_an_earlier_process(make, server)
     server.changes.kept = 1
@@ -136,7 +136,7 @@ def test_a_gap_since_the_state_on_disk_leads_to_a_fresh_export(make):
     assert server.count("read") == 1
 
 
-def test_what_another_database_or_user_left_is_not_gone_on_from(make):
+def test_snapshots_of_another_database_or_user_are_not_used(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     kept_by_an_earlier_process(make, server)
     server.database_id = "another"
@@ -150,7 +150,7 @@ def test_what_another_database_or_user_left_is_not_gone_on_from(make):
     assert someone_else.count("read") == 1
 
 
-def test_a_later_state_takes_the_place_of_the_one_on_disk(make, monkeypatch):
+def test_a_later_state_replaces_the_one_on_disk(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     kept_by_an_earlier_process(make, server)
     monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)

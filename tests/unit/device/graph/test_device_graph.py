@@ -38,7 +38,7 @@ def test_arrays_are_uploaded_once(context, graph):
                 np.testing.assert_array_equal(workspace.download(array), values)
 
 
-def test_labels_are_added_when_asked_for(context, graph):
+def test_labels_are_uploaded_on_demand(context, graph):
     device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 20)
     for wanted in ([0], [0, ANY_LABEL], [3, 1, 4], [0, 1, 2, 3, 4]):
         matrix, slots = device_graph.label_slots(wanted, budget)
@@ -52,7 +52,7 @@ def test_labels_are_added_when_asked_for(context, graph):
     assert bits[:5].tolist() == [1, 1, 0, 1, 1]
 
 
-def test_no_room_leaves_nothing_behind(context, graph):
+def test_a_failed_upload_releases_its_memory(context, graph):
     device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1500)
     with pytest.raises(MemoryLimitError, match="relationships"):
         device_graph.csr_arguments(budget)
@@ -62,7 +62,7 @@ def test_no_room_leaves_nothing_behind(context, graph):
     device_graph.csr_arguments(MemoryBudget(1 << 20))
 
 
-def test_closed_graph_stays_while_it_is_used(context, graph):
+def test_a_closed_graph_stays_while_it_is_used(context, graph):
     device_graph = DeviceGraph(context, graph)
     with device_graph.use():
         device_graph.csr_arguments(MemoryBudget(1 << 20))
@@ -105,7 +105,7 @@ def test_the_next_graph_uses_the_arrays_that_it_shares(context):
     second.close()
 
 
-def test_of_a_closed_graph_nothing_is_used(context, graph):
+def test_arrays_of_a_closed_graph_are_not_shared(context, graph):
     first = DeviceGraph(context, graph)
     first.csr_arguments(MemoryBudget(1 << 20))
     first.close()

@@ -51,7 +51,7 @@ def arrays(graph):
 
 
 @given(batches())
-def test_the_graph_is_that_of_numpy(listed):
+def test_the_graph_equals_that_of_numpy(listed):
     rows = HostRows()
     found = build_data_graph(read(listed), sorter=rows.sorted, counter=rows)
     wanted = build_data_graph(read(listed))
@@ -83,7 +83,7 @@ def check(rows):
     assert gather_statistics(labels, 3, *rows[:2], {}, {}, rows.facts) == statistics
 
 
-def test_rows_and_facts():
+def test_rows_and_facts_are_made():
     rows = HostRows().sorted(made(), with_order=True)
     assert rows.facts is not None
     check(rows)
@@ -91,7 +91,9 @@ def test_rows_and_facts():
 
 @pytest.mark.parametrize("error", [DeviceError, MemoryError])
 @pytest.mark.parametrize(("kind", "name"), [(RangeRows, "incoming"), (RowCounts, "has_parallel")])
-def test_what_fails_once_the_arrays_are_given_up_is_made_by_numpy(kind, name, error, monkeypatch):
+def test_a_failure_after_the_arrays_were_released_falls_back_to_numpy(
+    kind, name, error, monkeypatch
+):
     given = made()
 
     def fail(*_):
@@ -105,7 +107,7 @@ def test_what_fails_once_the_arrays_are_given_up_is_made_by_numpy(kind, name, er
 
 
 @pytest.mark.parametrize("error", [DeviceError, MemoryError])
-def test_what_fails_before_is_left(error, monkeypatch):
+def test_a_failure_before_leaves_the_arrays_unchanged(error, monkeypatch):
     def fail(*_):
         raise error("no")
 
@@ -115,7 +117,7 @@ def test_what_fails_before_is_left(error, monkeypatch):
     np.testing.assert_array_equal(given.starts, made().starts)
 
 
-def test_sources_are_read_so(monkeypatch):
+def test_loading_a_source_uses_the_device(monkeypatch):
     made_by = []
     rows = HostRows.sorted
     monkeypatch.setattr(
@@ -136,6 +138,6 @@ def test_few_relationships_do_not_open_the_device(monkeypatch):
     assert HostRows().sorted(made(), with_order=False) is None
 
 
-def test_types_of_more_than_16_bits_are_left():
+def test_types_of_more_than_16_bits_are_not_sorted_on_the_device():
     given = made()._replace(type_count=70_000, types=made().types.astype(np.uint32))
     assert HostRows().sorted(given, with_order=False) is None

@@ -66,7 +66,7 @@ def test_labels_and_degrees_share_a_matrix(context, graph, monkeypatch):
     assert device_graph.nbytes == 0
 
 
-def test_a_degree_is_worth_a_bitmap_when_enough_was_looked_at(context, graph, monkeypatch):
+def test_a_degree_gets_a_bitmap_after_enough_look_ups(context, graph, monkeypatch):
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
     device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 24)
     made = [OUT_TWO in device_graph.degree_slots({OUT_TWO: 20.0}, budget)[1] for _ in range(4)]
@@ -74,7 +74,7 @@ def test_a_degree_is_worth_a_bitmap_when_enough_was_looked_at(context, graph, mo
     assert BOTH not in device_graph.degree_slots({BOTH: 49.0}, budget)[1]
 
 
-def test_where_memory_is_short_there_are_none(context, graph, monkeypatch):
+def test_no_bitmaps_are_made_if_memory_is_short(context, graph, monkeypatch):
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
     device_graph = DeviceGraph(context, graph)
     device_graph.csr_arguments(MemoryBudget(1 << 24))
@@ -83,7 +83,7 @@ def test_where_memory_is_short_there_are_none(context, graph, monkeypatch):
     assert budget.used == 0
 
 
-def test_bitmaps_of_the_next_state_are_made_of_those_before(context, monkeypatch):
+def test_bitmaps_are_updated_for_the_next_state(context, monkeypatch):
     """Except if numbers have moved, or too much has changed."""
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
     made, make = [], NodeBitmaps._make

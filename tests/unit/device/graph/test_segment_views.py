@@ -52,7 +52,7 @@ def test_parts_hold_every_entry_once(most, names):
 @pytest.mark.parametrize("names", DIRECTIONS)
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("most", [1, 5, 40])
-def test_kernels_see_the_parts_that_are_wanted(context, most, names, types, has_directory, alone):
+def test_kernels_see_the_requested_parts(context, most, names, types, has_directory, alone):
     rng, graph = random.Random(most), hub_graph(most, types)
     segments = cut_segments([getattr(graph, name) for name in names], most)
     parts = [part for each in range(segments.count) for part in segments.parts(each)]

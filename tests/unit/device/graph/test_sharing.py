@@ -72,7 +72,7 @@ def made(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_each_state_is_made_of_the_one_before(context, made, seed):
+def test_each_state_is_patched_from_the_previous_one(context, made, seed):
     current = None
     for graph in states(RandomDatabase(seed, 200), 8):
         following = DeviceGraph(context, graph, like=current)
@@ -85,7 +85,7 @@ def test_each_state_is_made_of_the_one_before(context, made, seed):
     assert current.nbytes == 0
 
 
-def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
+def test_patching_goes_on_after_compaction(context, made, monkeypatch):
     """Only short arrays and reported changes of place are transferred again."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 100)
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
@@ -109,7 +109,7 @@ def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
 
 
 @pytest.mark.parametrize("most", [sharing._MOST_PATCHES, 1])
-def test_compaction_makes_no_array_that_nobody_asks_for(context, made, monkeypatch, most):
+def test_compaction_makes_no_unneeded_array(context, made, monkeypatch, most):
     """An array requested after several compactions is patched from the first state's array."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 100)
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
@@ -146,7 +146,7 @@ def rebase_all(graph, older):
     return any(found)
 
 
-def test_a_query_makes_nothing_whole_on_the_host(context):
+def test_a_query_compacts_no_array_on_the_host(context):
     """Not even to determine the size of the graph."""
     texts = ("MATCH (a)-->(b)-->(c) RETURN count(*)", "MATCH (a)-->(b) RETURN id(a), id(b)")
     following = states(RandomDatabase(1, 200), 3)
@@ -182,7 +182,7 @@ def made_whole(graph):
     return replace(graph, **rows)
 
 
-def test_who_reads_an_older_state_reads_on(context, made):
+def test_an_older_state_stays_readable(context, made):
     """Also while arrays that others released are written again."""
     readers, current = [], None
     for number, graph in enumerate(states(RandomDatabase(7, 200), 9)):
@@ -207,7 +207,7 @@ def test_who_reads_an_older_state_reads_on(context, made):
     assert current.nbytes == 0
 
 
-def test_a_state_that_no_query_asked_is_gone_on_from(context, made):
+def test_states_without_a_query_are_patched_over_at_once(context, made):
     current = None
     for number, graph in enumerate(states(RandomDatabase(3, 100), 4)):
         following = DeviceGraph(context, graph, like=current)
@@ -222,7 +222,7 @@ def test_a_state_that_no_query_asked_is_gone_on_from(context, made):
     assert 4 < len(made) <= 10
 
 
-def test_entries_that_were_freed_come_again(context, made):
+def test_freed_entries_are_uploaded_again(context, made):
     """Arrays patched from an earlier state's entries are not used once their memory is freed."""
     current = None
     for graph in states(RandomDatabase(5, 100), 3):
@@ -239,7 +239,7 @@ def test_entries_that_were_freed_come_again(context, made):
     assert current.nbytes == 0
 
 
-def test_without_place_for_both_arrays_are_uploaded(context, made, monkeypatch):
+def test_without_memory_for_both_states_arrays_are_uploaded(context, made, monkeypatch):
     monkeypatch.setattr(sharing, "_SHARE_OF_MEMORY", 1 << 60)
     current = None
     for graph in states(RandomDatabase(3, 100), 3):
@@ -271,7 +271,7 @@ def test_memory_does_not_grow_with_the_states(context):
         "MATCH (a:A)-[r:R]->(b:B)<-[s:S]-(c) RETURN id(a), id(r), id(s)",
     ],
 )
-def test_a_query_makes_no_array_of_entries_whole(context, made, text):
+def test_a_query_compacts_no_array_of_entries(context, made, text):
     """That would take time proportional to all relationships for each transaction."""
     patched, current = [], None
     for graph in states(RandomDatabase(4, 200), 4):

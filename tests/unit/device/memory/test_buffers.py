@@ -12,7 +12,7 @@ from gpugda.device.memory.buffers import ArrayPool, MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError
 
 
-def test_budget():
+def test_a_budget_counts_allocations():
     budget = MemoryBudget(100)
     budget.reserve(60, "a table")
     with pytest.raises(
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.device
 
 @pytest.mark.parametrize("count", [0, 1, 1000, 1 << 19])
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
-def test_what_goes_up_comes_down(context, count, dtype):
+def test_uploaded_arrays_are_downloaded_unchanged(context, count, dtype):
     values = np.arange(count).astype(dtype)
     with Workspace(context, MemoryBudget(1 << 30)) as workspace:
         array = workspace.upload(values)
@@ -54,7 +54,7 @@ def noting_waits(monkeypatch):
 
 
 @pytest.mark.parametrize(("count", "waited"), [(10, [False, True]), (1 << 16, [True, True])])
-def test_nobody_waits_until_little_is_uploaded(context, monkeypatch, count, waited):
+def test_only_large_uploads_are_waited_for(context, monkeypatch, count, waited):
     waits = noting_waits(monkeypatch)
     values = np.arange(count, dtype=np.uint32)
     with Workspace(context, MemoryBudget(1 << 30)) as workspace:
@@ -65,7 +65,7 @@ def test_nobody_waits_until_little_is_uploaded(context, monkeypatch, count, wait
         assert waits == waited
 
 
-def test_many_small_uploads_in_a_row(context):
+def test_many_small_uploads_keep_their_values(context):
     with Workspace(context, MemoryBudget(1 << 30)) as workspace:
         array = workspace.allocate(100, np.uint32)
         for place in range(100):
@@ -83,7 +83,7 @@ def test_many_small_uploads_in_a_row(context):
         ([], 4, 0),
     ],
 )
-def test_parts_are_waited_for_once(context, monkeypatch, places, count, copies):
+def test_parts_are_downloaded_with_one_wait(context, monkeypatch, places, count, copies):
     values = np.arange(1 << 18, dtype=np.uint32)
     with Workspace(context, MemoryBudget(1 << 30)) as workspace:
         array = workspace.upload(values)
@@ -95,7 +95,7 @@ def test_parts_are_waited_for_once(context, monkeypatch, places, count, copies):
     assert all(each.dtype == np.uint32 for each in found)
 
 
-def test_arrays_are_used_again(context):
+def test_released_arrays_are_reused(context):
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         first = workspace.allocate(1000, np.uint32)
         workspace.release(first)
@@ -118,7 +118,7 @@ def test_idle_arrays_make_room(context):
     assert workspace.budget.used == 0
 
 
-def test_longer_than_the_device_allocates(context):
+def test_an_array_beyond_the_devices_largest_allocation_is_refused(context):
     count = context.info.max_allocation_bytes // 4 + 1
     with (
         Workspace(context, MemoryBudget(1 << 60)) as workspace,
@@ -127,7 +127,7 @@ def test_longer_than_the_device_allocates(context):
         workspace.allocate(count, np.uint32)
 
 
-def test_fill(context):
+def test_arrays_are_filled(context):
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         array = workspace.allocate(100, np.uint32)
         workspace.fill(array, 0xFFFFFFFF)
@@ -135,7 +135,7 @@ def test_fill(context):
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 32, 100])
-def test_fill_beyond_what_the_driver_fills(context, count, monkeypatch):
+def test_a_large_array_is_filled_in_parts(context, count, monkeypatch):
     monkeypatch.setattr(transfers, "_MOST_FILLED_BYTES", 64)
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         array = workspace.allocate(count, np.uint32)
@@ -144,7 +144,7 @@ def test_fill_beyond_what_the_driver_fills(context, count, monkeypatch):
         assert (workspace.download(array) == 9).all()
 
 
-def test_small_uploads_of_a_gpu_go_into_arrays_that_are_there(context):
+def test_small_uploads_of_a_gpu_reuse_arrays(context):
     gpu = copy(context)
     gpu.profile = replace(context.profile, fresh_upload_bytes=0)
     pool = ArrayPool(5000)
@@ -158,7 +158,7 @@ def test_small_uploads_of_a_gpu_go_into_arrays_that_are_there(context):
     pool.close()
 
 
-def test_small_uploads_of_a_cpu_are_made_and_not_passed_on(context):
+def test_small_uploads_of_a_cpu_are_not_pooled(context):
     cpu = copy(context)
     cpu.profile = replace(context.profile, fresh_upload_bytes=4000)
     pool = ArrayPool(50_000)
@@ -179,7 +179,7 @@ def test_small_uploads_of_a_cpu_are_made_and_not_passed_on(context):
     pool.close()
 
 
-def test_a_pool_passes_arrays_on(context):
+def test_a_pool_passes_arrays_to_the_next_workspace(context):
     pool = ArrayPool(5000)
     with Workspace(context, MemoryBudget(1 << 20), pool) as first:
         small, large = first.allocate(1000, np.uint32), first.allocate(2000, np.uint32)
@@ -206,7 +206,7 @@ def test_a_pool_passes_arrays_on(context):
     assert pool.take() == []
 
 
-def test_others_give_way(context):
+def test_cached_memory_is_freed_for_an_allocation(context):
     with Workspace(context, MemoryBudget(10_000)) as workspace:
         workspace.count(6000, "kept")
         with pytest.raises(MemoryLimitError):

@@ -19,7 +19,7 @@ def context():
     opened.close()
 
 
-def test_a_copy_is_made_once_as_long_as_there_is_room(context):
+def test_an_array_is_copied_once_within_the_limit(context):
     locked = PageLocked(context, 1000)
     values, more = np.arange(200, dtype=np.uint32), np.arange(51, dtype=np.uint32)
     copy = locked.of(values)
@@ -31,7 +31,7 @@ def test_a_copy_is_made_once_as_long_as_there_is_room(context):
     locked.close()
 
 
-def test_an_array_of_its_own_takes_of_the_same_room(context):
+def test_new_arrays_count_towards_the_same_limit(context):
     locked = PageLocked(context, 1000)
     made = locked.empty(100, np.uint64)
     assert (made.shape, made.dtype) == ((100,), np.uint64)

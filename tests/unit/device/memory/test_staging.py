@@ -20,7 +20,7 @@ def small_pieces(context, monkeypatch):
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 32, 33, 1000])
 @pytest.mark.parametrize("start", [0, 3])
-def test_what_goes_up_comes_down(context, small_pieces, count, start):
+def test_staged_arrays_are_downloaded_unchanged(context, small_pieces, count, start):
     values = np.arange(count + start, dtype=np.uint32)
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         found = Staging.of(context).download(workspace.upload(values), start, count)
@@ -29,7 +29,7 @@ def test_what_goes_up_comes_down(context, small_pieces, count, start):
 
 
 @pytest.mark.usefixtures("small_pieces")
-def test_it_waits_for_the_copy_and_not_for_what_comes_after(context):
+def test_a_download_waits_only_for_its_copy(context):
     values = np.arange(5000, dtype=np.uint32)
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         source = workspace.upload(values)
@@ -40,11 +40,11 @@ def test_it_waits_for_the_copy_and_not_for_what_comes_after(context):
         np.testing.assert_array_equal(staging.download(target, 0, 5000, copied), values)
 
 
-def test_a_context_has_one(context):
+def test_a_context_has_one_staging_buffer(context):
     assert Staging.of(context) is Staging.of(context)
 
 
-def test_not_after_closing(context):
+def test_staging_is_refused_after_closing(context):
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         array = workspace.upload(np.zeros(4, np.uint32))
         staging = Staging.of(context)
