@@ -11,7 +11,7 @@ from gpugda.data.arrow_numbers import arrow_texts
 
 
 @pytest.mark.parametrize("texts", [[], ["a"], ["", "ab", "ä€𝄞"], [None, "a", None], [None] * 9])
-def test_texts_are_those_that_arrow_makes(monkeypatch, texts):
+def test_texts_equal_those_of_arrow(monkeypatch, texts):
     expected = pa.array(texts, pa.large_string())
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     made = arrow_texts(texts)
@@ -19,7 +19,7 @@ def test_texts_are_those_that_arrow_makes(monkeypatch, texts):
     assert made.equals(expected)
 
 
-def test_half_a_surrogate_pair_is_no_text(monkeypatch):
+def test_an_unpaired_surrogate_is_refused(monkeypatch):
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     with pytest.raises(UnicodeEncodeError) as raised:
         arrow_texts(["a", "b\ud800"])

@@ -19,7 +19,7 @@ FLOATS = st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 1e308, -1e308, math.i
     values=st.lists(st.none() | INTEGERS, max_size=60) | st.lists(st.none() | FLOATS, max_size=60),
     bounds=st.tuples(INTEGERS | FLOATS.filter(lambda x: x == x), INTEGERS),
 )
-def test_no_row_is_missed(values, bounds):
+def test_all_rows_of_the_range_are_found(values, bounds):
     low, high = map(float, bounds)
     column = column_from_values(values)
     if column.kind not in ("integer", "float"):
@@ -31,7 +31,7 @@ def test_no_row_is_missed(values, bounds):
     assert len(set(rows.tolist())) == len(rows)
 
 
-def test_few_others_are_among_them():
+def test_few_rows_outside_the_range_are_found():
     index = BucketIndex(column_from_values(list(range(200_000))))
     assert 77 in index.between(77.0, 77.0, 10).tolist()
     assert index.between(77.0, 5000.0, 10) is None
@@ -45,7 +45,7 @@ def graph():
     return make_graph([("", {"x": at, "y": at % 7, "z": [at]}) for at in range(50)])
 
 
-def test_made_after_enough_comparisons(graph, monkeypatch):
+def test_an_index_is_made_after_enough_comparisons(graph, monkeypatch):
     monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 2)
     assert all(find_index(graph, "x", graph.node_properties["x"]) is None for _ in range(9))
     monkeypatch.setattr("gpugda.data.bucket_index._FEWEST_ROWS", 0)
@@ -55,7 +55,7 @@ def test_made_after_enough_comparisons(graph, monkeypatch):
     assert all(find_index(graph, "z", graph.node_properties["z"]) is None for _ in range(9))
 
 
-def test_the_oldest_gives_way(graph, monkeypatch):
+def test_the_oldest_index_is_removed_first(graph, monkeypatch):
     monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 0)
     monkeypatch.setattr("gpugda.data.bucket_index._FEWEST_ROWS", 0)
     column, other = graph.node_properties["x"], graph.node_properties["y"]

@@ -40,7 +40,7 @@ def in_batches(nodes, relationships, cut):
 
 
 @given(listed_graphs(), st.integers(0, 5))
-def test_graph_holds_what_the_batches_held(listed, cut):
+def test_the_graph_has_the_rows_of_the_batches(listed, cut):
     nodes, relationships = listed
     graph = build_data_graph(in_batches(nodes, relationships, min(cut, len(nodes))))
     graph.outgoing.check()
@@ -84,7 +84,7 @@ def without_nulls(row):
     return {(key, type(value), value) for key, value in row.items() if value is not None}
 
 
-def test_example_of_parallel_relationships_and_a_loop():
+def test_parallel_relationships_and_a_loop_are_kept():
     graph = design_graph()
     assert graph.start_nodes().tolist() == [0, 0, 0, 0, 1]
     assert graph.outgoing.neighbours.tolist() == [0, 1, 1, 1, 0]
@@ -95,7 +95,7 @@ def test_example_of_parallel_relationships_and_a_loop():
     assert graph.outgoing.run(1, 1) == (0, 0)
 
 
-def test_nothing_at_all_is_a_graph():
+def test_no_batches_give_an_empty_graph():
     for batches in (
         ListedBatches([], []),
         ListedBatches([node_batch([])], [relationship_batch([])]),
@@ -114,7 +114,7 @@ def test_nodes_without_relationships_are_a_graph():
     assert graph.statistics.degrees(None, outgoing=True).node_count == 0
 
 
-def test_id_spaces_are_apart():
+def test_equal_ids_in_different_spaces_are_different_nodes():
     nodes = [
         node_batch([("A", {}), ("A", {})], id_space="a"),
         node_batch([("B", {})], id_space="b", ids=pa.array(["0"])),
@@ -125,7 +125,7 @@ def test_id_spaces_are_apart():
     assert (graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()) == ([1], [2])
 
 
-def test_dangling_ids_name_file_and_row():
+def test_the_error_of_a_dangling_id_names_file_and_row():
     batches = ListedBatches(
         [node_batch([("A", {})])],
         [relationship_batch([(0, "R", 0, {}), (0, "R", 7, {})], origin="knows.csv", rows=2)],
@@ -134,7 +134,7 @@ def test_dangling_ids_name_file_and_row():
         build_data_graph(batches)
 
 
-def test_ids_are_looked_up_before_all_batches_have_come(monkeypatch):
+def test_ids_are_resolved_before_all_batches_have_arrived(monkeypatch):
     monkeypatch.setattr(build, "_ROWS_BEFORE_LOOKUP", 2)
     one = [(0, "R", 1, {"w": 1})]
     batches = [relationship_batch(one), relationship_batch(one), relationship_batch(one)]
@@ -184,7 +184,7 @@ FIELD = st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3), min_size=1, max_
 
 
 @given(FIELD, st.randoms())
-def test_stable_order_is_that_of_lexsort(values, random):
+def test_the_stable_order_equals_lexsort(values, random):
     # 32 + 16 + 32 bits exceed one number, so several rounds are needed.
     first = np.array(values, dtype=np.uint32)
     second = np.array([random.randrange(3) for _ in values], dtype=np.uint16)
@@ -219,7 +219,7 @@ IDS = ([7, 8, 9, 10, 11], [7, 8, 3, 4, 12], [11, 10, 9, 8, 7], [0, 2, 1, 2**40, 
 
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("most_gaps", [0, 1, 4])
-def test_ids_of_relationships_go_where_the_relationships_go(ids, most_gaps, monkeypatch):
+def test_relationship_ids_follow_their_relationships(ids, most_gaps, monkeypatch):
     monkeypatch.setattr(build, "_MAX_GAPS", most_gaps)
     ends = [(2, 0), (0, 1), (2, 1), (1, 2), (0, 0)]
     batch = replace(

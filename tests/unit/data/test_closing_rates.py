@@ -18,7 +18,7 @@ def graph(count, pairs, kinds=("R",)):
 CLIQUE = list(permutations(range(20), 2))
 
 
-def test_in_a_clique_all_ends_are_joined():
+def test_a_clique_has_a_closing_rate_of_1():
     found = graph(500, CLIQUE).statistics
     # A node has each neighbour twice, once per direction: these are not paths to another node.
     assert found.closing_rates[2, ANY] == pytest.approx(1.0)
@@ -27,17 +27,17 @@ def test_in_a_clique_all_ends_are_joined():
     assert found.incoming_degrees[0].reached == pytest.approx(19.0)
 
 
-def test_in_a_tree_none_are():
+def test_a_tree_has_a_closing_rate_of_0():
     assert graph(100, [(i // 2, i) for i in range(1, 100)]).statistics.closing_rates == {}
 
 
-def test_in_a_square_ends_of_three_are_and_ends_of_two_are_not():
+def test_a_square_closes_paths_of_three_but_not_of_two():
     found = graph(4, [(0, 1), (1, 2), (2, 3), (3, 0)]).statistics.closing_rates
     assert (2, ANY) not in found
     assert found[3, ANY] == pytest.approx(0.5)  # in one of the two directions
 
 
-def test_types_are_told_apart():
+def test_closing_rates_are_kept_per_type():
     found = graph(500, CLIQUE, kinds="RST").statistics
     each = [found.closing_rates[2, kind] for kind in range(3)]
     assert sum(each) == pytest.approx(found.closing_rates[2, ANY])
@@ -45,7 +45,7 @@ def test_types_are_told_apart():
 
 
 @pytest.mark.parametrize("pairs", [[], [(0, 0)], [(0, 1)], [(0, 1), (0, 1)], [(0, 0), (0, 0)]])
-def test_there_need_be_no_path_at_all(pairs):
+def test_a_graph_without_paths_has_no_closing_rates(pairs):
     assert graph(2, pairs).statistics.closing_rates == {}
 
 
@@ -67,12 +67,12 @@ def test_nodes_with_very_many_types_are_sampled_less(monkeypatch):
     assert rates[2, 7] == pytest.approx(1, rel=0.2)
 
 
-def test_it_is_sampled_alike_and_kept():
+def test_samples_are_deterministic_and_survive_json():
     one, other = (graph(500, CLIQUE).statistics for _ in range(2))
     assert one == other == GraphStatistics.from_dict(one.to_dict())
 
 
-def test_statistics_that_were_kept_without_it_are_read():
+def test_statistics_without_closing_rates_are_read():
     kept = graph(500, CLIQUE).statistics.to_dict()
     del kept["closing_rates"]
     kept["outgoing_degrees"] = [row[:4] for row in kept["outgoing_degrees"]]

@@ -38,12 +38,12 @@ def same(found, expected):
 
 
 @given(st.lists(VALUES, max_size=8))
-def test_values_come_back_as_they_were(values):
+def test_values_are_restored(values):
     same(to_values(column_from_values(values)), values)
 
 
 @given(st.lists(st.lists(VALUES, max_size=4) | st.integers(0, 3), max_size=4))
-def test_concatenated_pieces_hold_what_they_held(pieces):
+def test_concatenation_keeps_all_values(pieces):
     # A number stands for a chunk without the property.
     columns = [None if isinstance(each, int) else column_from_values(each) for each in pieces]
     counts = [each if isinstance(each, int) else len(each) for each in pieces]
@@ -70,7 +70,7 @@ def test_concatenated_pieces_hold_what_they_held(pieces):
         ([np.str_("a")], ColumnKind.STRING),
     ],
 )
-def test_kind_is_that_of_all_values(values, kind):
+def test_the_kind_fits_all_values(values, kind):
     assert column_from_values(values).kind is kind
 
 
@@ -87,7 +87,7 @@ def test_rows_can_be_chosen():
     assert to_values(column, np.array([True, False, False])) == ["a"]
 
 
-def test_plain_python_values_come_out_of_subclasses():
+def test_subclasses_become_plain_python_values():
     class Colour(enum.StrEnum):
         RED = "red"
 
@@ -117,7 +117,7 @@ def test_plain_python_values_come_out_of_subclasses():
         ),
     ],
 )
-def test_what_cannot_be_a_property_is_refused(value, part):
+def test_values_that_cannot_be_properties_are_refused(value, part):
     with pytest.raises(SourceError, match=part):
         column_from_values([value])
 
@@ -223,7 +223,7 @@ def test_dictionaries_with_nulls_and_repeats_are_read():
     assert len(column.dictionary) == 1
 
 
-def test_not_a_number_is_a_value():
+def test_nan_is_a_value():
     column = column_from_arrow(pa.array([math.nan, None]))
     assert column.valid.tolist() == [True, False]
     assert math.isnan(column.values[0])

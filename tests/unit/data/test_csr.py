@@ -21,7 +21,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("part", BROKEN)
-def test_broken_rows_are_noticed(part):
+def test_invalid_rows_are_refused(part):
     rows = design_graph().outgoing
     rows.check()
     changes = {

@@ -14,7 +14,7 @@ SETS = st.lists(st.lists(st.sampled_from("ABCD"), unique=True), max_size=70)
 
 
 @given(SETS)
-def test_label_bits_and_codes_say_which_labels_a_node_has(sets):
+def test_label_bits_and_codes_encode_the_labels_of_each_node(sets):
     graph = make_graph([(names, {}) for names in sets])
     for label, name in enumerate(graph.labels.names):
         bits = graph.label_bits(label)
@@ -37,7 +37,7 @@ def test_label_codes_are_the_same_without_a_table(sets):
     assert found.tolist() == expected
 
 
-def test_what_is_derived_is_computed_once_for_all_threads():
+def test_derived_arrays_are_computed_once_for_all_threads():
     graph = make_graph([("A", {})] * 1000)
     found = []
     threads = [threading.Thread(target=lambda: found.append(graph.label_bits(0))) for _ in range(8)]
@@ -55,7 +55,7 @@ def test_element_ids_have_the_prefix():
     assert graph.element_id_of_relationship(4) == "4:x:r4"
 
 
-def test_bytes_count_properties_and_what_was_derived():
+def test_the_size_includes_properties_and_derived_arrays():
     graph = design_graph()
     before = graph.nbytes
     graph.start_nodes()

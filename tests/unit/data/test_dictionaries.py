@@ -27,7 +27,7 @@ def dictionary(texts):
 
 
 @given(st.lists(st.one_of(st.none(), TEXTS), max_size=20))
-def test_codes_stand_for_their_texts_and_rise_with_them(texts):
+def test_codes_are_in_the_order_of_their_texts(texts):
     codes, found = encode_strings(pa.array(texts, type=pa.large_string()))
     assert found.array.to_pylist() == sorted({text for text in texts if text is not None})
     for text, code in zip(texts, codes.tolist(), strict=True):
@@ -36,7 +36,7 @@ def test_codes_stand_for_their_texts_and_rise_with_them(texts):
 
 
 @given(DISTINCT, TEXTS)
-def test_searches_answer_as_python_does(texts, wanted):
+def test_text_searches_equal_pythons(texts, wanted):
     found, ordered = dictionary(texts), sorted(texts)
     assert found.find(wanted) == (ordered.index(wanted) if wanted in texts else -1)
     assert found.lower_bound(wanted) == sum(text < wanted for text in texts)
@@ -47,14 +47,14 @@ def test_searches_answer_as_python_does(texts, wanted):
 
 
 @given(DISTINCT, st.lists(TEXTS, max_size=9))
-def test_many_texts_are_looked_for_as_one_by_one(texts, wanted):
+def test_looking_up_many_texts_equals_one_by_one(texts, wanted):
     found = dictionary(texts)
     places = found.lower_bounds(pa.array(wanted, type=pa.string()))
     assert places.tolist() == [sum(text < each for text in texts) for each in wanted]
 
 
 @given(st.lists(TEXTS, min_size=1), st.lists(TEXTS, min_size=1, max_size=12))
-def test_a_dictionary_gets_texts_wherever_they_are_sorted_to(before, added):
+def test_texts_are_inserted_anywhere_in_the_order(before, added):
     codes, old = encode_strings(pa.array(before, type=pa.large_string()))
     new_codes, given_texts = encode_strings(pa.array(added, type=pa.string()))
     new = Column(ColumnKind.STRING, new_codes, None, given_texts)
@@ -64,14 +64,14 @@ def test_a_dictionary_gets_texts_wherever_they_are_sorted_to(before, added):
     assert found.values(of_new) == added
 
 
-def test_half_a_surrogate_pair_is_in_no_text():
+def test_an_unpaired_surrogate_is_in_no_text():
     found = dictionary({"a", "😀"})
     assert not found.matching_substring("\ud83d").any()
     assert not found.matching_suffix("\ude00").any()
     assert found.find("\ud83d") == -1
 
 
-def test_values_are_given_for_codes_in_any_order():
+def test_values_are_returned_for_codes_in_any_order():
     found = dictionary({"a", "b", "c"})
     assert found.values(np.array([2, 0, 2, 1], dtype=np.int32)) == ["c", "a", "c", "b"]
     assert found.values(np.array([], dtype=np.int32)) == []
@@ -86,7 +86,7 @@ def test_merged_texts_keep_their_meaning(sets):
         assert [merged.value(code) for code in codes] == old.array.to_pylist()
 
 
-def test_objects_are_told_apart_by_type_and_value():
+def test_objects_are_distinguished_by_type_and_value():
     nan = float("nan")
     values = [
         1,
@@ -135,7 +135,7 @@ def test_merged_objects_keep_their_meaning():
     assert merged.values(np.arange(3)) == [1, [2], 1.0]
 
 
-def test_texts_are_the_same_before_and_after_all_are_decoded(monkeypatch):
+def test_texts_are_the_same_before_and_after_decoding_all(monkeypatch):
     texts = ["", "a", "b", "ü"]
     for most in (0, 1 << 24):
         monkeypatch.setattr("gpugda.data.dictionaries._MAX_DECODED_BYTES", most)

@@ -18,7 +18,7 @@ _IDS = st.lists(st.integers(0, 2**63 - 1), unique=True)
 
 
 @given(_IDS, _IDS, st.integers(-(2**70), 2**70))
-def test_ids_are_found_and_nothing_else(nodes, relationships, other):
+def test_only_known_ids_are_found(nodes, relationships, other):
     ids = ExternalIds(
         np.array(sorted(nodes), dtype=np.int64), np.array(relationships, dtype=np.int64), "", ""
     )
@@ -30,12 +30,12 @@ def test_ids_are_found_and_nothing_else(nodes, relationships, other):
 
 
 @given(st.lists(st.one_of(st.integers(-3, 20), st.integers(-(2**63), 2**63 - 1))))
-def test_repeats_are_noticed(numbers):
+def test_repeated_ids_are_refused(numbers):
     ids = np.array(numbers, dtype=np.int64)
     assert are_distinct(ids) == (len(set(numbers)) == len(numbers))
 
 
-def test_bytes_grow_with_the_first_look_for_a_relationship():
+def test_the_first_look_up_of_a_relationship_adds_to_the_size():
     ids = ExternalIds(np.arange(3), np.array([5, 4]), "", "")
     assert ids.nbytes == 40
     ids.index_of(4, of_nodes=False)
@@ -64,7 +64,7 @@ def test_an_id_stays_with_its_relationship_and_properties(graph, seed):
 @pytest.mark.parametrize(
     "text", ["", "4:db:", "4:db:-1", "4:db:07", "4:db:1 ", "4:db:٣", "5:db:7", "7", "n0", "4:db:70"]
 )
-def test_texts_that_name_nothing(text):
+def test_texts_that_are_no_ids_find_nothing(text):
     graph = server_graph([("A", {}), ("A", {})], [], [0, 7], [])
     assert graph.index_of_element_id(text, of_nodes=True) == -1
     assert graph.index_of_element_id("4:db:7", of_nodes=True) == 1
@@ -80,19 +80,19 @@ def test_without_ids_the_index_is_the_id():
 
 
 @pytest.mark.parametrize("ids", [[7, 3], [3, 3]])
-def test_node_ids_must_rise(ids):
+def test_node_ids_must_ascend(ids):
     # Code that looks ids up finds a repeated id earlier.
     with pytest.raises(SourceError, match=r"not increasing|already used"):
         server_graph([("A", {}), ("A", {})], [], ids, [])
 
 
-def test_a_relationship_that_comes_twice_is_an_error():
+def test_a_repeated_relationship_is_an_error():
     with pytest.raises(SourceError, match="read twice"):
         server_graph([("A", {})], [(0, "R", 0, {}), (0, "R", 0, {})], [3], [5, 5])
 
 
 @pytest.mark.parametrize("missing", ["nodes", "text", "relationships"])
-def test_ids_that_are_missing_are_an_error(missing):
+def test_missing_ids_are_an_error(missing):
     nodes = node_batch([("A", {})], **({"ids": None} if missing == "nodes" else {}))
     if missing == "text":
         nodes = node_batch([("A", {})], ids=pa.array(["x"]))
@@ -101,7 +101,7 @@ def test_ids_that_are_missing_are_an_error(missing):
         build_data_graph(ListedBatches([nodes], [relationships], PREFIXES))
 
 
-def test_the_ids_count_in_the_memory_of_the_graph():
+def test_ids_count_towards_the_size_of_the_graph():
     with_ids = server_graph([("A", {})] * 2, [(0, "R", 1, {})], [3, 4], [9])
     without = build_data_graph(ListedSource([("A", {})] * 2, [(0, "R", 1, {})]).batches())
     assert with_ids.nbytes == without.nbytes + 24

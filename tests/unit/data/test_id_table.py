@@ -20,7 +20,7 @@ def table_of(ids):
 
 
 @given(IDS, IDS)
-def test_ids_lead_to_their_nodes_and_others_to_none(ids, strangers):
+def test_only_known_ids_are_found(ids, strangers):
     table = table_of(ids)
     assert not table.has_repeats
     asked = np.array(strangers + ids[::-1] + ids, dtype=np.int64)
@@ -29,12 +29,12 @@ def test_ids_lead_to_their_nodes_and_others_to_none(ids, strangers):
 
 
 @given(IDS, st.data())
-def test_repeats_are_noticed(ids, data):
+def test_repeated_ids_are_found(ids, data):
     assert table_of([*ids, data.draw(st.sampled_from(ids))]).has_repeats
 
 
 @pytest.mark.parametrize("step", [1, 3, 2**20, 2**32, 2**40, 2**45])
-def test_regular_ids_share_few_places(step):
+def test_regular_ids_collide_rarely(step):
     ids = (np.arange(100_000, dtype=np.int64) * step) - 5
     table = table_of(ids)
     assert not table.has_repeats
@@ -42,10 +42,10 @@ def test_regular_ids_share_few_places(step):
     assert np.array_equal(table.find(ids), np.arange(100_000) + 7)
 
 
-def test_too_many_at_one_place_are_said(monkeypatch):
+def test_too_many_collisions_make_the_table_full(monkeypatch):
     monkeypatch.setattr(id_table, "_MAX_ROUNDS", 1)
     assert table_of(np.arange(1000) ** 3).is_full
 
 
-def test_nothing_is_found_in_nothing_asked():
+def test_an_empty_table_finds_nothing():
     assert table_of([5]).find(np.empty(0, dtype=np.int64)).tolist() == []

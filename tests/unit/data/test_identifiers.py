@@ -26,7 +26,7 @@ def space_of(*batches, name=""):
 
 
 @given(st.one_of(COMPACT, SCATTERED, TEXTS), st.randoms())
-def test_ids_lead_to_their_nodes(ids, random):
+def test_ids_map_to_their_nodes(ids, random):
     ids = list(ids)
     random.shuffle(ids)
     cut = len(ids) // 2
@@ -47,7 +47,7 @@ def test_an_integer_that_is_no_id_is_never_found(ids, stranger):
             space_of(list(ids)).lookup([pa.array([stranger])], [ORIGIN])
 
 
-def test_ids_that_share_places_of_the_table_are_found_all_the_same(monkeypatch):
+def test_colliding_ids_are_found(monkeypatch):
     monkeypatch.setattr(id_table, "_MAX_ROUNDS", 0)
     ids = [2**60, -5, 2**50, 17]
     assert space_of(ids).lookup([pa.array(ids[::-1])], [ORIGIN]).tolist() == [3, 2, 1, 0]
@@ -56,7 +56,7 @@ def test_ids_that_share_places_of_the_table_are_found_all_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("first", [0, -3, 7, 2**40, -(2**61)])
-def test_ids_one_after_the_other_need_no_table(first):
+def test_consecutive_ids_need_no_table(first):
     ids = list(range(first, first + 5))
     space = space_of(ids[:2], ids[2:]) if first == 7 else space_of(ids)
     found = space.lookup([pa.array(ids[::-1]), pa.array(ids[:1])], [ORIGIN, ORIGIN])
@@ -67,7 +67,7 @@ def test_ids_one_after_the_other_need_no_table(first):
 
 
 @pytest.mark.parametrize("ids", [[5, 6, 7], [5, 2**40, -9], ["5", "x", "é"]])
-def test_dangling_ids_are_named_with_file_and_row(ids):
+def test_the_error_of_a_dangling_id_names_file_and_row(ids):
     stranger = "nobody" if isinstance(ids[0], str) else 99
     known, unknown = pa.array(ids[:2]), pa.array([ids[2], stranger])
     with pytest.raises(SourceError, match=r"^b.csv, row 31: no node has the id .* 'Person'"):
@@ -77,7 +77,7 @@ def test_dangling_ids_are_named_with_file_and_row(ids):
 
 
 @pytest.mark.parametrize("ids", [[5, 6, 5], [5, 2**40, 5], ["5", "x", "5"]])
-def test_repeated_ids_are_named_with_both_places(ids):
+def test_the_error_of_a_repeated_id_names_both_places(ids):
     with pytest.raises(SourceError, match=r"file 1, row 1: the id '?5'? .* in file 0, row 1"):
         space_of(ids[:2], ids[2:])
     with pytest.raises(SourceError, match=r"file 0, row 3: the id '?5'? "):
@@ -124,7 +124,7 @@ def test_encoded_and_chunked_ids_are_read():
     ]
 
 
-def test_names_have_ids():
+def test_names_are_numbered():
     table = NameTable(("B", "A"))
     assert (table.get("A"), table.get("X"), table.name(0), len(table)) == (1, None, "B", 2)
 

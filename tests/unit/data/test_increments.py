@@ -183,7 +183,7 @@ def told_values(changes, state):
 
 @given(histories(), st.booleans(), st.booleans(), st.integers(0, 7))
 @settings(max_examples=examples(90))
-def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, steps):
+def test_applied_increments_equal_a_fresh_build(history, complete, derived, steps):
     graph = graph_of(history.states[0], complete=complete)
     quiet, since, old_states = graph, 0, []
     for number in sorted(history.states)[1:]:
@@ -238,7 +238,7 @@ def between(history, since, until):
 
 @given(histories())
 @settings(max_examples=40)
-def test_a_property_whose_values_are_not_told_counts_as_not_read(history):
+def test_a_property_with_unreported_values_counts_as_not_read(history):
     last = max(history.states)
     changes = between(history, 0, last)
     for complete in (False, True):
@@ -258,7 +258,7 @@ def test_a_property_whose_values_are_not_told_counts_as_not_read(history):
 
 # ------------------------------------------------------------------ larger graphs, all values
 @pytest.mark.parametrize("size", [1, 3, 20, 60])
-def test_random_transactions_on_a_larger_graph(size):
+def test_random_transactions_on_a_larger_graph_equal_a_fresh_build(size):
     database = RandomDatabase(size, 300)
     graph = database.graph()
     graph.undirected_parallel_counts()
@@ -274,7 +274,7 @@ def test_random_transactions_on_a_larger_graph(size):
         assert seen(old) == before
 
 
-def test_numbers_that_came_last_move_with_the_ones_after_them():
+def test_new_numbers_are_renumbered_with_later_ones():
     numbers = expected = np.arange(100, dtype=np.uint32)[::-1].copy()
     steps = [([4], [7, 9]), ([], [101] * 200), ([2, 300], [50, 120, 301]), ([299], [0] * 40)]
     for removed, places in steps:
@@ -290,7 +290,7 @@ def test_numbers_that_came_last_move_with_the_ones_after_them():
         assert np.array_equal(np.sort(expected), np.arange(splice.new_count))
 
 
-def test_what_did_not_change_is_shared():
+def test_unchanged_arrays_are_shared():
     database = RandomDatabase(0, 50)
     graph, version = database.graph(), database.server.version_of()
     nodes = database.server.state.nodes
@@ -313,7 +313,7 @@ def test_what_did_not_change_is_shared():
     assert "late" not in graph.node_properties.loaded_keys
 
 
-def test_texts_that_nothing_has_any_more_do_not_pile_up():
+def test_unused_dictionary_entries_are_removed():
     database = RandomDatabase(0, 20)
     graph, version = database.graph(), database.server.version_of()
     number, (labels, properties) = next(iter(database.server.state.nodes.items()))
@@ -345,7 +345,7 @@ def test_changes_of_another_state_are_refused():
         applied(graph, replace(nothing, deleted_nodes=np.array([start])))
 
 
-def test_what_was_changed_is_saved_as_any_other_graph(tmp_path):
+def test_a_changed_graph_can_be_saved(tmp_path):
     database = RandomDatabase(4, 60)
     graph, version = database.graph(), database.server.version_of()
     database.transact(5)

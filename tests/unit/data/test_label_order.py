@@ -6,7 +6,7 @@ from itertools import combinations
 from gpugda.data.label_order import LabelOrder
 
 
-def test_what_was_not_seen_together_is_not_known():
+def test_the_order_of_labels_never_seen_together_is_unknown():
     order = LabelOrder([("C", "A"), ("B",), ()])
     assert order.knows(["A", "C"])
     assert not order.knows(["A", "B"])
@@ -17,7 +17,7 @@ def test_what_was_not_seen_together_is_not_known():
     assert order.listed("ABC") == ["C", "A", "B"]
 
 
-def test_random_lists_of_one_order():
+def test_random_lists_of_one_order_are_learned():
     draw = random.Random(3)
     for _ in range(50):
         every = draw.sample("ABCDEFGH", 8)
@@ -34,7 +34,7 @@ def test_random_lists_of_one_order():
                 assert order.knows([second, first])
 
 
-def test_lists_that_contradict_each_other_end():
+def test_contradicting_lists_still_give_an_order():
     order = LabelOrder(["AB", "BA", "BC", "CA"])
     assert order.knows("ABC")
     assert sorted(order.listed("CAB")) == ["A", "B", "C"]

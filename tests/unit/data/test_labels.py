@@ -10,7 +10,7 @@ from gpugda.data.labels import label_rows
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 4, 5, 8])
 @pytest.mark.parametrize("set_count", [1, 2, 6])
 @pytest.mark.parametrize("nodes", [0, 1, 50])
-def test_the_labels_of_each_node_lie_side_by_side(nodes, set_count, most, label_count):
+def test_labels_of_a_node_are_contiguous(nodes, set_count, most, label_count):
     random = np.random.default_rng(most)
     sets = [
         random.choice(label_count, int(length), replace=False).tolist()
@@ -24,6 +24,6 @@ def test_the_labels_of_each_node_lie_side_by_side(nodes, set_count, most, label_
     assert ids.dtype == (np.uint16 if label_count == 9 else np.uint32)
 
 
-def test_no_nodes_and_no_sets():
+def test_no_nodes_have_no_labels():
     offsets, ids = label_rows(np.empty(0, dtype=np.int32), [], 0)
     assert (offsets.tolist(), len(ids)) == ([0], 0)

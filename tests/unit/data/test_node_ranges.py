@@ -24,7 +24,7 @@ def cores(request, monkeypatch):
 
 @pytest.mark.parametrize("count", [0, 1, 99, 2000])
 @pytest.mark.parametrize("node_count", [1, 2, 40_000, 2**32 - 2])
-def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count, node_count):
+def test_ranges_hold_the_entries_of_their_nodes_in_order(cores, count, node_count):
     random = np.random.default_rng(count)
     rows = random.integers(0, node_count, count, dtype=np.uint32)
     rows[: count // 3] = node_count - 1  # one node has a large share
@@ -52,7 +52,7 @@ def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count
 
 
 @pytest.mark.parametrize("count", [1, 2**20, 65_000_000, 10**9, 2**32 - 2])
-def test_range_and_place_in_a_piece_fit_32_bits(count):
+def test_range_and_position_in_a_piece_fit_32_bits(count):
     size = piece_size(count)
     assert bits_for(size) + node_ranges._MAX_RANGE_BITS <= 32
     assert -(-count // size) <= 256

@@ -19,7 +19,7 @@ def relationships(graph):
 
 
 @given(multigraphs())
-def test_relationships_run_upwards_and_are_the_same_otherwise(specs):
+def test_relationships_point_upwards_and_are_otherwise_equal(specs):
     graph = make_graph(*specs)
     turned = oriented(graph)
     turned.outgoing.check()
@@ -37,7 +37,7 @@ def test_relationships_run_upwards_and_are_the_same_otherwise(specs):
         assert turned.node_labels(node) == graph.node_labels(node)
 
 
-def test_node_properties_read_later_are_there():
+def test_properties_read_later_are_shared():
     graph = make_graph([("A", {"x": 1}), ("A", {"x": 2})], [(1, "R", 0, {"y": 1})])
     turned = oriented(graph)
     assert turned.node_properties is graph.node_properties

@@ -17,7 +17,7 @@ relationships = st.lists(
 
 @pytest.mark.parametrize("piece", [1, 3, 1 << 20])
 @given(rows=relationships)
-def test_the_most_relationships_between_two_nodes_are_found(piece, rows):
+def test_the_largest_number_of_parallel_relationships_is_found(piece, rows):
     graph = make_graph([("", {})] * 5, [(a, kind, b, {}) for a, kind, b in rows])
     names = graph.types.names
     one_way = Counter((kind, a, b) for a, kind, b in rows)
@@ -33,7 +33,7 @@ def test_the_most_relationships_between_two_nodes_are_found(piece, rows):
     assert parallel.max_parallel(graph.outgoing, len(names)) == most(one_way)
 
 
-def test_nodes_far_apart_are_not_taken_for_one_another():
+def test_distant_node_indexes_do_not_collide():
     far = (1 << 16) + 1
     nodes = [("", {})] * (far + 1)
     graph = make_graph(nodes, [(0, "R", 1, {}), (1, "R", far, {}), (far, "R", 1, {})])

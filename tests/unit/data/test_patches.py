@@ -13,7 +13,7 @@ FEW, MANY = 70_001, (1 << 20) + 3
 
 
 @pytest.mark.parametrize("count", [FEW, MANY])
-def test_entries_are_renumbered_together_as_one_by_one(count):
+def test_renumbering_many_entries_equals_one_by_one(count):
     removed = np.array([0, 31, 5000, count - 1])
     splice = Splice(count, removed, np.array([0, 64, 64, 65, 9000, count]))
     stay = np.delete(np.arange(count, dtype=np.uint32), removed)
@@ -24,7 +24,7 @@ def test_entries_are_renumbered_together_as_one_by_one(count):
     ("removed", "places"),
     [([7], []), ([], [7]), ([0, 31], [31, 31]), ([9], [9, 10, 50]), ([], [0])],
 )
-def test_few_that_come_or_go_renumber_as_many_do(removed, places):
+def test_renumbering_after_few_changes_equals_the_general_form(removed, places):
     splice = Splice(50, np.array(removed, dtype=np.int64), np.array(places, dtype=np.int64))
     stay = np.delete(np.arange(50, dtype=np.uint32), removed)
     found = splice.renumbered(stay)
@@ -34,14 +34,14 @@ def test_few_that_come_or_go_renumber_as_many_do(removed, places):
 
 
 @pytest.mark.parametrize("count", [FEW, MANY])
-def test_numbers_are_shifted_together_as_one_by_one(count):
+def test_shifting_many_numbers_equals_one_by_one(count):
     shifts = Shifts(np.array([0, 40, 4096]), np.array([7, -3, 12]))
     numbers = np.arange(40, count + 40, dtype=np.uint32) % np.uint32(count)
     assert np.array_equal(shifts.moved_all(numbers, count), shifts.moved(numbers))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9, 100])
-def test_few_numbers_are_sorted_as_numpy_does(count):
+def test_few_numbers_are_sorted_as_by_numpy(count):
     random = np.random.default_rng(count)
     numbers, others = random.integers(0, 20, (2, count))
     np.testing.assert_array_equal(sorted_distinct(numbers), np.unique(numbers))
@@ -57,7 +57,7 @@ def test_few_numbers_are_sorted_as_numpy_does(count):
 
 
 @pytest.mark.parametrize("steps", [1, changing.MANY_STEPS, changing.MANY_STEPS + 1, 200])
-def test_a_short_array_is_stepped_as_the_sum_of_all_steps_before(steps):
+def test_stepping_a_short_array_adds_all_earlier_steps(steps):
     random = np.random.default_rng(steps)
     offsets = np.sort(random.integers(500, 1_000, 300)).astype(np.uint32)
     places = np.sort(random.integers(0, 301, steps))

@@ -45,13 +45,13 @@ def test_a_complete_store_is_a_mapping():
         lambda store: store == {},
     ],
 )
-def test_an_incomplete_store_never_says_that_something_is_not_there(ask):
+def test_an_incomplete_store_never_reports_a_missing_key(ask):
     store = PropertyStore({"x": _column(1)}, complete=False)
     with pytest.raises(PropertyNotReadError):
         ask(store)
 
 
-def test_what_was_read_is_there_and_what_nothing_has_is_null():
+def test_read_keys_are_available_and_unused_ones_null():
     store = PropertyStore(complete=False)
     store.add({"x": _column(1, None)}, ["x", "y"])
     assert to_values(store["x"]) == [1, None]
@@ -63,7 +63,7 @@ def test_what_was_read_is_there_and_what_nothing_has_is_null():
     assert "…" in repr(store)
 
 
-def test_reading_all_completes_it():
+def test_reading_all_keys_completes_the_store():
     store = PropertyStore({"x": _column(1)}, complete=False)
     store.add({"x": _column(1), "y": _column(2)}, None)
     assert store.complete
@@ -71,7 +71,7 @@ def test_reading_all_completes_it():
     assert store.get("z") is None
 
 
-def test_a_column_that_is_there_stays_the_same_object():
+def test_a_loaded_column_is_never_replaced():
     store = PropertyStore(complete=False)
     first = _column(1)
     store.add({"x": first}, ["x"])
@@ -79,7 +79,7 @@ def test_a_column_that_is_there_stays_the_same_object():
     assert store["x"] is first
 
 
-def test_state_is_taken_at_one_moment():
+def test_a_state_is_consistent():
     store = PropertyStore({"x": _column(1)}, complete=False)
     before = store.state()
     store.add({"y": _column(1)}, ["y"])
@@ -109,7 +109,7 @@ def test_several_threads_add_and_read():
     assert len(store.loaded_keys) == 4 * 2 * 200
 
 
-def test_a_graph_takes_properties_later_and_counts_their_values():
+def test_properties_added_later_are_counted():
     graph = server_graph([("A", {})] * 3, [(0, "R", 1, {})], [1, 2, 3], [4], complete=False)
     (predicate,) = prepare("MATCH (a) WHERE a.name = 'x' RETURN a").graph.predicates
     statistics = graph.statistics
@@ -133,7 +133,7 @@ def test_a_column_of_another_length_is_refused():
         graph.node_properties.get("x")
 
 
-def test_memory_grows_with_what_is_read():
+def test_the_size_grows_with_each_read_column():
     graph = server_graph([("A", {})] * 3, [], [1, 2, 3], [], complete=False)
     before = graph.nbytes
     graph.add_properties({"x": _column(1, 2, 3)}, ["x"], of_nodes=True)

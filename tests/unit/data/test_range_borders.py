@@ -7,7 +7,7 @@ import numpy as np
 from gpugda.data.node_ranges import _SAMPLES, range_borders
 
 
-def test_entries_behind_the_last_of_the_sample_have_a_range():
+def test_entries_after_the_last_sample_have_a_range():
     """The last node has one entry, which is not in the sample."""
     rows = np.repeat(np.arange(1000, dtype=np.uint32), 4 * _SAMPLES // 1000 + 1)
     rows[-2], rows[-1] = 5000, 3

@@ -18,7 +18,7 @@ def numbers(count, kind=np.int64):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [0, 1, LARGE - 1, LARGE])
-def test_what_came_is_behind_what_was_there(count, kind):
+def test_appended_values_follow_the_array(count, kind):
     before = numbers(count, kind)
     first = appended(before, np.array([1, 0], dtype=kind), 2)
     second = appended(first, 1, 3)
@@ -27,12 +27,12 @@ def test_what_came_is_behind_what_was_there(count, kind):
     assert second.tolist() == [*before.tolist(), 1, 0, 1, 1, 1]
 
 
-def test_the_next_array_is_the_same_memory():
+def test_the_next_array_shares_memory():
     first = appended(numbers(LARGE), 5, 1)
     assert np.shares_memory(first, appended(first, 6, 1))
 
 
-def test_who_comes_second_copies():
+def test_a_second_append_to_an_array_copies():
     first = appended(numbers(LARGE), 5, 1)
     one, other = appended(first, 6, 1), appended(first, 7, 2)
     assert not np.shares_memory(one, other)
@@ -42,21 +42,21 @@ def test_who_comes_second_copies():
 @pytest.mark.parametrize(
     "part", [slice(1, None), slice(None, -1), slice(None, None, -1), slice(None, None, 2)]
 )
-def test_a_part_of_such_an_array_is_copied(part):
+def test_appending_to_a_part_of_an_array_copies(part):
     whole = appended(numbers(LARGE), [5, 6], 2)
     found = appended(whole[part], 9, 1)
     assert not np.shares_memory(whole, found)
     assert found.tolist() == [*whole[part].tolist(), 9]
 
 
-def test_the_same_bytes_as_other_numbers_are_copied():
+def test_appending_to_another_dtype_of_the_array_copies():
     whole = appended(numbers(LARGE), 5, 1)
     assert not np.shares_memory(whole, appended(whole.view(np.uint64), 9, 1))
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 900)), max_size=12))
-def test_no_state_of_a_tree_of_arrays_changes(steps):
+def test_appending_changes_no_earlier_array(steps):
     arrays = [numbers(LARGE)]
     known = [arrays[0].tolist()]
     for number, (which, count) in enumerate(steps):

@@ -72,7 +72,7 @@ def check_parallels_and_loops(graph, relationships):
 
 
 @given(listed_graphs())
-def test_counts_are_those_of_the_lists(listed):
+def test_counts_equal_those_of_the_lists(listed):
     graph = make_graph(*listed)
     check_counts(graph, *listed)
     check_degrees(graph, listed[1])

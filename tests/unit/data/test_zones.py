@@ -31,7 +31,7 @@ ZONE = [
 ]
 
 
-def test_what_the_driver_sends_apart_is_kept_apart():
+def test_zones_that_the_driver_distinguishes_stay_distinct():
     column = column_from_values([*OFFSET, *ZONE])
     assert column.values.tolist() == [0, 0, 0, 1, 1, 1, 1]
     plain, named = to_values(column)[0], to_values(column)[-1]
@@ -40,7 +40,7 @@ def test_what_the_driver_sends_apart_is_kept_apart():
     assert group_key(plain) != group_key(named)
 
 
-def test_they_are_shown_as_the_driver_shows_them():
+def test_zones_are_returned_as_by_the_driver():
     column = column_from_values([*OFFSET, *ZONE, [OFFSET[0], ZONE[0]], None, 1])
     shown = shown_values(column)
     assert shown[7:] == [[shown[0], shown[0]], None, 1]
@@ -48,18 +48,18 @@ def test_they_are_shown_as_the_driver_shows_them():
 
 
 @pytest.mark.parametrize("value", [OFFSET[0], ZONE[0]])
-def test_saved_values_come_back_as_they_were(value):
+def test_saved_zones_are_restored(value):
     (stored,) = to_values(column_from_values([value]))
     assert equals(object_from_text(object_to_text(stored)), stored) is True
 
 
-def test_values_that_were_saved_as_one_are_refused():
+def test_ambiguous_saved_zones_are_refused():
     text = '{"$":"DateTime","date":"2020-06-01","ticks":36000000000000,"offset":0,"zone":"UTC"}'
     with pytest.raises(ValueError, match="zone UTC"):
         object_from_text(text)
 
 
-def test_texts_name_them():
+def test_texts_name_the_zones():
     parse = TEMPORAL_PARSERS["datetime"]
     plain, named = parse("2020-06-01T10:00Z", ""), parse("2020-06-01T10:00[UTC]", "")
     assert equals(parse("2020-06-01T10:00", ""), plain) is True
@@ -67,7 +67,7 @@ def test_texts_name_them():
     assert equals(plain, named) is False
 
 
-def test_arrow_columns_name_them():
+def test_arrow_columns_name_the_zones():
     def first(zone):
         return to_values(column_from_arrow(pa.array([0], pa.timestamp("us", zone))))[0]
 
@@ -76,7 +76,7 @@ def test_arrow_columns_name_them():
 
 @pytest.mark.parametrize("categorical", [False, True])
 @pytest.mark.parametrize(("value", "others"), [(OFFSET[0], ZONE[0]), (ZONE[0], OFFSET[0])])
-def test_a_column_of_pandas_holds_what_its_values_are(categorical, value, others):
+def test_a_pandas_column_keeps_the_zones_of_its_values(categorical, value, others):
     series = pd.Series([value]).astype("category") if categorical else pd.Series([value])
     with gpugda.connect(gpugda.graph(nodes=pd.DataFrame({"id": [1], "z": series}))) as opened:
         for given, count in ((value, 1), (others, 0)):

@@ -53,7 +53,7 @@ def outcome(function):
 
 @given(values=VALUES, seed=st.integers(0, 99), distinct=st.booleans(), name=st.sampled_from(NAMES))
 @example(values=[2.0**63], seed=0, distinct=False, name="min")
-def test_groups_on_columns_are_those_value_by_value(values, seed, distinct, name):
+def test_column_aggregates_equal_those_value_by_value(values, seed, distinct, name):
     count = len(values)
     group_of = np.random.default_rng(seed).integers(0, 3, count)
     used, first, group_of = np.unique(group_of, return_index=True, return_inverse=True)
@@ -78,7 +78,7 @@ def test_groups_on_columns_are_those_value_by_value(values, seed, distinct, name
 
 
 @pytest.mark.parametrize("name", ["percentilecont", "percentiledisc"])
-def test_percentiles_take_a_share(name):
+def test_percentiles_take_a_column_of_shares(name):
     groups = Groups(np.array([0]), np.zeros(4, dtype=np.int64))
     share = column_of([0.5] * 4)
     made = aggregate(name, column_of([4, 1, 3, 2]), (share,), groups, 4, distinct=False)
@@ -102,7 +102,7 @@ def test_means_have_the_rounding_of_a_running_mean(items, few):
     assert found.tolist() == expected
 
 
-def test_a_mean_that_may_become_infinite_goes_value_by_value():
+def test_a_mean_that_may_overflow_is_computed_value_by_value():
     for value in (math.inf, math.nan, -1.7e308):
         assert means.running_means(np.array([1.0, value]), np.array([0, 2])) is None
 
@@ -123,7 +123,7 @@ def test_a_mean_that_may_become_infinite_goes_value_by_value():
     ],
     ids=str,
 )
-def test_all_rows_as_one_group(name, values):
+def test_all_rows_may_be_one_group(name, values):
     one = Groups(np.zeros(1, dtype=np.int64), np.zeros(len(values), dtype=np.int64))
     expected = outcome(lambda: find_aggregate(name).fold(values))
     operand = column_of(values)
@@ -177,7 +177,7 @@ def test_sums_of_floats_or_null_are_added_in_the_order_of_rows(data, window):
         assert shown == (repr(expected[group]) if known else "0")
 
 
-def test_sums_of_floats_or_null_do_not_look_for_the_rows_that_are_known(monkeypatch):
+def test_sums_of_floats_or_null_do_not_search_known_rows(monkeypatch):
     random = np.random.default_rng(1)
     group_of = np.concatenate([np.arange(100), random.integers(0, 100, 50_000)])
     groups = Groups(np.arange(100), group_of)

@@ -44,7 +44,7 @@ def _accelerator(edges: Any) -> Any:
 
 @settings(max_examples=max(20, settings().max_examples // 6))
 @given(EDGES, st.sampled_from(QUERIES))
-def test_as_the_reference_also_with_parallel_relationships_and_loops(edges: Any, text: str) -> None:
+def test_complement_counts_equal_the_references(edges: Any, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch, _accelerator(edges) as accelerator:
         patch.setattr(count_complement, "_FEW_RELATIONSHIPS", 0)
         patch.setattr(count_complement, "_FEW_ROWS", 0)
@@ -52,7 +52,7 @@ def test_as_the_reference_also_with_parallel_relationships_and_loops(edges: Any,
         assert found == accelerator.run(text, engine="reference").values()
 
 
-def test_the_two_counts_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complement_is_the_difference_of_two_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows are not made."""
     monkeypatch.setattr(count_complement, "_FEW_RELATIONSHIPS", 0)
     monkeypatch.setattr(count_complement, "_FEW_ROWS", 0)

@@ -89,7 +89,7 @@ def test_rows_in_several_batches_are_compared():
         assert sum(each.row_count for each, _ in found) == sum(each.row_count for each in given)
 
 
-def test_rows_in_several_batches_are_known_to_be_apart(accelerator, monkeypatch):
+def test_distinct_rows_in_several_batches_are_not_compared(accelerator, monkeypatch):
     """Distinctness holds across batches: counts of several batches are added."""
     query = "MATCH (a)-[*1..2]->(c) RETURN a, count(DISTINCT c), count(DISTINCT c) + 1"
     expected = Counter(map(repr, accelerator.run(query, engine="reference").values()))
@@ -123,7 +123,7 @@ MAY_BE_THE_SAME = [
 
 
 @pytest.mark.parametrize("query", TOLD_APART + MAY_BE_THE_SAME)
-def test_rows_that_are_known_to_be_different_are_not_compared(accelerator, monkeypatch, query):
+def test_rows_known_to_be_distinct_are_not_compared(accelerator, monkeypatch, query):
     compared = []
     first_rows = distinct.first_rows
 

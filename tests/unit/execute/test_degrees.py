@@ -32,7 +32,9 @@ def _count(edges: Any, a: int, b: int | None, kinds: str, direction: Direction) 
 
 @settings(max_examples=examples(200))
 @given(EDGES, st.sampled_from([None, "R", "S", "RT", ""]), st.sampled_from(list(Direction)))
-def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) -> None:
+def test_relationship_counts_equal_those_of_the_edges(
+    edges: Any, kinds: Any, direction: Direction
+) -> None:
     graph = make_graph([("", {})] * NODES, [(s, k, t, {}) for s, k, t in edges])
     ids = None
     if kinds is not None:
@@ -54,7 +56,7 @@ def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) 
 
 @settings(max_examples=examples(200))
 @given(EDGES, st.sampled_from(list(Direction)), st.sets(NODE))
-def test_numbers_of_relationships_to_some_nodes(
+def test_relationship_counts_to_some_nodes_equal_those_of_the_edges(
     edges: Any, direction: Direction, others: Any
 ) -> None:
     graph = make_graph([("", {})] * NODES, [(s, k, t, {}) for s, k, t in edges])
@@ -106,7 +108,7 @@ def accelerator() -> Any:
 
 @pytest.mark.parametrize("arrow", ARROWS)
 @pytest.mark.parametrize("query", QUERIES)
-def test_looked_up_as_joined(
+def test_degree_look_ups_equal_joins(
     accelerator: Any, query: str, arrow: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lookups equal joins wherever a pattern may occur."""
@@ -119,6 +121,6 @@ def test_looked_up_as_joined(
     assert looked_up == sorted(tuple(each.values()) for each in joined)
 
 
-def test_plan_tells_it(accelerator: Any) -> None:
+def test_the_plan_shows_degree_look_ups(accelerator: Any) -> None:
     text = "MATCH (a), (b) OPTIONAL MATCH (a)-[:R]->(b) RETURN count(*)"
     assert "looked up" in str(accelerator.explain(text))

@@ -93,7 +93,7 @@ def found_paths(context: Any, graph: Any, direction: Direction, pairs: Any, **as
     pairs=st.lists(st.tuples(NODE, NODE).filter(lambda each: each[0] != each[1]), min_size=1),
     most=st.sampled_from([1, 1 << 20]),
 )
-def test_shortest_paths(
+def test_shortest_paths_on_the_device_equal_the_hosts(
     context: Any, edges: Any, direction: Direction, maximum: Any, pairs: Any, most: int
 ) -> None:
     graph, known = graph_of(edges)
@@ -119,7 +119,7 @@ def test_shortest_paths(
     maximum=st.none() | st.integers(0, 5),
     zero=st.booleans(),
 )
-def test_reached_nodes(
+def test_reached_nodes_on_the_device_equal_the_hosts(
     context: Any, edges: Any, direction: Direction, maximum: Any, zero: bool
 ) -> None:
     graph, known = graph_of(edges)
@@ -144,7 +144,7 @@ def test_reached_nodes(
     assert found == Counter(wanted)
 
 
-def test_more_sources_than_a_word_has(context: Any) -> None:
+def test_more_sources_than_bits_of_a_word_are_searched(context: Any) -> None:
     edges = [(node, (node * 7 + 3) % 90) for node in range(90)]
     graph = make_graph([("", {})] * 90, [(a, "R", b, {}) for a, b in edges])
     pairs = [(a, b) for a in range(70) for b in range(5, 90, 7) if a != b]

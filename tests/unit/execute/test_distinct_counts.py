@@ -44,7 +44,7 @@ def expected_counts(values, group_of, groups):
 
 
 @given(data=st.data(), limits=st.sampled_from(list(LIMITS)), groups=st.integers(1, 4))
-def test_counts_are_those_of_sets(data, limits, groups):
+def test_distinct_counts_equal_those_of_sets(data, limits, groups):
     values = data.draw(st.lists(data.draw(st.sampled_from(VALUES)), max_size=30))
     group_of = np.array([data.draw(st.integers(0, groups - 1)) for _ in values], dtype=np.int64)
     column = column_of(values) if values else Column(ColumnKind.INTEGER, np.zeros(0, np.int64))
@@ -60,7 +60,7 @@ def test_counts_are_those_of_sets(data, limits, groups):
 
 @pytest.mark.parametrize("different", [10, 100_000, 2**62])
 @pytest.mark.parametrize("groups", [1, 7, 20_000])
-def test_many_rows(different, groups):
+def test_distinct_counts_of_many_rows(different, groups):
     random = np.random.default_rng(1)
     values = random.integers(-different, different, 100_000)
     values[::7] = values[0]
@@ -70,7 +70,7 @@ def test_many_rows(different, groups):
     assert found.tolist() == np.bincount(pairs[0], minlength=groups).tolist()
 
 
-def test_count_distinct_finds_no_row_of_a_value(monkeypatch):
+def test_count_distinct_makes_no_row_per_value(monkeypatch):
     """`collect(DISTINCT x)` needs it; null is no value, and the two zeros are one value."""
     monkeypatch.setattr(aggregates, "first_rows", None)
     keys = [column_of([1, 1, 1, 2, 2, 3])]

@@ -33,7 +33,7 @@ def _rows(accelerator: Any, query: str) -> Counter[str]:
 
 
 @given(st.lists(st.tuples(NODE, NODE), min_size=1, max_size=6))
-def test_repeated_rows_get_the_paths_of_one(edges: list[tuple[int, int]]) -> None:
+def test_equal_rows_get_the_paths_of_one_search(edges: list[tuple[int, int]]) -> None:
     read = "RETURN id(a), id(b), [e IN r | id(e)], [e IN s | id(e)]"
     with _graph(edges) as accelerator:
         once = _rows(accelerator, f"MATCH (a), (b) MATCH {PATTERN} {read}")
@@ -67,7 +67,7 @@ def test_each_different_row_is_searched_once(
     assert asked == [searched]
 
 
-def test_equal_rows_are_the_same_bit_by_bit() -> None:
+def test_rows_are_equal_only_bit_by_bit() -> None:
     valid = np.array([True, True, False, False, True, True])
     numbers = np.array([0.0, -0.0, 1.0, 2.0, np.nan, np.nan])
     batch = Batch(

@@ -62,7 +62,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("query", "rows"), ROWS)
-def test_rows(accelerator, query, rows):
+def test_expressions_give_their_values(accelerator, query, rows):
     assert values(accelerator, query) == rows
 
 
@@ -71,14 +71,14 @@ def test_subqueries_see_elements(accelerator):
     assert values(accelerator, f"{query} ORDER BY n.id") == [[[1]], [[1, 2]], [[]]]
 
 
-def test_faults_of_rows_that_do_not_count(accelerator):
+def test_errors_of_unneeded_rows_are_not_raised(accelerator):
     query = "UNWIND [1, 0] AS x RETURN x = 0 OR 1 / x = 1, any(y IN [1, x] WHERE 1 / y = 1)"
     assert values(accelerator, query) == [[True, True], [True, True]]
     with pytest.raises(gpugda.QueryError, match="line 1, column 46"):
         values(accelerator, "UNWIND [1, 0] AS x RETURN all(y IN [x] WHERE 1 / y = 1)")
 
 
-def test_an_error_within_a_condition_is_no_false():
+def test_an_error_within_a_condition_is_raised():
     with gpugda.connect(gpugda.graph(nodes=PEOPLE)) as accelerator:
         query = "UNWIND [1] AS x WITH x, {a: x}.a AS y RETURN [z IN [1] WHERE y | z] IS NULL OR y"
         with pytest.raises(gpugda.CypherTypeError, match="as a predicate"):
@@ -87,7 +87,7 @@ def test_an_error_within_a_condition_is_no_false():
         assert values(accelerator, query) == [[None], [1]]
 
 
-def test_chance_decides_row_by_row(accelerator):
+def test_random_functions_are_evaluated_per_row(accelerator):
     query = "UNWIND range(1, 200) AS x MATCH (n) WHERE rand() < 0.5 RETURN x, count(*) AS c"
     counts = {count for _, count in values(accelerator, query)}
     assert {1, 2} <= counts
@@ -95,7 +95,7 @@ def test_chance_decides_row_by_row(accelerator):
     assert len({uuid for (uuid,) in found}) == 50
 
 
-def test_one_instant_for_a_statement(accelerator):
+def test_a_statement_has_one_instant(accelerator):
     query = (
         "UNWIND range(1, 3) AS x MATCH (n) WHERE datetime() = datetime() RETURN DISTINCT datetime()"
     )
@@ -108,7 +108,7 @@ def test_unknown_functions_are_refused_with_their_place(accelerator):
 
 
 # ------------------------------------------------------------------ shown by results
-def test_paths(accelerator):
+def test_functions_of_paths(accelerator):
     query = "MATCH p = (a:P)-[:KNOWS]->(b) RETURN p, [p] AS l, {p: p} AS m, relationships(p) AS r"
     result = accelerator.run(query, engine="gpu")
     (row,) = result.values()
@@ -123,7 +123,7 @@ def test_paths(accelerator):
     assert [part if isinstance(part, str) else part["id"] for part in data["p"]] == [1, "KNOWS", 2]
 
 
-def test_paths_in_arrow(accelerator):
+def test_paths_are_written_to_arrow(accelerator):
     query = "MATCH p = (a:P)-[:KNOWS]->(b) RETURN p, nodes(p) AS n"
     table = accelerator.run(query, engine="gpu").to_arrow()
     kind = table.schema.field("p").type
@@ -139,7 +139,7 @@ def test_paths_in_arrow(accelerator):
     assert indexes == [{"p": [0, 0, 1], "n": [0, 1]}]
 
 
-def test_maps_in_arrow(accelerator):
+def test_maps_are_written_to_arrow(accelerator):
     query = "MATCH (n) RETURN CASE WHEN n.id > 1 THEN {a: n.id, n: n} END AS m ORDER BY n.id"
     table = accelerator.run(query, engine="gpu").to_arrow(nodes="id")
     assert table.to_pylist() == [
@@ -149,7 +149,7 @@ def test_maps_in_arrow(accelerator):
     ]
 
 
-def test_nested_values_in_frames(accelerator):
+def test_nested_values_are_written_to_data_frames(accelerator):
     query = (
         "UNWIND [1, 2] AS x RETURN [[x], [x, 2]] AS l, {k: {x: x}} AS m, date({year: 2020}) AS d"
     )

@@ -71,7 +71,7 @@ def test_rows_of_nothing_but_constants_are_one_group():
 
 
 @pytest.mark.parametrize("spread", [100, 10**6, 2**62])
-def test_many_rows(spread):
+def test_groups_of_many_rows(spread):
     random = np.random.default_rng(1)
     numbers = random.integers(-spread, spread, 100_000).tolist()
     numbers[::7] = numbers[:1] * len(numbers[::7])
@@ -84,7 +84,7 @@ def test_many_rows(spread):
         assert first_rows(operands, len(rows)).tolist() == groups.first.tolist()
 
 
-def test_nodes_that_stand_side_by_side_are_numbered_from_the_first(monkeypatch):
+def test_groups_of_contiguous_nodes_are_numbered_from_the_first(monkeypatch):
     """Even with a large offset: their pairs fit a table, and are not sorted."""
     nodes = [
         Column(ColumnKind.NODE, first + np.arange(3000, dtype=np.uint32) % different)

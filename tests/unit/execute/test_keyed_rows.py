@@ -37,7 +37,7 @@ def _most_rows(accelerator: Any, query: str) -> int:
         "MATCH (a)-->(b) WITH a, b MATCH (a)-->(x), (b)-->(y) RETURN x, y",
     ],
 )
-def test_rows_are_not_multiplied(accelerator, query):
+def test_patterns_joined_on_keys_make_few_rows(accelerator, query):
     assert _most_rows(accelerator, query) <= COUNT
     rows = [record.values() for record in accelerator.run(query, engine="gpu")]
     expected = [record.values() for record in accelerator.run(query, engine="reference")]
@@ -45,7 +45,7 @@ def test_rows_are_not_multiplied(accelerator, query):
     assert rows
 
 
-def test_a_value_that_is_an_error_is_one_where_a_node_may_meet_it(accelerator):
+def test_an_error_in_a_key_is_raised(accelerator):
     query = "UNWIND [1, 'x'] AS i MATCH (a:P {k: i - 1}) RETURN a"
     with pytest.raises(gpugda.GpugdaError):
         accelerator.run(query, engine="gpu").values()

@@ -32,7 +32,7 @@ def accelerator():
         ("RETURN size(replace($text, 'a', $text)) AS n", "a text of 16000000 characters"),
     ],
 )
-def test_a_value_that_is_too_long(
+def test_a_value_that_is_too_long_is_refused(
     accelerator, monkeypatch, engine: str, query: str, message: str
 ) -> None:
     monkeypatch.setattr(length_limits, "_MOST_ITEMS", 1 << 12)  # independent of the machine
@@ -43,14 +43,14 @@ def test_a_value_that_is_too_long(
         accelerator.run(query, given, engine=engine)
 
 
-def test_very_many_clauses(accelerator) -> None:
+def test_too_many_clauses_are_refused(accelerator) -> None:
     query = f"MATCH (a) {'WITH a ' * 3000}RETURN count(*) AS c"
     with pytest.raises(UnsupportedQueryError, match="this many clauses"):
         accelerator.run(query, engine="gpu")
 
 
 @pytest.mark.parametrize("engine", ["gpu", "auto"])
-def test_an_error_shows_what_is_around_its_place(accelerator, engine: str) -> None:
+def test_an_error_shows_the_text_around_its_place(accelerator, engine: str) -> None:
     query = f"MATCH (a) WHERE a.name = '{'x' * 100_000}' RETURN a, {'y' * 100_000}"
     with pytest.raises(gpugda.GpugdaError) as raised:
         accelerator.run(query, engine=engine)

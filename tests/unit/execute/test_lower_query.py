@@ -70,7 +70,7 @@ def one_nan(value):
 
 
 @given(_tables())
-def test_groups_are_those_of_the_group_keys(table):
+def test_groups_equal_those_of_the_group_keys(table):
     length, operands = table
     groups = group_rows(operands, length)
     keys = [tuple(map(one_nan, row)) for row in rows_of(length, operands)]
@@ -80,7 +80,7 @@ def test_groups_are_those_of_the_group_keys(table):
     assert groups.first.tolist() == [expected.index(number) for number in range(len(firsts))]
 
 
-def test_zeros_are_one_group_and_nan_another():
+def test_zeros_form_one_group_and_nan_another():
     column = column_from_values([0.0, NAN, -0.0, None, NAN, 1.5, None])
     assert group_rows([column], 7).group_of.tolist() == [0, 1, 0, 2, 1, 3, 2]
     assert sorted_rows([column], [False], 7).tolist() == [2, 0, 5, 1, 4, 3, 6]
@@ -88,7 +88,7 @@ def test_zeros_are_one_group_and_nan_another():
 
 
 @given(_tables(), st.lists(st.booleans(), min_size=3, max_size=3), st.none() | st.integers(0, 6))
-def test_order_is_that_of_the_order_keys(table, descending, limit):
+def test_rows_are_in_the_order_of_the_order_keys(table, descending, limit):
     length, operands = table
     rows = rows_of(length, operands)
     order = list(range(length))
@@ -99,7 +99,7 @@ def test_order_is_that_of_the_order_keys(table, descending, limit):
     assert found.tolist() == order[:limit]
 
 
-def test_few_of_many_rows():
+def test_the_first_of_many_rows_equal_those_of_a_full_sort():
     generator = np.random.default_rng(1)
     first = Column(ColumnKind.INTEGER, generator.integers(0, 50, 5000))
     second = Column(ColumnKind.FLOAT, generator.random(5000))
@@ -109,7 +109,7 @@ def test_few_of_many_rows():
 
 
 @given(st.lists(_tables(), min_size=1, max_size=4))
-def test_codes_that_do_not_fit_a_table(tables):
+def test_keys_too_sparse_for_a_table_are_grouped(tables):
     # Numbers far apart, so that neither columns nor their combination fit tables.
     length, operands = tables[0]
     spread = Column(ColumnKind.INTEGER, np.arange(length, dtype=np.int64) % 3 * 2**61)
@@ -258,7 +258,7 @@ def answer(asked, graph, pairs, chunk_rows, **settings):
 
 
 @given(_graphs(), _queries(), st.data(), st.integers(1, 7))
-def test_answers_are_those_of_single_rows(graph, asked, data, chunk_rows):
+def test_answers_equal_those_row_by_row(graph, asked, data, chunk_rows):
     node = st.integers(0, graph.node_count - 1)
     pairs = data.draw(st.lists(st.tuples(node, node), max_size=20, unique=True))  # as a pattern's
     expected = Expected(graph, asked).rows(pairs)
@@ -266,7 +266,7 @@ def test_answers_are_those_of_single_rows(graph, asked, data, chunk_rows):
 
 
 @given(_graphs(), _queries(), st.data())
-def test_merging_in_between_changes_nothing(graph, asked, data):
+def test_merging_batches_early_gives_the_same_rows(graph, asked, data):
     node = st.integers(0, graph.node_count - 1)
     pairs = data.draw(st.lists(st.tuples(node, node), max_size=20, unique=True))  # as a pattern's
     with pytest.MonkeyPatch.context() as patch:
@@ -292,7 +292,7 @@ def test_residuals_filter_every_chunk():
     assert answer(asked, PEOPLE, pairs, 4, residuals=[lit(None)]) == []
 
 
-def test_a_type_error_in_a_residual():
+def test_a_type_error_in_a_residual_is_raised():
     asked = query([("n", prop("n", "x"))], nodes=("n", "m"))
     with pytest.raises(CypherTypeError, match="as a predicate"):
         answer(asked, PEOPLE, ALL, 5, residuals=[unary("NOT", NAME)])
@@ -300,7 +300,7 @@ def test_a_type_error_in_a_residual():
     assert answer(asked, PEOPLE, ALL, 5, residuals=[unary("NOT", NAME), never]) == []
 
 
-def test_limit_stops_early_and_later_rows_raise_nothing():
+def test_limit_stops_before_errors_of_later_rows():
     graph = make_graph([("", {"x": True}), ("", {"x": "text"})])
     asked = query([("c", unary("NOT", prop("n", "x")))], limit=lit(1))
     matcher = GivenEmbeddings([[(0,), (1,)], [(1,)]])
@@ -315,7 +315,7 @@ def test_distinct_with_limit_stops_when_enough_differ():
     assert matcher.taken == 3
 
 
-def test_one_row_without_keys_and_none_with():
+def test_no_rows_give_one_group_only_without_keys():
     counting = {"aggregating": True, "aggregates": (ast.CountStar(SPAN),)}
     count = ("count(*)", AggregateReference(SPAN, 0))
     assert answer(query([count], **counting), PEOPLE, [], 1) == [[0]]
@@ -323,7 +323,7 @@ def test_one_row_without_keys_and_none_with():
     assert answer(keyed, PEOPLE, [], 1) == []
 
 
-def test_nan_is_the_same_as_long_as_the_node_is():
+def test_nan_of_the_same_node_is_one_value():
     graph = make_graph([("", {"x": NAN}), ("", {"x": NAN})])
     asked = query([("x", prop("n", "x"))], nodes=("n", "m"), distinct=True)
     with pytest.raises(UnsupportedQueryError, match="NaN"):
@@ -335,7 +335,7 @@ def test_nan_is_the_same_as_long_as_the_node_is():
     assert projected(constant, graph, given, {"nan": NAN}).row_count == 1
 
 
-def test_the_first_seen_stands_for_its_like():
+def test_distinct_keeps_the_first_of_equal_values():
     graph = make_graph([("", {"x": each}) for each in (1, 1.0, "a", 1)])
     asked = query([("x", prop("n", "x"))], distinct=True)
     assert identical(answer(asked, graph, [(each, 0) for each in (1, 0, 3, 2)], 1), [[1.0], ["a"]])
@@ -391,7 +391,7 @@ def test_a_count_alone_comes_from_the_join():
             projected(asked, PEOPLE, Many(count), {})
 
 
-def test_only_what_is_read_is_needed():
+def test_only_columns_that_are_read_are_needed():
     asked = query(
         [("c", AggregateReference(SPAN, 0))],
         nodes=("n", "m", "o", "p"),
@@ -425,14 +425,14 @@ def test_skip_and_limit_are_integers(clause, value, shown, kind):
     assert raised.value.span == SPAN
 
 
-def test_every_parameter_must_be_there():
+def test_a_missing_parameter_is_refused():
     asked = query([("n", comparison(N, "=", param("v")))], parameters=frozenset({"v"}))
     with pytest.raises(ParameterMissingError, match=r"\$v") as raised:
         projected(asked, PEOPLE, GivenEmbeddings([]), {})
     assert raised.value.span == SPAN
 
 
-def test_slices_of_the_table():
+def test_slices_of_a_table_share_its_memory():
     asked = query([("x", prop("n", "x")), ("name", NAME)])
     table = projected(asked, PEOPLE, GivenEmbeddings([[(node,) for node in range(5)]]), {})
     piece = table.slice(1, 3)
@@ -447,7 +447,7 @@ def test_slices_of_the_table():
     ]
 
 
-def test_stacking_keeps_dictionaries_apart():
+def test_stacked_columns_keep_the_values_of_their_dictionaries():
     pieces = [
         RowTable(2, (column_from_values(["b", "a"]), column_from_values([[1], None]), Constant(1))),
         RowTable(0, (column_from_values([]), column_from_values([]), Constant(1))),

@@ -21,7 +21,7 @@ def machine(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_machine_and_its_container(machine):
+def test_available_memory_is_the_least_of_machine_and_container(machine):
     assert available_bytes() is None
     (machine / "meminfo").write_text("MemTotal:  900 kB\nMemAvailable:   700 kB\n")
     assert available_bytes() == 700 * 1024
@@ -32,7 +32,7 @@ def test_the_machine_and_its_container(machine):
     assert available_bytes() == 499_900
 
 
-def test_something_is_known_here():
+def test_available_memory_of_this_machine_is_known():
     assert (available_bytes() or 1) > 0
 
 
@@ -52,7 +52,7 @@ def test_rows_are_refused_before_memory_is_full(monkeypatch, copied, chunks):
     assert abs(kept // (16 * MEBIBYTE) - chunks) <= 4  # it checks every 64 MiB
 
 
-def test_rows_that_went_count_no_more(monkeypatch):
+def test_released_rows_count_no_more(monkeypatch):
     room = ResultMemory(copied=True)
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 700 * MEBIBYTE)
     for _ in range(100):
@@ -61,7 +61,7 @@ def test_rows_that_went_count_no_more(monkeypatch):
 
 
 @pytest.mark.device
-def test_a_query_says_so(monkeypatch):
+def test_a_query_beyond_the_memory_is_refused_with_a_reason(monkeypatch):
     monkeypatch.setattr(host_memory, "_CHECK_INTERVAL_BYTES", 1000)
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 1 << 20)
     graph = gpugda.graph({"id": list(range(100))})
@@ -72,7 +72,7 @@ def test_a_query_says_so(monkeypatch):
         assert count.value() == 10_000
 
 
-def test_rows_that_are_collected_are_refused_before_memory_is_full(monkeypatch):
+def test_collected_rows_are_refused_before_memory_is_full(monkeypatch):
     monkeypatch.setattr(host_memory, "_CHECK_INTERVAL_BYTES", 4 * MEBIBYTE)
     monkeypatch.setattr(host_memory, "available_bytes", lambda: 500 * MEBIBYTE)
     source = gpugda.graph(nodes={"id": [0], "labels": [["N"]]})

@@ -42,7 +42,7 @@ def accelerator():
         ("MATCH (a)-->(b) WITH DISTINCT a WITH a.KEY AS k, a MATCH (a)-->() RETURN DISTINCT k", 2),
     ],
 )
-def test_as_the_reference(accelerator, text, key, count):
+def test_keys_with_nan_group_as_in_the_reference(accelerator, text, key, count):
     text = text.replace("KEY", key)
     found, expected = (
         [record.values() for record in accelerator.run(text, engine=engine)]
@@ -52,7 +52,7 @@ def test_as_the_reference(accelerator, text, key, count):
     assert rows_key(found) == rows_key(expected)
 
 
-def test_what_is_computed_is_another_one_in_each_row(accelerator):
+def test_a_computed_nan_differs_in_each_row(accelerator):
     text = "MATCH (a)-->(b) WITH a.f AS k, b WITH k + 1 AS l, b RETURN l, count(*)"
     assert len(list(accelerator.run(text, engine="gpu"))) == 4
 
@@ -69,7 +69,7 @@ def test_what_is_computed_is_another_one_in_each_row(accelerator):
         ("MATCH (a)-->(b) WITH b, sum(a.f) AS s MATCH (a)-->(b) RETURN s, count(*)", [1, 3]),
     ],
 )
-def test_as_neo4j(accelerator, text, counts):
+def test_keys_with_nan_group_as_in_neo4j(accelerator, text, counts):
     rows = [record.values() for record in accelerator.run(text, engine="gpu")]
     assert sorted(count for value, count in rows if value != value) == counts
 
@@ -98,20 +98,20 @@ def test_as_neo4j(accelerator, text, counts):
         "MATCH (n)-[r]-() WITH n, r.f AS k, n.f AS l RETURN DISTINCT l",
     ],
 )
-def test_what_is_unclear_is_refused(accelerator, text):
+def test_queries_with_an_unclear_nan_identity_are_refused(accelerator, text):
     with pytest.raises(UnsupportedQueryError, match="NaN"):
         list(accelerator.run(text, engine="gpu"))
 
 
 @pytest.mark.parametrize("key", ["f", "m"])
-def test_one_value_through_a_union(accelerator, key):
+def test_a_nan_keeps_its_identity_through_a_union(accelerator, key):
     text = f"""MATCH (n) WITH n, coalesce(n.{key}, 0) AS v
         CALL {{ WITH v RETURN v AS w UNION WITH v RETURN v AS w }} RETURN w, count(*)"""
     rows = [record.values() for record in accelerator.run(text, engine="gpu")]
     assert sorted(count for value, count in rows if value != value) == [1, 1]
 
 
-def test_the_digits_stay_where_columns_are_joined():
+def test_concatenation_keeps_the_identity_of_nans():
     bits = np.array([0x7FF8 << 48 | 7, 0x7FF8 << 48 | 8, 0x7FF8 << 48 | 7])
     floats = Column(ColumnKind.FLOAT, bits.view(np.float64))
     mixed = concatenate([column_from_values(["x"]), floats, floats], [1, 3, 3])

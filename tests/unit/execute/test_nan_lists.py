@@ -35,7 +35,9 @@ def accelerator() -> Any:
         "MATCH (n) RETURN {made} AS v UNION MATCH (n) RETURN n.x AS v",
     ],
 )
-def test_computed_ones_are_refused(accelerator: Any, query: str, made: str) -> None:
+def test_distinct_computed_lists_with_nan_are_refused(
+    accelerator: Any, query: str, made: str
+) -> None:
     with pytest.raises(UnsupportedQueryError, match="with NaN"):
         accelerator.run(query.replace("{made}", made), engine="gpu").data()
 
@@ -52,5 +54,5 @@ def test_computed_ones_are_refused(accelerator: Any, query: str, made: str) -> N
         ("MATCH (n) RETURN n.id AS k, collect(n.x) AS v", 3),
     ],
 )
-def test_others_are_answered(accelerator: Any, query: str, rows: int) -> None:
+def test_other_lists_with_nan_are_answered(accelerator: Any, query: str, rows: int) -> None:
     assert len(accelerator.run(query, engine="gpu").data()) == rows

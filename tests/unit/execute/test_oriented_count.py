@@ -99,12 +99,12 @@ def simple_graphs_with_loops(draw):
 
 
 @given(specs=simple_graphs_with_loops(), text=patterns())
-def test_loops_of_graphs_without_parallel_relationships(context, specs, text):
+def test_loops_in_graphs_without_parallel_relationships_are_counted(context, specs, text):
     check_count(context, make_graph(*specs), text)
 
 
 @pytest.mark.parametrize(("parallel", "is_oriented"), [(0, True), (1, False)])
-def test_loops_are_no_hindrance_where_none_are_parallel(context, parallel, is_oriented):
+def test_loops_without_parallel_ones_allow_oriented_counts(context, parallel, is_oriented):
     ends = [(0, 1), (1, 2), (2, 0), (3, 0), (3, 1), (2, 3), (0, 0), (2, 2), *[(1, 0)] * parallel]
     graph = make_graph([("", {})] * 4, [(a, "R", b, {}) for a, b in ends])
     with extending(context, graph) as strategy:
@@ -129,7 +129,7 @@ def loopless_multigraphs(draw):
     other=st.sampled_from(["", "", "", ":A"]),
     clauses=st.sampled_from(["{0}, (c){1}(d){1}(a)", "{0} MATCH (c){1}(d){1}(a)"]),
 )
-def test_squares_with_parallel_relationships(context, specs, step, other, clauses):
+def test_squares_with_parallel_relationships_are_counted(context, specs, step, other, clauses):
     graph = make_graph(*specs)
     path = f"(a{other}){step}(b){step}(c)"
     text = f"MATCH {clauses.format(path, step)} RETURN count(*)"
@@ -153,12 +153,12 @@ def test_squares_of_a_large_graph_take_several_launches(context):
     assert counted(strategy, square, graph) == expected
 
 
-def test_strategies_of_the_papers_count_in_the_graph_as_it_is(context):
+def test_published_strategies_count_in_the_unoriented_graph(context):
     graph = circle(20)
     assert counted(GpsmStrategy(DeviceGraph(context, graph)), TRIANGLE, graph) is None
 
 
-def test_a_count_that_is_given_up_is_remembered(context):
+def test_the_time_of_an_abandoned_unoriented_count_is_recorded(context):
     graph = circle(20)
     strategy, plan = ExtendStrategy(DeviceGraph(context, graph)), plan_of(TRIANGLE, graph)
     assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) is None
@@ -172,7 +172,7 @@ def test_a_count_that_is_given_up_is_remembered(context):
     assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) == 20 * 6
 
 
-def test_explain_says_so():
+def test_explain_shows_an_oriented_count():
     graph = gpugda.graph(relationships={"source": [1, 2], "target": [2, 3], "type": ["R", "R"]})
     with gpugda.connect(graph) as accelerator:
         said = "one is counted, 6 times"
@@ -181,7 +181,7 @@ def test_explain_says_so():
         assert said not in str(accelerator.explain(TRIANGLE.replace("count(*)", "a, b, c")))
 
 
-def test_a_parameter_that_is_missing_is_named(context):
+def test_the_error_of_a_missing_parameter_names_it(context):
     graph = circle(20)
     text = "MATCH (a {x: $x})--(b {x: $x})--(c {x: $x})--(a) RETURN count(*)"
     strategy = ExtendStrategy(DeviceGraph(context, graph))
@@ -190,7 +190,7 @@ def test_a_parameter_that_is_missing_is_named(context):
     assert counted(strategy, text, graph, {"x": 1}) == 0
 
 
-def test_the_form_is_built_once_queries_have_taken_as_long(context):
+def test_the_oriented_graph_is_built_once_queries_took_as_long(context):
     graph = circle(2000)
     strategy, plan = ExtendStrategy(DeviceGraph(context, graph)), plan_of(TRIANGLE, graph)
 
@@ -204,7 +204,7 @@ def test_the_form_is_built_once_queries_have_taken_as_long(context):
     assert run() == 2000 * 6
 
 
-def test_what_is_not_oriented_is_not_noted(context):
+def test_times_of_unsuitable_counts_are_not_recorded(context):
     graph = circle(50)
     directed = plan_of("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)", graph)
     add_unoriented_seconds(directed, graph, 60.0)
@@ -213,7 +213,7 @@ def test_what_is_not_oriented_is_not_noted(context):
     assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) is None
 
 
-def test_where_memory_is_short_there_is_no_second_graph(context):
+def test_no_oriented_graph_is_made_if_memory_is_short(context):
     graph = circle(3000)
     device_graph = DeviceGraph(context, graph)
     roomy = ExtendStrategy(device_graph)
@@ -223,7 +223,7 @@ def test_where_memory_is_short_there_is_no_second_graph(context):
     assert counted(tight, TRIANGLE, graph) is None
 
 
-def test_the_second_graph_leaves_when_memory_is_short(context):
+def test_the_oriented_graph_is_freed_if_memory_is_short(context):
     graph = circle(3000)
     device_graph = DeviceGraph(context, graph)
     strategy = ExtendStrategy(device_graph)
@@ -238,7 +238,7 @@ def test_the_second_graph_leaves_when_memory_is_short(context):
     assert counted(strategy, TRIANGLE, graph) is None
 
 
-def test_an_accelerator_counts_so_from_the_second_query_on():
+def test_an_accelerator_uses_oriented_counts_from_the_second_query_on():
     graph = gpugda.graph(
         relationships={
             "source": np.arange(600) % 200,
@@ -273,7 +273,7 @@ def test_both_forms_are_timed(context, before):
     assert found == ([24, 24, 24, None, None] if before else [24] * 5)
 
 
-def test_a_count_that_is_given_up_is_no_time():
+def test_an_abandoned_count_records_no_time():
     plan = plan_of(TRIANGLE, make_graph([("", {})], []))
     with pytest.raises(RuntimeError), timing_unoriented(plan, make_graph([("", {})], [])):
         raise RuntimeError
@@ -281,7 +281,7 @@ def test_a_count_that_is_given_up_is_no_time():
 
 
 @pytest.mark.parametrize(("plain", "oriented", "chosen"), [(2.0, 3.0, True), (3.0, 2.0, False)])
-def test_the_better_of_both_forms(plain, oriented, chosen):
+def test_the_faster_of_both_forms_is_chosen(plain, oriented, chosen):
     times = oriented_form.Times()
     times.note(plain, is_oriented=False)
     times.note(100.0, is_oriented=True)

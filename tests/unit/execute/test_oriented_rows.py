@@ -83,7 +83,7 @@ def test_rows_are_those_of_the_reference(context, specs, text):
         assert found is None or found == Counter(run_reference(parse(text), graph, {}).rows)
 
 
-def test_every_graph_of_three_nodes(context):
+def test_rows_of_every_graph_of_three_nodes(context):
     """With up to four relationships, parallel ones, loops of another type, both directions."""
     text = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN id(a), id(b), id(c)"
     triangles = 0
@@ -113,7 +113,7 @@ def test_every_graph_of_three_nodes(context):
         ("MATCH (a)--(b)--(c)--(a) RETURN id(a), id(b), id(c) LIMIT 1000000", False),
     ],
 )
-def test_queries_whose_rows_are_made_of_one_order(monkeypatch, text, is_made_so):
+def test_rows_are_made_of_one_order_of_their_nodes(monkeypatch, text, is_made_so):
     monkeypatch.setattr(oriented_form, "_SECONDS_PER_RELATIONSHIP", 0.0)
     with gpugda.connect(loopless_source(20, 70)) as accelerator:
         expected = Counter(map(tuple, accelerator.run(text, engine="reference").values()))
@@ -124,7 +124,7 @@ def test_queries_whose_rows_are_made_of_one_order(monkeypatch, text, is_made_so)
             assert any("one is found" in step for step in result.summary.steps) is is_made_so
 
 
-def test_a_pattern_without_rows(monkeypatch):
+def test_a_pattern_without_rows_gives_none(monkeypatch):
     monkeypatch.setattr(oriented_form, "_SECONDS_PER_RELATIONSHIP", 0.0)
     columns = {"source": [0, 1], "target": [1, 2], "type": ["R"] * 2}
     text = "MATCH (a)--(b)--(c)--(a) RETURN id(a), id(b), id(c)"

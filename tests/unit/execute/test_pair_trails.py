@@ -103,7 +103,7 @@ MANY = settings(
 
 @MANY
 @given(EDGES, st.sampled_from(list(ARROWS)), ASKED, st.lists(st.sampled_from(PAIRS), min_size=1))
-def test_trails_on_the_host(edges, arrow, asked, pairs):
+def test_trails_on_the_host_equal_those_of_the_reference(edges, arrow, asked, pairs):
     check(edges, arrow, asked, pairs)
 
 
@@ -113,7 +113,7 @@ def test_trails_on_the_host(edges, arrow, asked, pairs):
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(EDGES, st.sampled_from(list(ARROWS)), ASKED)
-def test_trails_on_the_device(context, edges, arrow, asked):
+def test_trails_on_the_device_equal_those_of_the_reference(context, edges, arrow, asked):
     check(edges, arrow, asked, PAIRS, context)
 
 
@@ -123,7 +123,7 @@ PARALLEL = [(0, 1)] * 9 + [(1, 2)] * 9 + [(2, 1)]
 
 @pytest.mark.parametrize("edges", [COMPLETE, PARALLEL])
 @pytest.mark.parametrize("by_group", [False, True])
-def test_few_walks_at_a_time(monkeypatch, edges, by_group):
+def test_small_windows_of_walks_give_the_same_trails(monkeypatch, edges, by_group):
     """Small windows, and at first fewer walks than are needed for the trails."""
     monkeypatch.setattr(host_walks, "_MOST_ENTRIES", 3)
     monkeypatch.setattr(selected_trails, "_WALKS_PER_TRAIL", 1)
@@ -134,14 +134,14 @@ def test_few_walks_at_a_time(monkeypatch, edges, by_group):
 
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
-def test_few_searches_at_a_time(context, monkeypatch):
+def test_small_windows_of_searches_give_the_same_trails(context, monkeypatch):
     monkeypatch.setattr(device_searches, "_MAX_SEARCHES", 2)
     monkeypatch.setattr(device_searches, "SEARCHES_A_WORD", 2)
     monkeypatch.setattr(path_reading, "_MOST_LONGER", 3)
     assert not check(COMPLETE, "->", ((1, 4), 7, False), PAIRS, context)
 
 
-def test_without_room_pairs_are_left(monkeypatch):
+def test_pairs_beyond_the_host_memory_are_left(monkeypatch):
     monkeypatch.setattr(host_walks, "_MOST_WORDS", 3 * NODES)
     monkeypatch.setattr(host_walks, "_LEVELS", 1)
     ring = [(a, (a + 1) % NODES) for a in range(NODES)]
@@ -152,7 +152,7 @@ def test_without_room_pairs_are_left(monkeypatch):
 
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
-def test_without_room_on_the_device_pairs_are_left(context, monkeypatch):
+def test_pairs_beyond_the_device_memory_are_left(context, monkeypatch):
     grow = walk_search.WalkSearches.grow
 
     def full(self, levels, *rest):

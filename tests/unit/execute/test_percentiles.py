@@ -67,7 +67,7 @@ def by_columns(name, column, groups, *further):
     few=st.sampled_from([0, 1000]),
 )
 @example(rows=[(0, 0.0), (0, -0.0)], share=0, name="percentiledisc", few=1000)
-def test_percentiles(rows, share, name, few):
+def test_percentiles_equal_the_references(rows, share, name, few):
     column, groups = of_rows(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(percentiles, "_FEW_GROUPS", few)
@@ -79,7 +79,7 @@ def test_percentiles(rows, share, name, few):
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0, 0.001, 0.3, 0.5, 0.999, 1])
 @pytest.mark.parametrize("name", ["percentilecont", "percentiledisc"])
-def test_percentiles_of_many_rows(name, share):
+def test_percentiles_of_many_rows_equal_the_references(name, share):
     random = np.random.default_rng(2)
     for numbers in (random.normal(size=200_000), random.integers(0, 50, 200_000)):
         kind = ColumnKind.FLOAT if numbers.dtype.kind == "f" else ColumnKind.INTEGER
@@ -93,7 +93,7 @@ def test_percentiles_of_many_rows(name, share):
 @given(rows=NUMBERS, name=st.sampled_from(["avg", "stdev", "stdevp", "sum"]))
 @example(rows=[(0, math.inf), (0, 1.0), (0, -math.inf)], name="avg")
 @example(rows=[(0, 1.0), (1, math.inf), (1, 2.0)], name="avg")
-def test_the_kernel_has_the_rounding_of_single_steps(rows, name):
+def test_the_kernel_rounds_each_step(rows, name):
     """To the last bit, with infinities, NaN, zeros and integers beyond 2^53."""
     if not any(device.type == "cpu" for device in list_devices()):
         pytest.skip("no OpenCL device that is a CPU")
@@ -108,7 +108,7 @@ def test_the_kernel_has_the_rounding_of_single_steps(rows, name):
     assert found == expected
 
 
-def test_means_without_a_device_are_the_same(monkeypatch):
+def test_means_are_the_same_without_a_device(monkeypatch):
     random = np.random.default_rng(3)
     rows = list(zip(random.integers(0, 3, 500).tolist(), random.normal(size=500), strict=True))
     column, groups = of_rows(rows)
@@ -119,7 +119,7 @@ def test_means_without_a_device_are_the_same(monkeypatch):
         assert by_columns(name, column, groups) == found
 
 
-def test_groups_without_rows_have_no_percentile():
+def test_a_group_without_rows_has_no_percentile():
     groups = Groups(np.array([0, 1]), np.array([0, 1, 1]))
     column = Column(ColumnKind.INTEGER, np.array([5, 1, 2]), np.array([False, True, True]))
     assert by_columns("percentiledisc", column, groups, 0.5) == ["None", "1"]

@@ -107,11 +107,11 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("query", ANSWERS)
-def test_rows(people, query):
+def test_queries_give_their_rows(people, query):
     assert people.run(query, engine="gpu").values() == ANSWERS[query]
 
 
-def test_what_ran_is_told(people):
+def test_the_summary_lists_the_operators(people):
     query = "MATCH (a:P) WITH a.age AS x ORDER BY x LIMIT 2 RETURN collect(x)"
     summary = people.run(query, engine="gpu").summary
     assert any(line.startswith("aggregate collect(x)") for line in map(str.strip, summary.steps))
@@ -134,12 +134,12 @@ def test_parameters_of_a_wrong_type_fail_before_there_are_rows(people):
         people.run(query, {"ages": "many"}, engine="gpu")
 
 
-def test_a_range_too_long_for_a_list_is_counted_off(people):
+def test_a_range_too_long_for_a_list_is_streamed(people):
     query = "MATCH (a:P) WITH a LIMIT 2 UNWIND range(1, 3000001, 2) AS x RETURN count(*), max(x)"
     assert people.run(query, engine="gpu").values() == [[2 * 1_500_001, 3_000_001]]
 
 
-def test_a_time_limit_holds_among_endless_paths():
+def test_a_time_limit_stops_a_search_of_too_many_paths():
     """A complete graph has far too many trails to enumerate, and their windows stay small."""
     count = 60
     pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
@@ -157,17 +157,17 @@ def test_a_time_limit_holds_among_endless_paths():
 
 
 @pytest.mark.parametrize("terms", [300, 20_000])
-def test_what_is_nested_too_deeply_is_refused_with_its_place(people, terms):
+def test_too_deep_nesting_is_refused_with_its_place(people, terms):
     with pytest.raises(gpugda.UnsupportedQueryError, match="more than 200 levels") as caught:
         people.run("RETURN " + " + ".join(["1"] * terms), engine="gpu")
     assert caught.value.line == 1
 
 
-def test_a_sum_of_a_hundred_terms(people):
+def test_a_sum_of_a_hundred_terms_is_answered(people):
     assert people.run("RETURN " + " + ".join(["1"] * 100), engine="gpu").values() == [[100]]
 
 
 @pytest.mark.parametrize("clause", ["SKIP", "LIMIT"])
-def test_skip_and_limit_by_chance(people, clause):
+def test_skip_and_limit_may_be_random(people, clause):
     query = f"MATCH (n) WITH n {clause} toInteger(rand() * 9) WITH count(*) AS c RETURN c >= 0"
     assert people.run(query, engine="gpu").values() == [[True]]

@@ -62,7 +62,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
         ("MATCH (a)-->(b) RETURN a.id LIMIT 0", []),
     ],
 )
-def test_joins_are_told_after_how_many_rows_nobody_pulls(
+def test_joins_know_how_many_rows_are_enough(
     ring: Any, asked: list[int | None], query: str, enough: list[int | None]
 ) -> None:
     found = ring.run(query, engine="gpu").values()
@@ -73,7 +73,7 @@ def test_joins_are_told_after_how_many_rows_nobody_pulls(
         assert all(row in every for row in found)
 
 
-def test_rows_before_a_second_pattern_are_few_where_few_suffice(ring: Any) -> None:
+def test_a_limit_bounds_the_rows_before_a_second_pattern(ring: Any) -> None:
     text = "MATCH (a) WITH a, a.id AS i MATCH (a)-->(b) RETURN i, b.id LIMIT 7"
     (match,) = [node for _, node in ring.profile(text).lines() if node.what.endswith("given a")]
     assert match.rows is not None
@@ -82,14 +82,14 @@ def test_rows_before_a_second_pattern_are_few_where_few_suffice(ring: Any) -> No
     assert match.children[0].rows < NODES
 
 
-def test_distinct_takes_the_nan_of_one_node_as_the_same_also_after_with(ring: Any) -> None:
+def test_distinct_keeps_one_nan_per_node_after_with(ring: Any) -> None:
     one = "MATCH (a) RETURN DISTINCT a.x"
     several = "MATCH (a) WITH a, a.x AS x MATCH (a)-->(b) RETURN DISTINCT x"
     counts = {len(ring.run(text, engine="gpu").values()) for text in (one, several)}
     assert counts == {NODES // 2 - 2 + 4}
 
 
-def test_no_rows_have_the_types_of_their_columns(ring: Any) -> None:
+def test_empty_results_keep_the_column_types(ring: Any) -> None:
     for text in (
         "MATCH (a)-->(b) RETURN a.id, count(*) AS c LIMIT 0",
         "MATCH (a)-->(b) WHERE a.id < 0 RETURN a.id, a.x LIMIT 3",

@@ -62,7 +62,7 @@ FEW = max(15, settings().max_examples // 10)
 
 @settings(max_examples=FEW, deadline=None)
 @given(EDGES, st.sampled_from(list(ARROWS)))
-def test_lists_of_what_is_repeated(edges: Any, direction: str) -> None:
+def test_group_variables_are_lists(edges: Any, direction: str) -> None:
     """Read through aggregates of lists: nodes by their k, relationships by their w."""
     pattern = f"(a)((x){ARROWS[direction]}(y) WHERE x.k <= y.k + 1){{0,3}}(b)"
     with _accelerator(edges) as accelerator:
@@ -87,7 +87,9 @@ def test_lists_of_what_is_repeated(edges: Any, direction: str) -> None:
     st.sampled_from(["+", "*", "{2,}", "{1,3}"]),
     st.integers(1, 3),
 )
-def test_selected_paths(edges: Any, direction: str, quantifier: str, most: int) -> None:
+def test_selectors_choose_the_right_paths(
+    edges: Any, direction: str, quantifier: str, most: int
+) -> None:
     fewest, longest = {"+": (1, None), "*": (0, None), "{2,}": (2, None), "{1,3}": (1, 3)}[
         quantifier
     ]
@@ -153,7 +155,7 @@ CHAIN = [(0, 1), (0, 1), (1, 2), (2, 3), (3, 0)]
         ("MATCH (a {k: 0})-[r WHERE r.w <> 1]->{1,2}(b) RETURN count(*)", [(2,)]),
     ],
 )
-def test_query(query: str, rows: Any) -> None:
+def test_quantified_queries_give_their_rows(query: str, rows: Any) -> None:
     with _accelerator(CHAIN) as accelerator:
         assert _rows(accelerator, query) == Counter(rows)
 
@@ -173,12 +175,12 @@ def test_query(query: str, rows: Any) -> None:
         ("MATCH (a)((x)-->(y) WHERE x.k AND true)+(b) RETURN count(*)", "fails for some"),
     ],
 )
-def test_refused(query: str, construct: str) -> None:
+def test_unsupported_quantified_queries_are_refused(query: str, construct: str) -> None:
     with _accelerator(CHAIN) as accelerator, pytest.raises(UnsupportedQueryError, match=construct):
         _rows(accelerator, query)
 
 
-def test_a_subquery_in_the_brackets_of_a_quantified_relationship_is_asked_of_each() -> None:
+def test_a_subquery_in_a_quantified_relationship_is_evaluated_for_each() -> None:
     """The subquery must be evaluated per relationship, not over all relationships of the path."""
     source = gpugda.graph(
         nodes={"id": ["a", "b"], "labels": [["N"], ["N"]]},
@@ -190,7 +192,7 @@ def test_a_subquery_in_the_brackets_of_a_quantified_relationship_is_asked_of_eac
             assert len(accelerator.run(text, engine=engine).values()) == 1
 
 
-def test_a_bound_list_restricts_the_paths_among_which_a_selector_chooses() -> None:
+def test_a_selector_chooses_among_paths_of_a_bound_list() -> None:
     """Each of the two parallel relationships is the only path that its row's list allows."""
     text = "MATCH (a {k: 0})-[r*1]->(b) MATCH ANY SHORTEST (c)-[r*1..2]->(d) RETURN r, d.k"
     with _accelerator(CHAIN) as accelerator:

@@ -36,12 +36,12 @@ LOOPS = [(1, 1), (2, 2)]
         (Times(oriented=1.0, oriented_runs=3), True, True),
     ],
 )
-def test_other_forms_are_timed_before(others, is_oriented, is_due):
+def test_ranked_counts_are_preferred_after_other_forms_were_timed(others, is_oriented, is_due):
     assert RankedTimes().is_preferred(others, is_oriented=is_oriented) is is_due
 
 
 @pytest.mark.parametrize(("seconds", "stays"), [(0.5, True), (2.0, False)])
-def test_two_runs_tell_whether_they_stay(seconds, stays):
+def test_ranked_counts_are_kept_if_two_runs_are_faster(seconds, stays):
     times, others = RankedTimes(), Times(plain=1.0, plain_runs=3)
     for _ in range(2):
         assert times.is_preferred(others, is_oriented=False)
@@ -60,7 +60,7 @@ def test_two_runs_tell_whether_they_stay(seconds, stays):
         (TRIANGLE, [], 3, 10 * 6),
     ],
 )
-def test_all_of_five_nodes(monkeypatch, query, loops, before, counted, other):
+def test_each_form_counts_five_nodes_in_turn(monkeypatch, query, loops, before, counted, other):
     monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
     context = DeviceContext(choose_device(), like_cpu=False)
     ends = [*combinations(range(5), 2), *loops]

@@ -37,7 +37,7 @@ BOUNDS = st.none() | st.integers(0, 5)
 @example([(0, 1), (1, 2), (2, 3), (3, 1)], Direction.BOTH, None, False, 1, 4)
 @example([(0, 1), (0, 1)], Direction.BOTH, 2, False, 1, 4)
 @example([(0, 1), (1, 1)], Direction.BOTH, None, False, 1, 0)
-def test_reached(
+def test_reached_nodes_are_those_of_a_search_per_start(
     edges: Any, direction: Direction, maximum: Any, zero: bool, size: int, many: int
 ) -> None:
     graph = make_graph([("", {})] * NODES, [(a, "R", b, {}) for a, b in edges])
@@ -95,13 +95,13 @@ def _accelerator() -> Any:
         ("MATCH (a {k: 0})-[*]->(b) MATCH (b)-[*]->(c {k: 1}) RETURN DISTINCT c.k", []),
     ],
 )
-def test_queries_that_need_each_end_once(query: str, rows: list[list[Any]]) -> None:
+def test_queries_that_need_each_end_once_search_nodes(query: str, rows: list[list[Any]]) -> None:
     with _accelerator() as accelerator:
         found = accelerator.run(query, engine="gpu", timeout=60)
         assert sorted(list(each.values()) for each in found) == rows
 
 
-def test_what_counts_paths_walks_them() -> None:
+def test_queries_that_count_paths_walk_them() -> None:
     with _accelerator() as accelerator:
         found = accelerator.run("MATCH (a {k: 0})-[*..4]->(b) RETURN count(*)", engine="gpu")
         assert [list(each.values()) for each in found] == [[1 + 1 + 21 + 21 * 21]]

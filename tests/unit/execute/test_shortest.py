@@ -59,7 +59,7 @@ def _steps(graph: Any, direction: Direction) -> tuple[Any, Any]:
     st.booleans(),
     st.sampled_from([0, 4]),
 )
-def test_all_shortest_paths(
+def test_all_shortest_paths_are_found(
     edges: Any, direction: Direction, maximum: Any, size: int, shared: bool, many: int
 ) -> None:
     graph, known = _graph(edges)
@@ -106,7 +106,7 @@ def test_many_pairs_of_few_nodes_are_searched_together() -> None:
 
 @settings(max_examples=examples(100))
 @given(EDGES, DIRECTIONS, st.integers(0, 3), st.none() | st.integers(0, 4), st.booleans())
-def test_longer_paths_come_by_length(
+def test_longer_paths_are_in_order_of_length(
     edges: Any, direction: Direction, minimum: int, maximum: int | None, single: bool
 ) -> None:
     graph, known = _graph(edges)
@@ -137,7 +137,7 @@ def test_longer_paths_come_by_length(
     assert found == wanted
 
 
-def test_pairs_that_have_enough_are_searched_no_longer() -> None:
+def test_pairs_with_enough_paths_are_searched_no_further() -> None:
     graph, _ = _graph([(0, 1), (0, 1), (1, 2), (2, 1), (2, 2)])
     lengths = []
 
@@ -151,7 +151,7 @@ def test_pairs_that_have_enough_are_searched_no_longer() -> None:
     assert lengths == [1, 1]
 
 
-def test_distances_of_nodes_to_targets() -> None:
+def test_distances_of_nodes_to_targets_are_exact() -> None:
     graph, _ = _graph([(0, 1), (1, 2), (3, 2), (2, 2)])
     backwards = adjacency_of(graph, Direction.INCOMING, None)
     far = distances_to(backwards, np.array([2, 0], np.uint32), _nothing)

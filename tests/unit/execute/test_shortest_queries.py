@@ -118,7 +118,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("query", CASES)
-def test_query(accelerator: Any, query: str) -> None:
+def test_shortest_path_queries_give_their_rows(accelerator: Any, query: str) -> None:
     assert _rows(accelerator, query) == CASES[query]
 
 
@@ -158,7 +158,7 @@ def test_one_node_as_both_ends_is_an_error(accelerator: Any, query: str) -> None
     "path",
     ["[*2..]", "[{w: 1}]", "[r:R WHERE r.w > 0]", "[:R]->+(x)--"],
 )
-def test_what_no_shortest_path_takes(accelerator: Any, path: str) -> None:
+def test_unsupported_shortest_path_queries_are_refused(accelerator: Any, path: str) -> None:
     with pytest.raises(CypherSyntaxError):
         _rows(accelerator, f"{ENDS} MATCH p = shortestPath((a)-{path}->(d)) RETURN p")
 

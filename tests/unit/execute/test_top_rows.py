@@ -32,7 +32,7 @@ def slowly(rows, descending, limit):
 
 
 @given(data=st.data(), kinds=KEYS, margin=st.integers(0, 3))
-def test_top_rows(data, kinds, margin):
+def test_top_rows_equal_those_of_a_full_sort(data, kinds, margin):
     rows = data.draw(st.lists(st.tuples(*(kind for kind, _ in kinds)), max_size=60))
     limit = data.draw(st.integers(0, 20))
     descending = [turned for _, turned in kinds]
@@ -46,7 +46,7 @@ def test_top_rows(data, kinds, margin):
 
 
 @pytest.mark.parametrize("limit", [0, 1, 10, 5000])
-def test_many_rows(limit, monkeypatch):
+def test_top_rows_of_many_rows(limit, monkeypatch):
     random = np.random.default_rng(1)
     numbers = random.normal(size=100_000)
     numbers[:5] = [-0.0, 0.0, math.nan, math.inf, -math.inf]

@@ -44,7 +44,7 @@ def joined(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("way", [(1 << 20, 1 << 20), (1 << 20, 4), (-1, -1)])
 @pytest.mark.parametrize("bounds", [(1, 3), (2, 2), (2, 4), (1, 1)])
 @pytest.mark.parametrize("direction", ARROWS)
-def test_counts(
+def test_counts_of_unrolled_lengths_equal_the_references(
     accelerator: Any,
     direction: str,
     bounds: tuple[int, int],
@@ -82,7 +82,7 @@ def test_the_plan_shows_patterns_of_each_length(accelerator: Any) -> None:
     assert "expand" not in shown
 
 
-def test_a_node_without_a_name_that_stands_in_two_patterns(accelerator: Any) -> None:
+def test_an_unnamed_node_shared_by_two_patterns_is_joined(accelerator: Any) -> None:
     query = "MATCH (:L)-[:R*1..2]->(:L)-[:S]->(b:L) WITH b, count(*) AS c RETURN c"
     assert "_" in str(accelerator.explain(query))
     assert list(accelerator.run(query, engine="gpu")) == []
@@ -136,7 +136,7 @@ def test_few_trails_are_walked(accelerator: Any, monkeypatch: pytest.MonkeyPatch
     assert "expand" in str(accelerator.explain(query))
 
 
-def test_trails_that_turn_out_to_be_many_are_joined(
+def test_trails_are_joined_once_they_prove_many(
     accelerator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From then on, too: later runs do not walk first."""

@@ -48,7 +48,7 @@ def bits(value):
 @pytest.mark.parametrize("groups", [1, 4])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @pytest.mark.parametrize("window", [3, 1 << 20])
-def test_values_are_those_of_all_rows(monkeypatch, groups, name, kind, window):
+def test_weighted_aggregates_equal_those_of_all_rows(monkeypatch, groups, name, kind, window):
     monkeypatch.setattr(grouped_rows, "_WINDOW", window)
     every = np.repeat(np.arange(8), WEIGHTS.astype(np.int64))
     found = []
@@ -63,12 +63,12 @@ def test_values_are_those_of_all_rows(monkeypatch, groups, name, kind, window):
     assert found[0] == found[1]
 
 
-def test_values_of_many_rows_go_through_the_device(monkeypatch):
+def test_weighted_aggregates_of_many_rows_use_the_device(monkeypatch):
     monkeypatch.setattr(means, "_DEVICE_ROWS", 1)
-    test_values_are_those_of_all_rows(monkeypatch, 4, "avg", "floats", 3)
+    test_weighted_aggregates_equal_those_of_all_rows(monkeypatch, 4, "avg", "floats", 3)
 
 
-def test_sums_of_binary_fractions_make_no_rows(monkeypatch):
+def test_weighted_sums_of_binary_fractions_make_no_rows(monkeypatch):
     monkeypatch.delattr(Rows, "windows")
     weights = np.array([10**9, 3 * 10**8], dtype=np.uint64)
     one = Groups(np.zeros(1, np.int64), np.zeros(2, np.int64))
@@ -76,7 +76,7 @@ def test_sums_of_binary_fractions_make_no_rows(monkeypatch):
     assert value_at(made, 0) == Fraction(1, 4) * 10**9 + Fraction(5, 2) * 3 * 10**8
 
 
-def test_a_product_that_only_looks_whole_is_no_sum():
+def test_a_rounded_product_does_not_replace_a_sum():
     """10 times 0.1 rounds to 1, ten additions do not."""
     one = Groups(np.zeros(1, np.int64), np.zeros(1, np.int64))
     ten = np.array([10], dtype=np.uint64)

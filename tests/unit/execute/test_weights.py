@@ -27,7 +27,7 @@ needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 
 
 @given(PAIRS)
-def test_products_end_at_the_largest_weight(pairs: Any) -> None:
+def test_products_saturate_at_the_largest_weight(pairs: Any) -> None:
     one, other = (np.array([pair[side] for pair in pairs], np.uint64) for side in (0, 1))
     expected = [min(a * b, MAX_WEIGHT) for a, b in pairs]
     assert product_of(one, other).tolist() == expected
@@ -55,7 +55,7 @@ def star() -> Any:
 
 @needs_device
 @pytest.mark.device
-def test_a_number_beyond_all_is_refused_though_more_rows_are_multiplied(star: Any) -> None:
+def test_a_count_beyond_64_bits_is_refused(star: Any) -> None:
     query = "MATCH (m:M)" + " OPTIONAL MATCH (m)<-[:LIKES]-()" * 18
     with pytest.raises(UnsupportedQueryError):  # 2**72 and 1
         star.run(f"{query} RETURN count(*)", engine="gpu").values()
@@ -125,9 +125,7 @@ def graph() -> Any:
         "MATCH (m:L)-[:R]->() OPTIONAL MATCH (m)<-[:S]-() MATCH (m)-[:R]->()",
     ],
 )
-def test_numbers_are_multiplied_where_groups_are(
-    graph: Any, weighed: list[int], pattern: str
-) -> None:
+def test_counts_of_groups_are_multiplied(graph: Any, weighed: list[int], pattern: str) -> None:
     text = f"{pattern} RETURN count(*)"
     expected = graph.run(text, engine="reference").values()
     for _ in range(3):
@@ -146,7 +144,7 @@ def test_numbers_are_multiplied_where_groups_are(
         "MATCH (m:L {id: 3})-->() OPTIONAL MATCH (m)<-[:R]-() WITH m MATCH (m)-->()",
     ],
 )
-def test_other_numbers_need_rows(graph: Any, weighed: list[int], pattern: str) -> None:
+def test_other_counts_need_rows(graph: Any, weighed: list[int], pattern: str) -> None:
     text = f"{pattern} RETURN count(*)"
     expected = graph.run(text, engine="reference").values()
     assert graph.run(text, engine="gpu").values() == expected

@@ -70,7 +70,7 @@ def compiled_alone(expression):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_constants_as_neo4j(path):
+def test_functions_of_constants_equal_neo4js(path):
     wrong, count = [], 0
     for written, wanted in cases(path):
         text = f"RETURN {written}"
@@ -87,7 +87,7 @@ def test_constants_as_neo4j(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_columns_as_single_values(path):
+def test_functions_of_columns_equal_those_of_values(path):
     version = 25 if path.stem == "cypher_25" else 5
     wrong, count = [], 0
     for written, _ in cases(path):

@@ -294,7 +294,7 @@ def identical(a, b):
 
 
 @given(_environments(), _values(2))
-def test_values_are_those_of_single_rows(environment, expression):
+def test_values_equal_those_row_by_row(environment, expression):
     try:
         expected = [scalar(expression, environment, row) for row in range(environment.row_count)]
     except RefusedError:
@@ -307,7 +307,7 @@ def test_values_are_those_of_single_rows(environment, expression):
 
 
 @given(_environments(), st.lists(_conditions(3), min_size=1, max_size=3))
-def test_conditions_are_those_of_single_rows(environment, conditions):
+def test_conditions_equal_those_row_by_row(environment, conditions):
     count = environment.row_count
     truth = evaluate_truth(conditions, environment)
     holds, fails = (np.broadcast_to(flags, count) for flags in (truth.holds, truth.fails))
@@ -338,7 +338,7 @@ def _all_values():
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("operator", [each.value for each in ast.ComparisonOperator])
-def test_columns_against_constants(key, operator):
+def test_columns_are_compared_with_constants(key, operator):
     environment = _all_values()
     for constant in [*SCALARS, *LISTS, *OTHERS]:
         known = {"c": constant}
@@ -358,7 +358,7 @@ def test_columns_against_constants(key, operator):
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_columns_in_lists(key):
+def test_columns_are_tested_against_lists(key):
     environment = _all_values()
     pool = [*SCALARS, *LISTS, *OTHERS]
     lists = [[], *([each] for each in pool), [None, *KEYS[key][:2]], KEYS[key][1:], pool, [1, "a"]]
@@ -493,7 +493,7 @@ def test_the_first_wrong_row_is_named():
         evaluate(unary("NOT", prop("n", "x")), environment)
 
 
-def test_what_nothing_evaluates():
+def test_unsupported_expressions_are_refused():
     environment = one_node(x=1)
     for expression in (
         call("nothing.known", prop("n", "x")),
@@ -504,7 +504,7 @@ def test_what_nothing_evaluates():
             evaluate(expression, environment)
 
 
-def test_references():
+def test_references_read_their_columns():
     environment = Environment(
         2,
         Parameters({}, TEXT),
@@ -554,7 +554,7 @@ def test_parameters_become_values(given_value, expected):
 @pytest.mark.parametrize(
     "given_value", [2**63, [-(2**63) - 1], {1: 2}, {1, 2}, object(), "\ud800", 1j]
 )
-def test_parameters_that_are_no_values(given_value):
+def test_unsupported_parameters_are_refused(given_value):
     with pytest.raises(CypherTypeError, match=r"the parameter \$p cannot be used"):
         Parameters({"p": given_value}, TEXT).get("p", SPAN)
 
@@ -565,7 +565,7 @@ def test_a_missing_parameter_is_marked():
     assert raised.value.span == SPAN
 
 
-def test_many_texts_behind_few_rows():
+def test_few_rows_with_large_dictionaries_are_compared():
     texts = [f"text {number}" for number in range(6000)]
     graph = make_graph([("", {"a": text, "b": text[::-1]}) for text in texts])
     environment = environment_of(graph, {"n": [5, 17], "m": [17, 5]})

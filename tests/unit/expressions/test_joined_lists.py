@@ -39,7 +39,7 @@ def columns(draw, paths):
 
 
 @given(st.booleans().flatmap(lambda paths: st.lists(columns(paths), min_size=1, max_size=4)))
-def test_as_their_values(some):
+def test_joined_lists_keep_their_values(some):
     expected = [value for each in some for value in to_values(each)]
     found = joined_lists(some)
     if found is None:
@@ -50,7 +50,7 @@ def test_as_their_values(some):
     assert len(found.dictionary) <= sum(map(len, some))
 
 
-def test_other_values_are_left_to_others():
+def test_lists_of_different_kinds_are_not_joined():
     lists = Column(
         ColumnKind.OBJECT,
         np.zeros(1, dtype=np.int32),

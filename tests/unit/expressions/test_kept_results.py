@@ -27,7 +27,7 @@ def evaluated(expression, column, cache):
     return [value_at(found, row) for row in range(len(column))]
 
 
-def test_chunks_of_one_column():
+def test_chunks_of_one_column_share_a_result():
     whole = column_of(WORDS * 20)
     cache: dict = {}
     expression = expression_of("toUpper(s)")
@@ -47,7 +47,7 @@ def test_other_constants_and_nodes_have_results_of_their_own():
     assert found[:4] == ["aby", "cy", "y", "none"]
 
 
-def test_errors_of_entries_that_no_row_has_do_not_count():
+def test_errors_of_unused_dictionary_entries_are_ignored():
     whole, cache = column_of([1, "a", [2], None] * 20), {}
     expression = expression_of("toUpper(s)")
     texts = whole.take([row for row in range(80) if row % 4 in (1, 3)])

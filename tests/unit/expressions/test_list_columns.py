@@ -64,7 +64,7 @@ def row_count(request):
 
 @pytest.mark.parametrize("kind", ELEMENTS)
 @pytest.mark.parametrize("seed", range(3))
-def test_subscripts(kind, seed, row_count):
+def test_subscripts_equal_those_of_values(kind, seed, row_count):
     rng = random.Random(f"{kind} {seed}")
     lists, given = lists_of_rows(rng, kind, row_count)
     for index in INDEXES:
@@ -79,7 +79,7 @@ def test_subscripts(kind, seed, row_count):
 
 @pytest.mark.parametrize("kind", ELEMENTS)
 @pytest.mark.parametrize("first", [0, 2])
-def test_subscripts_of_lists_in_a_row(kind, first):
+def test_subscripts_of_contiguous_lists(kind, first):
     """As for collected lists: their offsets are a slice of all offsets."""
     given, _ = lists_of_rows(random.Random(kind), kind, 3)
     codes = np.arange(first, first + 4, dtype=np.int32)
@@ -93,7 +93,7 @@ def test_subscripts_of_lists_in_a_row(kind, first):
 
 @pytest.mark.parametrize("kind", ELEMENTS)
 @pytest.mark.parametrize("seed", range(3))
-def test_slices(kind, seed, row_count):
+def test_slices_equal_those_of_values(kind, seed, row_count):
     rng = random.Random(f"{kind} {seed}")
     lists, given = lists_of_rows(rng, kind, row_count)
     for start in (..., 0, 1, -1, -9, 9, 2**31 - 1):
@@ -105,7 +105,7 @@ def test_slices(kind, seed, row_count):
 
 @pytest.mark.parametrize("kind", sorted(set(ELEMENTS) - {"others"}))
 @pytest.mark.parametrize("seed", range(3))
-def test_in(kind, seed, row_count):
+def test_in_equals_that_of_values(kind, seed, row_count):
     rng = random.Random(f"{kind} {seed}")
     lists, given = lists_of_rows(rng, kind, row_count)
     for item in (1, 1.0, 7, -0.0, "a", "7", True, [1], float("nan"), Entity(True, 2)):
@@ -124,7 +124,7 @@ def truths(truth, count):
     return [True if a else False if b else None for a, b in zip(holds, fails, strict=True)]
 
 
-def test_what_is_left_to_values():
+def test_other_subscripts_are_left_to_single_values():
     lists, _ = lists_of_rows(random.Random(1), "integers", 4)
     assert element_at(lists, Constant(1.5)) is None
     assert element_at(lists, Constant(True)) is None
@@ -137,14 +137,14 @@ def test_what_is_left_to_values():
     assert is_in_lists(Constant(1), others, {}) is None
 
 
-def test_lists_without_elements():
+def test_lists_without_elements_give_null():
     nothing = ColumnLists(np.zeros(3, dtype=np.int64), column_of([]))
     lists = Column(ColumnKind.OBJECT, np.array([0, 1], dtype=np.int32), None, nothing)
     assert shown(element_at(lists, Constant(0)), 2) == ["None", "None"]
     assert shown(part_of(lists, Constant(...), Constant(2)), 2) == ["[]", "[]"]
 
 
-def test_a_node_that_is_constant():
+def test_a_constant_node_is_compared_with_a_column():
     nodes = Column(ColumnKind.NODE, np.array([0, 2, 1, 2], dtype=np.uint32))
     same = equal(nodes, Constant(Entity(True, 2)), 4, {})
     assert truths(same, 4) == [False, True, False, True]
@@ -182,7 +182,7 @@ def test_comprehensions_keep_their_elements_in_columns():
 
 @pytest.mark.parametrize("known", [[True] * 4, [True, False, True, True]], ids=["all", "null"])
 @pytest.mark.parametrize("codes", [[0, 1, 2, 3], [2, 3, 4, 5], [1, 1, 2, 3], [3, 2, 1, 0]])
-def test_elements_of_rows_whose_lists_follow_each_other(codes, known):
+def test_elements_of_contiguous_lists_equal_those_of_values(codes, known):
     lists = [[1, 2], [], [3, 0, 5], [7], [1, 1], [9]]
     offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     dictionary = ColumnLists(offsets, column_of([item for each in lists for item in each]))

@@ -20,7 +20,7 @@ FLOATS = [-1.5, -0.0, 0.0, 2.5, math.inf, -math.inf, math.nan]
 
 @pytest.mark.parametrize("left", FLOATS)
 @pytest.mark.parametrize("right", [*FLOATS, 0, 1])
-def test_floats_are_less_as_single_values(left, right):
+def test_comparing_float_columns_equals_comparing_values(left, right):
     expected = values.less(left, right, or_equal=False)
     columns = [np.array([each] * 3, dtype=np.float64) for each in (left, right)]
     kept = right if isinstance(right, int) else columns[1]
@@ -35,7 +35,7 @@ def test_floats_are_less_as_single_values(left, right):
     st.booleans(),
     st.sampled_from([ColumnKind.INTEGER, ColumnKind.FLOAT]),
 )
-def test_numbers_are_chosen_by_their_masks(which, pieces, constant, kind):
+def test_numbers_are_selected_by_masks(which, pieces, constant, kind):
     count = len(which)
     dtype = np.int64 if kind is ColumnKind.INTEGER else np.float64
     random = np.random.default_rng(count)
@@ -56,7 +56,7 @@ BOTH = [*FLOATS, 2.0**53, 2.0**63, -(2.0**63), 0.5]
 
 @pytest.mark.parametrize("kinds", ["ff", "fi", "if", "ii"])
 @pytest.mark.parametrize("constant", [None, 0, 1])
-def test_comparisons_are_those_of_single_values(kinds, constant):
+def test_comparing_columns_equals_comparing_values(kinds, constant):
     """Arrays with arrays, and arrays with one number."""
     numbers = {"f": BOTH, "i": LONGS}
     pairs = [(a, b) for a in numbers[kinds[0]] for b in numbers[kinds[1]]]
@@ -79,7 +79,7 @@ def test_comparisons_are_those_of_single_values(kinds, constant):
     which=st.lists(st.integers(0, 4), min_size=1, max_size=40),
     constants=st.sampled_from([[1, -2, 3], [1.5, -0.0, math.inf], ["b", "", "a"], ["x", "x"]]),
 )
-def test_constants_are_chosen_by_their_masks(which, constants):
+def test_constants_are_selected_by_masks(which, constants):
     chosen = [(np.array(which) == n, Constant(each)) for n, each in enumerate(constants)]
     found = selected_values(chosen, len(which))
     expected = [constants[n] if n < len(constants) else None for n in which]
@@ -94,7 +94,7 @@ def test_constants_are_chosen_by_their_masks(which, constants):
     ),
     items=st.lists(st.sampled_from([*LONGS, *BOTH, None, "", "a", "no such text"]), max_size=12),
 )
-def test_rows_are_in_a_list_as_single_values(values_, items):
+def test_in_on_columns_equals_in_on_values(values_, items):
     column = column_of(values_)
     truth = is_in(column, Constant(items), len(values_), {})
     expected = [values.is_in(value, items) for value in values_]
@@ -104,7 +104,7 @@ def test_rows_are_in_a_list_as_single_values(values_, items):
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5), st.sampled_from(LONGS)), min_size=1))
-def test_distinct_values_give_the_rows_back(numbers):
+def test_distinct_values_and_positions_restore_the_column(numbers):
     places, distinct = distinct_values(column_of(numbers), len(numbers))
     assert [distinct[place] for place in places.tolist()] == numbers
     assert len(set(distinct)) == len(distinct)

@@ -26,7 +26,7 @@ from gpugda.expressions.numbers import LARGEST, SMALLEST, added, float_text, lon
         (-math.inf, "-Infinity"),
     ],
 )
-def test_floats_are_printed_as_java_does(number, text):
+def test_floats_are_printed_as_by_java(number, text):
     assert float_text(number) == text
 
 
@@ -37,7 +37,7 @@ def test_integers_beyond_64_bits_are_an_error():
             long(exact, "+")
 
 
-def test_each_addition_is_rounded_whatever_python_does():
+def test_each_addition_is_rounded_on_any_python_version():
     assert added([0.1] * 10) == 0.9999999999999999
     assert added([0.1, 0.2, 0.3]) == 0.6000000000000001
     assert float_text(added([-0.0])) == "0.0"

@@ -82,7 +82,7 @@ def lists_of_rows(rng, kind, rows, lengths):
 @pytest.mark.parametrize("text", EXPRESSIONS)
 @pytest.mark.parametrize("kind", ELEMENTS)
 @pytest.mark.parametrize("lengths", [(0, 1, 5, 2), (100, 65, 64, 3, 1), (2, 2), (0, 9, 0, 20, 0)])
-def test_as_row_by_row(monkeypatch, kind, lengths, text):
+def test_elements_of_all_rows_equal_those_row_by_row(monkeypatch, kind, lengths, text):
     rng = random.Random(f"{kind}{lengths}")
     variables = {
         "l": lists_of_rows(rng, kind, 30, lengths),
@@ -96,7 +96,7 @@ def test_as_row_by_row(monkeypatch, kind, lengths, text):
 @pytest.mark.parametrize("text", ["reduce(s = 1, v IN l | s + v)", "[v IN l | v + 1]"])
 @pytest.mark.parametrize("kind", ["integers", "decimals"])
 @pytest.mark.parametrize(("first", "count"), [(0, 20), (0, 5), (7, 6)])
-def test_lists_of_rows_in_a_row(monkeypatch, kind, text, first, count):
+def test_lists_of_contiguous_rows_are_evaluated_at_once(monkeypatch, kind, text, first, count):
     """As for collected lists: the known facts of the lists are a slice for these rows."""
     lengths = [9, 0, 12, 1, 30] * 4
     made = lists_of_rows(random.Random(kind), kind, 1, lengths)
@@ -119,7 +119,7 @@ def test_lists_of_rows_in_a_row(monkeypatch, kind, text, first, count):
         ("single(v IN l WHERE v > 2)", comprehension, "with_elements"),
     ],
 )
-def test_lists_are_gone_through_once(monkeypatch, text, room, name):
+def test_lists_are_evaluated_once(monkeypatch, text, room, name):
     variables = {"l": lists_of_rows(random.Random(1), "integers", 30, (3, 1))}
     met = []
     known = getattr(room, name)

@@ -135,7 +135,7 @@ def shown(value):
 
 @settings(max_examples=examples(400), deadline=None)
 @given(st.integers(0, 2**62), st.integers(1, 3))
-def test_columns_as_rows(seed, depth):
+def test_random_expressions_on_columns_equal_those_on_rows(seed, depth):
     text = f"RETURN {written(random.Random(seed), depth)}"
     if " IN {" in text:  # Neo4j rejects it at compile time
         return
@@ -152,7 +152,7 @@ def test_columns_as_rows(seed, depth):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_is_computed(form):
+def test_random_expressions_cover_every_form(form):
     filled = form.format(*["a" if "x IN" not in form else "l"] * form.count("{}"))
     text = f"RETURN {filled}"
     expression = parse(text).parts[0].clauses[0].projection.items[0].expression

@@ -30,7 +30,7 @@ def environment():
     return Environment(len(LISTS), Parameters({}, ""), "", variables={"l": column_of(LISTS)})
 
 
-def test_parts_of_rows():
+def test_rows_are_divided_into_parts_of_similar_size():
     parts = row_parts.parts_of(np.array([1, 1, 5, 0, 2]))
     assert [part.tolist() for part in parts] == [[0, 1], [2], [3, 4]]
 
@@ -44,7 +44,7 @@ def test_comprehensions_and_predicates():
     assert truth.fails.tolist() == [False, False, True, False, False, False]
 
 
-def test_errors_of_parts_have_their_rows():
+def test_errors_of_a_part_name_the_right_row():
     with pytest.raises(CypherArithmeticError, match="by zero"):
         evaluate(expression_of("[x IN l | 1 / x]"), environment())
     truth = evaluate_truth([expression_of("none(x IN l WHERE 1 / x > 5)")], environment())

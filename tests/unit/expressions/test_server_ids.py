@@ -95,7 +95,7 @@ def test_id_and_element_id(ask):
         ("elementId(n) = n.k", []),
     ],
 )
-def test_conditions_on_ids_of_nodes(ask, condition, expected):
+def test_conditions_on_node_ids_are_tested(ask, condition, expected):
     rows = ask(f"MATCH (n) WHERE {condition} RETURN n.k", ids=[17, 4, 4], nan=float("nan"))
     assert sorted(row[0] for row in rows) == expected
 
@@ -110,7 +110,7 @@ def test_conditions_on_ids_of_nodes(ask, condition, expected):
         ("id(r) < 8", ["c", "e"]),
     ],
 )
-def test_conditions_on_ids_of_relationships(ask, condition, expected):
+def test_conditions_on_relationship_ids_are_tested(ask, condition, expected):
     rows = ask(f"MATCH ()-[r]->() WHERE {condition} RETURN r.w")
     assert sorted(row[0] for row in rows) == expected
 
@@ -179,7 +179,7 @@ NULLS = Column(
 )
 
 
-def test_what_stands_in_the_place_of_a_null_is_never_looked_up():
+def test_the_placeholder_of_a_null_is_never_looked_up():
     assert to_values(by_ids(NULLS, GRAPH)) == [None, 2**33]
     for name, expected in (("id", 2**33), ("elementid", f"5:db:{2**33}")):
         assert to_values(FUNCTIONS[name][1](GRAPH, NULLS, {})) == [None, expected]
@@ -198,7 +198,7 @@ def test_lists_and_maps_are_ordered_by_the_ids_in_them():
     assert by_ids(column, None) is column
 
 
-def test_no_text_is_made_per_node_to_find_one(monkeypatch):
+def test_finding_an_element_id_makes_no_text_per_node(monkeypatch):
     def fail(*arguments):
         raise AssertionError("a text was made")
 

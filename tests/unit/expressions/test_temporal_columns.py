@@ -193,7 +193,7 @@ BETWEEN = [
 
 
 @pytest.mark.parametrize("text", [*MADE, *CUT, *BETWEEN])
-def test_whole_columns_are_as_value_by_value(text: str) -> None:
+def test_columns_equal_values_one_by_one(text: str) -> None:
     assert isinstance(made_column(text).dictionary, MomentRows | DurationRows)
     assert found(text) == one_by_one(text)
     zones = [getattr(value, "tzinfo", None) for value in found(text)]
@@ -201,7 +201,7 @@ def test_whole_columns_are_as_value_by_value(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", LEFT)
-def test_what_is_left_is_as_value_by_value(text: str) -> None:
+def test_unsupported_columns_equal_values_one_by_one(text: str) -> None:
     assert found(text) == one_by_one(text)
 
 
@@ -283,7 +283,7 @@ def stacked_twice(rows: Column) -> Column:
     return as_column(found, 2 * ROWS)
 
 
-def test_joined_columns_stay_numbers() -> None:
+def test_joined_columns_stay_numeric() -> None:
     a, b = made_column("date(dates)"), made_column("date({year: few})")
     (joined,) = stacked([RowTable(ROWS, (a,)), RowTable(ROWS, (b,))]).columns
     assert isinstance(joined, Column)

@@ -68,7 +68,7 @@ def _values_or_refusal(text: str, column: Column) -> list[Any] | str:
 
 @pytest.mark.parametrize("call", CALLS)
 @given(texts=st.lists(st.none() | TEXTS | st.text("aAb \t"), min_size=1, max_size=12))
-def test_the_values_are_those_of_single_texts(call: str, texts: list[str | None]) -> None:
+def test_calls_on_columns_equal_those_on_texts(call: str, texts: list[str | None]) -> None:
     column = column_of(texts)
     found = _values_or_refusal(call, column)
     with pytest.MonkeyPatch.context() as patch:
@@ -83,7 +83,7 @@ def test_a_wrong_number_of_arguments_is_refused(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["toUpper(t)", "right(t, 2)", "replace(t, 'a', '')"])
-def test_many_texts_go_by_arrow(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_texts_are_computed_by_arrow(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 
     def told(*arguments: Any) -> Column | None:
@@ -106,24 +106,24 @@ def test_many_texts_go_by_arrow(call: str, monkeypatch: pytest.MonkeyPatch) -> N
         ("trim(t)", "\u2028a\u00a0", "a\u00a0"),
     ],
 )
-def test_letters_of_their_own(call: str, text: str, expected: str) -> None:
+def test_special_letters_change_case_as_in_java(call: str, text: str, expected: str) -> None:
     assert _values(call, column_of([text, "plain"]))[0] == expected
 
 
 @pytest.mark.parametrize("call", ["toLower(t)", "replace(t, '', 'x')"])
 @pytest.mark.parametrize("text", ["ΠΑΣ-ΓΙΑΝΝΕΝΑ 😀", "Δ1Σ 😀"])
-def test_what_java_does_by_words_or_halves_is_refused(call: str, text: str) -> None:
+def test_texts_whose_case_depends_on_context_are_refused(call: str, text: str) -> None:
     with pytest.raises(UnsupportedQueryError):
         _values(call, column_of([text, "plain"]))
 
 
 @pytest.mark.parametrize(("call", "text"), [("toUpper(t)", "a\u2c5f"), ("lower(t)", "\U00010570")])
-def test_letters_that_not_every_java_knows_are_refused(call: str, text: str) -> None:
+def test_letters_unknown_to_some_java_versions_are_refused(call: str, text: str) -> None:
     with pytest.raises(UnsupportedQueryError):
         _values(call, column_of([text, "plain"]))
 
 
-def test_a_text_that_no_row_has_refuses_nothing() -> None:
+def test_unused_dictionary_entries_are_not_refused() -> None:
     column = column_of(["ΔΣ-Δ", "AB", "CD"])
     some = Column(column.kind, column.values[1:], None, column.dictionary)
     assert _values("toLower(t)", some) == ["ab", "cd"]

@@ -35,7 +35,7 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("values", [FLOATS, INTEGERS, [1.5, -2.5]], ids=["float", "int", "few"])
-def test_as_for_single_values(name, values):
+def test_calls_on_columns_equal_those_on_values(name, values):
     function, context = find_function(name), Context()
     kind = ColumnKind.FLOAT if isinstance(values[0], float) else ColumnKind.INTEGER
     found = vectorised_call(name.lower(), [Evaluated(Column(kind, np.array(values)))])
@@ -58,7 +58,7 @@ ROUNDED = [
 
 @pytest.mark.parametrize("places", [None, 0, 1, 2, 6, 15, 22])
 @pytest.mark.parametrize("values", [ROUNDED, INTEGERS], ids=["float", "int"])
-def test_rounding_as_for_single_values(places, values):
+def test_rounding_columns_equals_rounding_values(places, values):
     function, context = find_function("round"), Context()
     kind = ColumnKind.FLOAT if isinstance(values[0], float) else ColumnKind.INTEGER
     further = [] if places is None else [places]
@@ -74,7 +74,7 @@ def test_rounding_as_for_single_values(places, values):
 
 
 @pytest.mark.parametrize("places", [-1, 23, 1.5, None])
-def test_rounding_to_places_of_another_kind_is_done_one_by_one(places):
+def test_rounding_to_unusual_places_is_left_to_single_values(places):
     column = Column(ColumnKind.FLOAT, np.array([1.25, 2.5]))
     assert vectorised_call("round", [Evaluated(column), Evaluated(Constant(places))]) is None
 
@@ -93,7 +93,7 @@ def test_a_case_with_a_column_of_nulls():
     assert [value_at(column, row) for row in range(3)] == [0, 5, None]
 
 
-def test_sizes_of_collected_lists_are_those_of_their_offsets():
+def test_sizes_of_collected_lists_are_read_from_offsets():
     lists = ColumnLists(np.array([0, 2, 2, 5]), column_of([1, 2, 3, 4, 5]))
     valid = np.array([True, True, False, True])
     column = Column(ColumnKind.OBJECT, np.array([2, 1, 0, 0], np.int32), valid, lists)
@@ -103,7 +103,7 @@ def test_sizes_of_collected_lists_are_those_of_their_offsets():
 
 
 @pytest.mark.parametrize("name", ["head", "last", "tail", "size"])
-def test_ends_of_lists_as_for_single_values(name):
+def test_head_and_last_of_columns_equal_those_of_values(name):
     elements = Column(ColumnKind.INTEGER, np.arange(6))
     lists = ColumnLists(np.array([0, 2, 2, 5, 6]), elements)
     valid = np.array([True, True, True, True, False])
@@ -116,7 +116,7 @@ def test_ends_of_lists_as_for_single_values(name):
 
 
 @pytest.mark.parametrize("name", ["size", "char_length", "character_length"])
-def test_lengths_of_texts_as_for_single_values(name):
+def test_text_lengths_of_columns_equal_those_of_values(name):
     texts = ["", "a", "é", "e\u0301", "\U0001f600!", None, "日本", "a" * 300]
     column = column_of(texts)
     found = vectorised_call(name, [Evaluated(column)])

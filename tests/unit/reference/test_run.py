@@ -51,7 +51,7 @@ PATTERNS = [
 
 
 @given(multigraphs(), st.sampled_from(PATTERNS))
-def test_matches_are_the_assignments_that_fit(listed, pattern):
+def test_matches_equal_all_fitting_assignments(listed, pattern):
     nodes, relationships = listed
     relationships = relationships[:6]
     nodes, relationships = (
@@ -124,7 +124,7 @@ def test_ids_are_dense_indexes_and_element_ids_texts():
     assert rows(query, graph) == [(1, "x:n1", 0, "x:r0")]
 
 
-def test_order_of_steps_is_each_relationship_once():
+def test_the_order_of_steps_has_each_relationship_once():
     plain = plain_graph(design_graph())
     loops = [step for step in plain.steps(0, Direction.BOTH) if step[1] == 0]
     assert len(loops) == 1
@@ -133,7 +133,7 @@ def test_order_of_steps_is_each_relationship_once():
     assert len(plain.steps(0, Direction.INCOMING)) == 2
 
 
-def test_plain_graph_is_made_once_and_dropped_with_the_graph():
+def test_the_plain_graph_is_made_once_and_freed_with_the_graph():
     graph = design_graph()
     plain = plain_graph(graph)
     assert plain_graph(graph) is plain
@@ -142,32 +142,32 @@ def test_plain_graph_is_made_once_and_dropped_with_the_graph():
     assert plain_graph(design_graph()) is not plain
 
 
-def test_time_limit():
+def test_a_time_limit_stops_the_search():
     graph = make_graph([("A", {})] * 8)
     names = ", ".join(f"(n{i})" for i in range(9))
     with pytest.raises(QueryTimeoutError):
         run(f"MATCH {names} RETURN count(*)", graph, deadline=time.monotonic() + 0.05)
 
 
-def test_time_limit_that_is_not_reached():
+def test_an_unreached_time_limit_changes_nothing():
     graph = make_graph([("A", {})] * 3)
     answer = run("MATCH (a), (b) RETURN count(*)", graph, deadline=time.monotonic() + 60)
     assert answer.rows == [(9,)]
 
 
-def test_limit_ends_the_search():
+def test_limit_stops_the_search():
     graph = make_graph([("A", {})] * 8)
     names = ", ".join(f"(n{i})" for i in range(12))
     assert rows(f"MATCH {names} RETURN n0 LIMIT 2", graph) == [(Entity(True, 0),)] * 2
 
 
-def test_missing_parameter_shows_its_place():
+def test_a_missing_parameter_is_refused_with_its_place():
     with pytest.raises(ParameterMissingError, match=r"\$p .*column 23") as raised:
         run("MATCH (a) WHERE a.k = $p RETURN a", design_graph())
     assert (raised.value.line, raised.value.column) == (1, 23)
 
 
-def test_python_values_as_parameters():
+def test_python_values_may_be_parameters():
     day = neo4j.time.Date(2020, 2, 1)
     graph = make_graph([("A", {"day": day, "k": 1})])
     query = "MATCH (a) WHERE a.day = $day AND a.k IN $ks RETURN $day, $ks, $map"
@@ -175,7 +175,7 @@ def test_python_values_as_parameters():
     assert rows(query, graph, parameters) == [(day, [1, 2], {"k": [1]})]
 
 
-def test_where_is_asked_for_full_matches_only():
+def test_where_is_evaluated_for_complete_matches_only():
     graph = make_graph([("A", {"k": 1})])
     assert rows("MATCH (a), (b:Nothing) WHERE a.k RETURN a", graph) == []
     with pytest.raises(CypherTypeError, match="truth value"):
@@ -191,12 +191,12 @@ def test_where_is_asked_for_full_matches_only():
         "MATCH (a) RETURN my.own(a)",
     ],
 )
-def test_what_it_does_not_answer_it_refuses(query):
+def test_unsupported_queries_are_refused(query):
     with pytest.raises(UnsupportedQueryError):
         run(query, design_graph())
 
 
-def test_it_is_independent_of_the_way_to_the_device():
+def test_the_reference_imports_no_room_that_it_checks():
     allowed = {"deadline", "errors", "values", "text_order", "data", "query.ast", "expressions"}
     folder = Path(gpugda.reference.__file__).parent
     for path in folder.glob("*.py"):
@@ -331,7 +331,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("query", "expected"), ANSWERS, ids=[query for query, _ in ANSWERS])
-def test_answers(query, expected):
+def test_queries_give_their_rows(query, expected):
     if expected is None:
         assert rows(query.replace("RETURN a.name ", ""), small_graph()) == []
         return
@@ -339,7 +339,7 @@ def test_answers(query, expected):
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
 
 
-def test_what_comes_from_data_or_many_terms_needs_no_recursion():
+def test_long_paths_and_sums_need_no_recursion():
     nodes = [("First", {}), *[("A", {})] * 1099]
     chain = make_graph(nodes, [(i, "R", i + 1, {}) for i in range(1099)])
     assert rows("MATCH p = (:First)-[*1050..]->() RETURN count(p)", chain) == [(50,)]
@@ -349,12 +349,12 @@ def test_what_comes_from_data_or_many_terms_needs_no_recursion():
         assert rows(f"RETURN {terms} AS x", chain) == [(value,)]
 
 
-def test_the_same_end_twice_is_no_shortest_path():
+def test_a_shortest_path_needs_two_different_ends():
     with pytest.raises(CypherExecutionError, match="start and end nodes are the same"):
         rows("MATCH (a:Q), p = shortestPath((a)-[*]->(a)) RETURN p", small_graph())
 
 
-def test_time_limit_of_trails():
+def test_a_time_limit_stops_the_search_of_trails():
     nodes = [("A", {})] * 12
     edges = [(i, "R", j, {}) for i in range(12) for j in range(12)]
     with pytest.raises(QueryTimeoutError):

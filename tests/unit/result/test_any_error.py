@@ -14,11 +14,11 @@ import gpugda
         neo4j.exceptions.ResultConsumedError(None, "no"),
     ],
 )
-def test_one_except_catches_both_families(error):
+def test_gpugda_error_catches_our_errors_and_the_drivers(error):
     with pytest.raises(gpugda.Error) as caught:
         raise error
     assert caught.value is error
 
 
-def test_other_errors_pass():
+def test_other_errors_are_not_caught():
     assert not issubclass(ValueError, gpugda.Error)

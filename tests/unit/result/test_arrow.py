@@ -23,7 +23,7 @@ def test_numbers_are_not_copied(result_of_columns):
     assert table["n"].chunk(0).buffers()[1].address == values.ctypes.data
 
 
-def test_scalars_with_nulls(result_of):
+def test_scalars_keep_their_nulls(result_of):
     rows = [[True, 1, 1.5, "x"], [None, None, None, None], [False, -3, math.nan, ""]]
     table = result_of(["b", "i", "f", "s"], rows).to_arrow()
     assert table.schema.types == [pa.bool_(), pa.int64(), pa.float64(), pa.large_string()]
@@ -34,7 +34,7 @@ def test_scalars_with_nulls(result_of):
     assert math.isnan(table["f"][2].as_py())
 
 
-def test_all_nulls(result_of):
+def test_a_column_of_nulls_has_the_null_type(result_of):
     table = result_of(["x"], [[None], [None]]).to_arrow()
     assert table["x"].to_pylist() == [None, None]
 
@@ -45,14 +45,14 @@ def test_texts_can_stay_coded(result_of):
     assert table["s"].to_pylist() == ["b", "a", None]
 
 
-def test_only_the_rest_is_given(result_of):
+def test_a_table_holds_only_unread_rows(result_of):
     result = result_of(["n"], [[1], [None], [3]])
     next(result)
     assert result.to_arrow()["n"].to_pylist() == [None, 3]
     assert result.to_arrow().num_rows == 0
 
 
-def test_nodes_as_structs(result_of):
+def test_nodes_are_structs(result_of):
     table = result_of(["n"], [[BOB], [ANN], [None], [BOB], [NOBODY]]).to_arrow()
     bob = {
         "element_id": "n1",
@@ -66,7 +66,7 @@ def test_nodes_as_structs(result_of):
     assert found[4]["labels"] == []
 
 
-def test_relationships_as_structs(result_of):
+def test_relationships_are_structs(result_of):
     table = result_of(["r"], [[Entity(False, 2)], [Entity(False, 0)]]).to_arrow()
     assert table["r"].to_pylist() == [
         {
@@ -87,7 +87,7 @@ def test_relationships_as_structs(result_of):
 
 
 @pytest.mark.parametrize(("form", "expected"), [("index", [1, None]), ("id", ["n1", None])])
-def test_nodes_in_short(result_of, form, expected):
+def test_nodes_are_ids_on_request(result_of, form, expected):
     assert result_of(["n"], [[BOB], [None]]).to_arrow(nodes=form)["n"].to_pylist() == expected
 
 
@@ -109,7 +109,7 @@ def test_a_column_without_a_value_is_null(result_of_columns, form, column):
     assert table.num_rows == len(column)
 
 
-def test_unknown_form(result_of):
+def test_an_unknown_form_is_refused(result_of):
     with pytest.raises(ConfigurationError, match="'struct', 'index', 'id'"):
         result_of(["n"], [[1]]).to_arrow(nodes="text")
 
@@ -125,7 +125,7 @@ def test_unknown_form(result_of):
         ([DateTime(9999, 1, 1)], pa.timestamp("us"), None),
     ],
 )
-def test_objects(result_of, values, kind, expected):
+def test_objects_are_written(result_of, values, kind, expected):
     column = result_of(["x"], [[value] for value in values]).to_arrow()["x"]
     assert kind is None or column.type == kind
     if expected is not None:
@@ -147,7 +147,7 @@ def test_zoned_datetimes_are_in_utc(result_of):
     assert column.chunk(0).view(pa.int64()).to_pylist() == [1_577_836_800_000_000_005]
 
 
-def test_durations_and_points(result_of):
+def test_durations_and_points_are_structs(result_of):
     rows = [[Duration(months=1, days=-2, seconds=3, nanoseconds=4), CartesianPoint((1.0, 2.0))]]
     (row,) = result_of(["d", "p"], rows).to_arrow().to_pylist()
     assert row["d"] == {"months": 1, "days": -2, "seconds": 3, "nanoseconds": 4}
@@ -166,7 +166,7 @@ def test_integers_beside_floats_stay_exact(result_of):
     assert inexact["x"].to_pylist() == ["9007199254740993", "1.5"]
 
 
-def test_to_polars(result_of):
+def test_a_result_becomes_a_polars_frame(result_of):
     frame = result_of(["n", "x"], [[ANN, 1], [None, None]]).to_polars()
     assert isinstance(frame, pl.DataFrame)
     assert frame["n"].struct.field("element_id").to_list() == ["n0", None]

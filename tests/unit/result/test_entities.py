@@ -18,7 +18,7 @@ def driver(request, monkeypatch):
         monkeypatch.setattr("gpugda.result.records._is_known", False)
 
 
-def test_records_are_those_of_the_constructor():
+def test_records_equal_those_of_the_constructor():
     from gpugda.result import records
 
     assert list(records.make_records(("a", "b"), [(1, 2)])) == [neo4j.Record([("a", 1), ("b", 2)])]
@@ -44,7 +44,7 @@ def test_nodes_are_neo4js(result_of):
     assert node.element_id.endswith("n0")
 
 
-def test_absent_properties_are_absent(result_of):
+def test_null_properties_are_absent(result_of):
     node = result_of(["n"], [[NOBODY]]).single()["n"]
     assert dict(node) == {}
     assert "name" not in node
@@ -61,27 +61,27 @@ def test_relationships_are_neo4js(result_of):
     assert relationship.end_node.element_id.endswith("n1")
 
 
-def test_ends_that_are_not_returned_are_bare_as_from_the_driver(result_of):
+def test_ends_that_are_not_returned_have_no_properties(result_of):
     relationship = result_of(["r"], [[KNOWS]]).single()["r"]
     assert relationship.start_node.labels == frozenset()
     assert dict(relationship.end_node) == {}
 
 
-def test_ends_that_are_returned_are_the_same_object(result_of):
+def test_a_returned_end_is_the_same_object(result_of):
     record = result_of(["r", "a"], [[KNOWS, ANN]]).single()
     assert record["r"].start_node is record["a"]
     assert record["a"].labels == {"Person", "Boss"}
     assert record["r"].end_node.labels == frozenset()
 
 
-def test_an_end_that_is_returned_later_is_filled(result_of):
+def test_an_end_returned_in_a_later_row_gets_its_properties(result_of):
     result = result_of(["x"], [[KNOWS], [BOB]])
     relationship, node = result.value()
     assert relationship.end_node is node
     assert node["name"] == 'Bob "B"'
 
 
-def test_a_loop_has_one_end(result_of):
+def test_both_ends_of_a_loop_are_one_object(result_of):
     relationship = result_of(["r"], [[LIKES]]).single()["r"]
     assert relationship.start_node is relationship.end_node
 
@@ -92,7 +92,7 @@ def test_one_entity_is_one_object(result_of):
     assert first["a"] != first["b"]
 
 
-def test_two_results_do_not_share(result_of):
+def test_two_results_share_no_objects(result_of):
     one = result_of(["a"], [[ANN]]).single()["a"]
     other = result_of(["a"], [[ANN]]).single()["a"]
     assert one is not other
@@ -101,7 +101,7 @@ def test_two_results_do_not_share(result_of):
     assert result_of(["a"], [[ANN]]).single()["a"]["tags"] == ["x", "y"]
 
 
-def test_nulls_between_entities(result_of):
+def test_nulls_between_entities_stay_null(result_of):
     result = result_of(["n", "r"], [[None, KNOWS], [BOB, None]])
     first, second = result
     assert first["n"] is None
@@ -110,7 +110,7 @@ def test_nulls_between_entities(result_of):
     assert second["r"] is None
 
 
-def test_entities_in_lists_and_maps(result_of):
+def test_entities_in_lists_and_maps_are_objects(result_of):
     record = result_of(["x"], [[[ANN, {"r": KNOWS}, 1]]]).single()
     node, inner, number = record["x"]
     assert node["name"] == "Ann"
@@ -118,14 +118,14 @@ def test_entities_in_lists_and_maps(result_of):
     assert number == 1
 
 
-def test_mixed_entities_in_a_column(result_of):
+def test_a_column_may_mix_entities(result_of):
     node, relationship, nothing = result_of(["x"], [[ANN], [KNOWS], [None]]).value()
     assert isinstance(node, neo4j.graph.Node)
     assert isinstance(relationship, neo4j.graph.Relationship)
     assert nothing is None
 
 
-def test_graph_has_all_of_the_result(result_of):
+def test_the_graph_has_all_entities_of_the_result(result_of):
     result = result_of(["a", "r", "l"], [[ANN, KNOWS, [LIKES]], [NOBODY, AGAIN, []]])
     next(result)
     graph = result.graph()

@@ -48,7 +48,7 @@ def _found(*columns):
     return nodes.tolist(), relationships.tolist()
 
 
-def test_columns_of_nodes_and_relationships():
+def test_columns_of_entities_need_their_entities():
     nodes = _entities(ColumnKind.NODE, 3, 1, 3)
     relationships = _entities(ColumnKind.RELATIONSHIP, 1, 1, 1)
     assert _found(nodes, relationships, nodes) == ([1, 3], [1])
@@ -59,19 +59,19 @@ def test_nulls_need_nothing():
     assert _found(_entities(ColumnKind.NODE, None)) == ([], [])
 
 
-def test_lists_and_maps_hold_some():
+def test_lists_and_maps_need_the_entities_in_them():
     column = _objects([Entity(True, 2), [Entity(False, 1)]], {"a": Entity(True, 0)}, [1, "x"], None)
     assert _found(column, _entities(ColumnKind.NODE, 2, 2, 2, 2)) == ([0, 2], [1])
 
 
-def test_only_rows_count():
+def test_only_entities_of_rows_are_needed():
     column = _objects([Entity(True, 2)], [Entity(True, 3)])
     assert _found(column.take(np.array([1]))) == ([3], [])
     hidden = Column(column.kind, column.values, np.array([True, False]), column.dictionary)
     assert _found(hidden) == ([2], [])
 
 
-def test_other_columns_need_nothing():
+def test_columns_without_entities_need_nothing():
     assert _found(column_from_values([1, 2]), column_from_values(["a", None])) == ([], [])
     empty = Column(ColumnKind.OBJECT, np.zeros(0, np.int32), None, ObjectDictionary([]))
     assert _found(empty) == ([], [])
@@ -82,7 +82,7 @@ READ = EntityProperties({1: {"x": 1, "list": [1, 2]}, 3: {}}, {0: {"w": 2.5}})
 NODES = _entities(ColumnKind.NODE, 1, 3)
 
 
-def test_whole_nodes_have_what_was_read_for_them():
+def test_entities_have_the_properties_read_for_them():
     entities = Neo4jEntities(GRAPH, READ)
     one, other = entities.nodes(NODES.values)
     assert (one.element_id, dict(one)) == ("4:db:9", {"x": 1, "list": [1, 2]})
@@ -95,13 +95,13 @@ def test_whole_nodes_have_what_was_read_for_them():
     assert relationship.end_node is one
 
 
-def test_what_a_user_changes_stays_with_the_user():
+def test_changing_a_returned_value_changes_no_other():
     first = PlainEntities(GRAPH, READ).nodes(NODES.values)[0]
     first.properties["list"].append(3)
     assert PlainEntities(GRAPH, READ).nodes(NODES.values)[0].properties["list"] == [1, 2]
 
 
-def test_arrow_has_what_was_read():
+def test_arrow_has_the_properties_that_were_read():
     table = arrow_table(_table(NODES, read_later=READ), 0, "struct")
     assert table["c0"].to_pylist() == [
         {"element_id": "4:db:9", "labels": ["A"], "properties": {"x": 1, "list": [1, 2]}},
@@ -113,7 +113,7 @@ def test_arrow_has_what_was_read():
 
 
 @pytest.mark.parametrize("make", [PlainEntities, Neo4jEntities])
-def test_what_was_not_read_raises(make):
+def test_an_unread_property_raises(make):
     with pytest.raises(PropertyNotReadError):
         make(GRAPH).nodes(NODES.values)
     with pytest.raises(PropertyNotReadError):
@@ -122,7 +122,7 @@ def test_what_was_not_read_raises(make):
         arrow_table(_table(NODES), 0, "struct")
 
 
-def test_columns_win_once_all_were_read():
+def test_complete_columns_override_properties_read_before():
     graph = server_graph([("A", {})] * 2, [], [5, 9], [], complete=False)
     graph.add_properties({"x": column_from_values([7, 8])}, None, of_nodes=True)
     read = EntityProperties({0: {"x": 7}})

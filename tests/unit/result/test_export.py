@@ -45,7 +45,7 @@ def contents(accelerator):
 
 
 # ------------------------------------------------------------------ Parquet
-def test_a_graph_comes_back_from_parquet(accelerator, tmp_path):
+def test_a_graph_is_restored_from_parquet(accelerator, tmp_path):
     for _ in range(2):  # overwrites its own files, too
         accelerator.to_parquet(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -64,14 +64,14 @@ def test_other_programs_read_the_parquet(accelerator, tmp_path):
     assert (rows[0]["_id"], rows[0]["_labels"], rows[1]["_labels"]) == (0, ["Person", "Actor"], [])
 
 
-def test_an_empty_graph_as_parquet(tmp_path):
+def test_an_empty_graph_is_written_as_parquet(tmp_path):
     with gpugda.connect(gpugda.graph([], [])) as accelerator:
         accelerator.to_parquet(tmp_path / "out")
     with gpugda.connect(tmp_path / "out") as again:
         assert run(again, "MATCH (n) RETURN count(*)").single().value() == 0
 
 
-def test_where_parquet_cannot_be_written(accelerator, tmp_path):
+def test_an_unwritable_folder_of_parquet_is_refused(accelerator, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(SourceError, match=r"holds something else \(notes\.txt\)"):
         accelerator.to_parquet(tmp_path)
@@ -84,7 +84,7 @@ def test_where_parquet_cannot_be_written(accelerator, tmp_path):
         other.to_parquet(tmp_path / "out")
 
 
-def test_a_result_as_parquet(accelerator, tmp_path):
+def test_a_result_is_written_as_parquet(accelerator, tmp_path):
     result = run(accelerator, "MATCH (n) RETURN n.id AS id, n.born AS born, n")
     result.to_parquet(tmp_path / "rows.parquet")
     rows = pyarrow.parquet.read_table(tmp_path / "rows.parquet").to_pylist()
@@ -100,7 +100,7 @@ def test_a_result_as_parquet(accelerator, tmp_path):
 
 
 # ------------------------------------------------------------------ NetworkX
-def test_a_graph_of_networkx(accelerator):
+def test_a_graph_is_exported_to_networkx(accelerator):
     graph = accelerator.to_networkx(id="id")
     assert isinstance(graph, nx.MultiDiGraph)
     assert list(graph.nodes) == ["ann", "bob", "up"]
@@ -113,7 +113,7 @@ def test_a_graph_of_networkx(accelerator):
     assert graph.number_of_edges("bob", "up") == 2
 
 
-def test_there_and_back(accelerator):
+def test_a_networkx_graph_is_restored(accelerator):
     again = gpugda.connect(accelerator.to_networkx(id="id"))
     nodes, labels, rows = contents(accelerator)
     found = contents(again)
@@ -121,7 +121,7 @@ def test_there_and_back(accelerator):
     assert {key: found[0][key] for key in nodes} == nodes
 
 
-def test_a_result_as_networkx(accelerator):
+def test_a_result_is_exported_to_networkx(accelerator):
     result = run(accelerator, "MATCH (a:Person)-[r:ACTED_IN]->(b) RETURN a, r, b")
     graph = result.to_networkx(id="id")
     assert sorted(graph.nodes) == ["ann", "up"]
@@ -138,12 +138,12 @@ def test_a_result_as_networkx(accelerator):
         ({"type": "year"}, "type='year': there is a property of that name"),
     ],
 )
-def test_names_that_do_not_fit(accelerator, names, message):
+def test_wrong_names_are_refused(accelerator, names, message):
     with pytest.raises(ConfigurationError, match=message):
         accelerator.to_networkx(**names)
 
 
-def test_names_that_two_nodes_have():
+def test_ids_shared_by_two_nodes_are_refused():
     with (
         gpugda.connect(gpugda.graph({"id": [1, 2], "x": [5, 5]})) as accelerator,
         pytest.raises(ConfigurationError, match="two nodes have the value 5"),

@@ -22,13 +22,13 @@ def test_columns_keep_their_types(result_of):
     assert frame["b"][0] is True
 
 
-def test_only_the_rest_is_given(result_of):
+def test_a_data_frame_holds_only_unread_rows(result_of):
     result = result_of(["i"], [[1], [2]])
     next(result)
     assert result.to_df()["i"].tolist() == [2]
 
 
-def test_no_rows(result_of):
+def test_an_empty_result_gives_an_empty_data_frame(result_of):
     frame = result_of(["a", "b"], []).to_df()
     assert frame.shape == (0, 2)
     assert result_of(["a.b"], []).to_df(expand=True).columns.tolist() == ["a\\.b"]
@@ -39,7 +39,7 @@ def test_nodes_stay_objects(result_of):
     assert frame["n"][0]["name"] == "Ann"
 
 
-def test_expand(result_of):
+def test_entities_are_expanded_into_columns(result_of):
     rows = [[Entity(True, 0), Entity(False, 0), [1, {"k.v": 2}]], [Entity(True, 1), None, None]]
     frame = result_of(["n", "r", "l"], rows).to_df(expand=True)
     first = frame.iloc[0]
@@ -64,7 +64,7 @@ def test_expanded_integers_stay_exact(result_of):
     assert frame["l[].2"].dtype == "float64"
 
 
-def test_dates_are_parsed_if_asked_for(result_of):
+def test_dates_are_parsed_on_request(result_of):
     rows = [[Date(2020, 1, 2), DateTime(2020, 1, 2, 3, 4, 5), "x"], [None, None, "y"]]
     plain = result_of(["d", "t", "s"], rows).to_df()
     assert isinstance(plain["d"][0], Date)
@@ -81,7 +81,7 @@ def test_zoned_dates_keep_the_moment(result_of):
     assert frame["t"][0] == pd.Timestamp("2020-01-01T00:00:00Z")
 
 
-def test_without_pandas(result_of, monkeypatch):
+def test_a_missing_pandas_is_reported(result_of, monkeypatch):
     real_import = builtins.__import__
 
     def no_pandas(name, *arguments, **keywords):

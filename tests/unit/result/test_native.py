@@ -69,7 +69,7 @@ def test_records_are_the_drivers_own_objects(people, read):
     assert found[1]["p"]["k"][0] is bob
 
 
-def test_values_are_given_as_they_are(people):
+def test_values_are_returned_unchanged(people):
     ann, _, knows = people
     path = Path(ann, knows)
     assert native(["p"], [[path]])[0].value()[0] is path
@@ -78,14 +78,14 @@ def test_values_are_given_as_they_are(people):
     assert native(["n"], [[1]])[0].data() == [{"n": 1}]
 
 
-def test_the_graph_is_that_of_the_records(people):
+def test_the_graph_has_the_entities_of_the_records(people):
     ann, _, knows = people
     assert native(["l"], [[None], [[{"k": knows}]]])[0].graph() is ann.graph
     assert native(["p"], [[Path(ann, knows)]])[0].graph() is ann.graph
     assert len(native(["n"], [[1]])[0].graph().nodes) == 0
 
 
-def test_rows_across_blocks():
+def test_rows_are_read_across_blocks():
     count = 2 * BLOCK_ROWS + 3
     result, _ = native(["n"], [[number] for number in range(count)])
     taken = [next(result)["n"], *(record["n"] for record in result.fetch(BLOCK_ROWS))]
@@ -130,7 +130,7 @@ def test_data_frames_expand_and_parse(people):
     assert row["t"] == pd.Timestamp(2020, 1, 2)
 
 
-def test_nodes_in_arrow_are_as_from_the_device(people):
+def test_nodes_in_arrow_equal_those_of_the_device(people):
     ann, bob, knows = people
     table = native(["n", "r"], [[ann, knows], [bob, None], [None, knows], [ann, None]])[
         0
@@ -153,7 +153,7 @@ def test_nodes_in_arrow_are_as_from_the_device(people):
     }
 
 
-def test_the_types_in_arrow_are_those_of_the_device(people, result_of, graph):
+def test_arrow_types_equal_those_of_the_device(people, result_of, graph):
     from gpugda.values import Entity
 
     ann, _, knows = people
@@ -165,7 +165,7 @@ def test_the_types_in_arrow_are_those_of_the_device(people, result_of, graph):
         assert [field.type for field in here][:-1] == [field.type for field in there][:-1]
 
 
-def test_paths_and_lists_in_arrow(people):
+def test_paths_and_lists_are_written_to_arrow(people):
     ann, _, knows = people
     result, _ = native(["p", "l"], [[Path(ann, knows), [ann, None]], [None, []]])
     table = result.to_arrow()
@@ -176,7 +176,7 @@ def test_paths_and_lists_in_arrow(people):
     assert table["l"].to_pylist()[0][0]["element_id"] == "4:x:0"
 
 
-def test_short_forms_in_arrow(people):
+def test_entities_are_written_to_arrow_as_ids_on_request(people):
     ann, bob, knows = people
     rows = [[ann, [bob], Path(ann, knows)], [None, None, None]]
     table = native(["n", "l", "p"], rows)[0].to_arrow("id")
@@ -200,14 +200,14 @@ def test_mixed_columns_become_marked_text(people):
     assert b"gpugda.mixed" in table.schema.field("x").metadata
 
 
-def test_only_the_rest_goes_to_arrow_and_polars():
+def test_arrow_and_polars_hold_only_unread_rows():
     result, _ = native(["n"], [[1], [2], [None]])
     next(result)
     assert result.to_arrow()["n"].to_pylist() == [2, None]
     assert native(["n"], [[1], ["a"]])[0].to_polars().equals(pl.DataFrame({"n": ["1", '"a"']}))
 
 
-def test_plain_blocks_and_html(people):
+def test_rows_are_written_as_plain_blocks_and_html(people):
     ann, bob, knows = people
     result, _ = native(["p", "x"], [[Path(ann, knows), [bob]]])
     html = result._repr_html_()
@@ -221,7 +221,7 @@ def test_plain_blocks_and_html(people):
     assert list(result) == []
 
 
-def test_a_path_against_its_relationship(people):
+def test_a_path_against_a_relationship_is_drawn_backwards(people):
     from gpugda.result.plain_records import plain_value
     from gpugda.result.text import format_value
 

@@ -75,14 +75,14 @@ def test_iterators_share_the_rows(three):
         next(second)
 
 
-def test_peek_leaves_the_record(three):
+def test_peek_does_not_consume_the_record(three):
     assert three.peek()["n"] == 1
     assert next(three)["n"] == 1
     assert three.peek()["n"] == 2
     assert three.values() == [[2, "b"], [3, None]]
 
 
-def test_fetch_counts(three):
+def test_fetch_returns_at_most_the_number_of_records(three):
     assert three.fetch(0) == []
     assert three.fetch(-1) == []
     assert [record["n"] for record in three.fetch(2)] == [1, 2]
@@ -90,7 +90,7 @@ def test_fetch_counts(three):
     assert three.fetch(2) == []
 
 
-def test_single(result_of):
+def test_single_returns_the_only_record(result_of):
     assert result_of(["n"], [[7]]).single()["n"] == 7
     assert result_of(["n"], [[7]]).single(strict=True)["n"] == 7
     assert result_of(["n"], []).single() is None
@@ -108,12 +108,12 @@ def test_single_strict_raises(result_of, rows):
         result_of(["n"], rows).single(strict=True)
 
 
-def test_single_counts_what_is_left(three):
+def test_single_considers_unread_rows_only(three):
     three.fetch(2)
     assert three.single(strict=True)["n"] == 3
 
 
-def test_value_by_name_and_place(result_of):
+def test_value_takes_a_name_or_position(result_of):
     assert result_of(["n", "text"], NUMBERS).value() == [1, 2, 3]
     assert result_of(["n", "text"], NUMBERS).value("text") == ["a", "b", None]
     assert result_of(["n", "text"], NUMBERS).value(1) == ["a", "b", None]
@@ -138,7 +138,7 @@ def test_data_of_some_columns(result_of):
 
 
 @pytest.mark.parametrize("count", [BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 2 * BLOCK_ROWS])
-def test_rows_across_blocks(result_of_columns, count):
+def test_rows_are_read_across_blocks(result_of_columns, count):
     column = Column(ColumnKind.INTEGER, np.arange(count, dtype=np.int64))
     result = result_of_columns(n=column)
     taken = [next(result)["n"]]
@@ -180,7 +180,7 @@ READERS = {
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("begin", [0, 2])
-def test_every_way_of_reading_finds_the_same_rows(result_of_columns, count, read, begin):
+def test_all_methods_read_the_same_rows(result_of_columns, count, read, begin):
     """In one array and in chunks, from the start and after some rows."""
     rows = rows_up_to(count)
     for cuts in ((), (1,), (FIRST_BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + 5)):
@@ -212,7 +212,7 @@ def pieced(values, cuts):
     return ChunkedColumn(parts) if cuts else column
 
 
-def test_few_rows_are_made_at_first_and_never_many_at_once(result_of_columns, monkeypatch):
+def test_records_are_made_in_growing_bounded_blocks(result_of_columns, monkeypatch):
     made = []
     records = TableRows.records
 
@@ -231,7 +231,7 @@ def test_few_rows_are_made_at_first_and_never_many_at_once(result_of_columns, mo
     assert gc.isenabled()
 
 
-def test_collecting_garbage_goes_on_after_reading(three):
+def test_reading_leaves_garbage_collection_unchanged(three):
     assert gc.isenabled()
     next(three)
     assert gc.isenabled()
@@ -243,7 +243,7 @@ def test_collecting_garbage_goes_on_after_reading(three):
         gc.enable()
 
 
-def test_data_is_that_of_the_records(result_of):
+def test_data_equals_the_data_of_the_records(result_of):
     rows = [
         [1, "a", Entity(True, 0), Entity(False, 1), [Entity(True, 1), 2], {"k": [1.5]}],
         [None, None, None, Entity(False, 1), None, {"k": Entity(False, 0)}],
@@ -264,33 +264,33 @@ def test_data_is_that_of_the_records(result_of):
 @pytest.mark.parametrize(
     "read", [lambda result: result.value("r"), lambda result: [row[0] for row in result.values(0)]]
 )
-def test_ends_are_whole_though_their_columns_are_not_read(result_of, read):
+def test_ends_have_properties_even_if_their_columns_are_not_read(result_of, read):
     ann, bob, knows = Entity(True, 0), Entity(True, 1), Entity(False, 0)
     (relationship,) = read(result_of(["r", "a", "l"], [[knows, ann, [bob]]]))
     assert [node["name"] for node in relationship.nodes] == ["Ann", 'Bob "B"']
     assert list(relationship.graph.relationships) == [relationship]
 
 
-def test_rows_share_nothing_that_can_be_changed(result_of):
+def test_rows_share_no_mutable_values(result_of):
     first, second = result_of(["n", "l"], [[Entity(True, 0), [1]]] * 2).data()
     first["n"]["tags"].append("z")
     first["l"].append(2)
     assert second == {"n": {"name": "Ann", "tags": ["x", "y"]}, "l": [1]}
 
 
-def test_reading_adds_to_the_time(three):
+def test_reading_counts_towards_the_time(three):
     assert "materialise" not in three.summary.timings
     three.values()
     assert three.summary.timings["materialise"] > 0
     assert three.summary.timings["total"] > 0.5
 
 
-def test_repr_says_what_is_left(three):
+def test_repr_shows_the_unread_rows(three):
     next(three)
     assert repr(three) == ("<Result of 3 rows (2 unread), keys=('n', 'text'), engine='reference'>")
 
 
-def test_html_is_escaped_and_reads_nothing(result_of):
+def test_html_is_escaped_and_consumes_no_rows(result_of):
     result = result_of(["<n>"], [[f"<b>{number}"] for number in range(23)])
     html = result._repr_html_()
     assert "<th>&lt;n&gt;</th>" in html

@@ -16,7 +16,7 @@ def test_parameters_are_kept_but_not_shown():
     assert "password" in str(summary)
 
 
-def test_text_has_it_all():
+def test_the_text_shows_all_figures():
     summary = Summary(
         "gpu",
         "the device was asked for",
@@ -36,7 +36,7 @@ def test_text_has_it_all():
     assert summary.notifications is None  # these are Neo4j's, which sends none here
 
 
-def test_times_add_up():
+def test_times_sum_to_the_total():
     summary = Summary("gpu", timings={"total": 1.0})
     summary.add_time("materialise", 0.25)
     summary.add_time("materialise", 0.25)
@@ -48,12 +48,12 @@ def test_times_add_up():
     ("seconds", "text"),
     [(0, "0 µs"), (2e-5, "20 µs"), (0.0123, "12.3 ms"), (1.234, "1.23 s"), (2000, "2,000 s")],
 )
-def test_format_seconds(seconds, text):
+def test_seconds_are_formatted_with_a_unit(seconds, text):
     assert format_seconds(seconds) == text
 
 
 @pytest.mark.filterwarnings("ignore:GQLSTATUS support is a preview feature")  # of driver 5
-def test_a_summary_of_the_device_reads_as_the_drivers():
+def test_a_summary_of_the_device_has_the_drivers_attributes():
     times = {"total": 0.5, "materialise": 0.1}
     summary = Summary("gpu", query="MATCH", timings=times, rows=1, database="neo4j")
     assert not summary.counters.contains_updates
@@ -88,7 +88,7 @@ def native_summary():
     )
 
 
-def test_a_summary_of_the_database_has_the_drivers_in_it():
+def test_a_summary_of_the_database_contains_the_drivers():
     summary = Summary("native", "it writes", declined="it writes", native=native_summary())
     assert summary.counters.nodes_created == 1200
     assert summary.query_type == "rw"
@@ -102,7 +102,7 @@ def test_a_summary_of_the_database_has_the_drivers_in_it():
     assert "hunter2" not in text + repr(summary)
 
 
-def test_text_says_how_it_was_decided():
+def test_the_text_shows_the_routing_decision():
     text = str(
         Summary(
             "native",

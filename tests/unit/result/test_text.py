@@ -36,5 +36,5 @@ from gpugda.result.text import format_value
         (RelationshipValue("r0", "R", "n0", "n1", {"k": True}), "[:R {k: TRUE}]"),
     ],
 )
-def test_values(value, text):
+def test_values_are_formatted(value, text):
     assert format_value(value) == text

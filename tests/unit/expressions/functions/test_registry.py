@@ -21,7 +21,7 @@ def test_the_number_of_arguments_is_checked():
         functions.find_function("abs")(Context(), [1, 2])
 
 
-def test_a_signature_refuses_what_cannot_be_its_argument():
+def test_a_signature_refuses_wrong_argument_types():
     wanted = signature("string, integer -> string", 1)
     assert wanted.refusal([kinds("string")]) is None
     assert wanted.refusal([None, frozenset()]) is None
@@ -29,15 +29,15 @@ def test_a_signature_refuses_what_cannot_be_its_argument():
     assert "1 to 2 arguments" in wanted.refusal([])
 
 
-def test_an_integer_may_stand_for_a_float():
+def test_an_integer_is_accepted_for_a_float():
     assert signature("float -> float").refusal([kinds("integer")]) is None
 
 
-def test_an_unknown_kind_is_an_error_of_the_programmer():
+def test_an_unknown_kind_of_argument_is_an_internal_error():
     with pytest.raises(ValueError, match="unknown kinds"):
         signature("text -> string")
 
 
-def test_the_list_is_sorted_and_without_repeats():
+def test_the_list_of_functions_is_sorted_and_distinct():
     names = [each.name.lower() for each in functions.listed()]
     assert names == sorted(set(names))

@@ -70,7 +70,7 @@ def test_properties_of_entities():
     assert access.property_of(B, "name", CONTEXT) is None
 
 
-def test_a_map_projection_keeps_the_last_of_a_key():
+def test_a_map_projection_keeps_the_last_value_of_a_key():
     parts = [(None, ...), ("age", 6), ("missing", ...)]
     assert maps.projected(A, parts, CONTEXT) == {"name": "Ann", "age": 6, "missing": None}
     assert maps.projected(None, parts, CONTEXT) is None
