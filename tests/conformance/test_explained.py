@@ -44,7 +44,7 @@ def opened(case: Case, accelerators: dict[int, Any]) -> Any:
 @pytest.mark.parametrize(
     ("case", "strategy"), in_turn(CASES, [*STRATEGIES], always=[DEFAULT_STRATEGY])
 )
-def test_the_tree_explained_is_the_tree_that_runs(
+def test_the_explained_tree_equals_the_executed_one(
     case: Case, strategy: str, accelerators: dict[int, Any]
 ) -> None:
     accelerator = opened(case, accelerators)
@@ -79,7 +79,7 @@ _KINDS = {
 _STEP = re.compile(r"(nodes|extend by|relationships|combine|close) (.*?)(?: with \d+ tests?.*)?: ")
 
 
-def test_joins_go_in_the_order_that_explain_prints(accelerators: dict[int, Any]) -> None:
+def test_joins_run_in_the_explained_order(accelerators: dict[int, Any]) -> None:
     """Only where measured candidates equal the estimates: otherwise the order may change."""
     compared = dict.fromkeys(_KINDS, 0)
     for case in CASES:
@@ -141,7 +141,7 @@ def _planned(plan: Any, graph: Any) -> list[str]:
 _EXPECTED = re.compile(r"(?:nodes|extend by) .*, expected (\S+)$")
 
 
-def test_rows_that_explain_prints_are_those_that_orders_are_chosen_by(
+def test_explained_rows_are_the_estimates_that_choose_the_order(
     accelerators: dict[int, Any],
 ) -> None:
     """For each case, order and row counts of the steps are those of the cost model."""

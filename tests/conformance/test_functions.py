@@ -40,7 +40,7 @@ def agrees(answer: str, wanted: str) -> bool:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_as_neo4j(path):
+def test_functions_equal_neo4js(path):
     wrong, refused, count = [], 0, 0
     for expression, wanted in cases(path):
         answer = answer_of(expression, 25 if path.stem == "cypher_25" else 5)
@@ -53,5 +53,5 @@ def test_as_neo4j(path):
     assert refused / count < REFUSED.get(path.stem, 0.05)
 
 
-def test_there_are_cases():
+def test_function_cases_exist():
     assert len(FILES) >= 12

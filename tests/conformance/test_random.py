@@ -58,7 +58,9 @@ def _chosen(names: set[str], table: dict[str, dict[str, Any]]) -> dict[str, Any]
 
 
 @given(GRAPHS_AND_QUERIES, st.sets(st.sampled_from(VARIANTS)))
-def test_device_equals_reference(example: tuple[Any, list[QueryCase]], names: set[str]) -> None:
+def test_the_device_equals_the_reference(
+    example: tuple[Any, list[QueryCase]], names: set[str]
+) -> None:
     (nodes, relationships), texts = example
     cases = [case for text in texts for case in _with_other_parameters(text)]
     with (

@@ -44,7 +44,7 @@ def _rows(accelerator: Any, text: str, engine: str) -> Counter[Any] | None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(4))
-def test_a_condition_its_negation_and_its_null_part_the_rows(seed: int, engine: str) -> None:
+def test_condition_negation_and_null_partition_the_rows(seed: int, engine: str) -> None:
     rng, compared = random.Random(seed), 0
     with _connected(rng) as accelerator:
         for _ in range(15):
@@ -99,14 +99,14 @@ EQUIVALENT = [
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("texts", EQUIVALENT, ids=[texts[0] for texts in EQUIVALENT])
-def test_what_means_the_same_gives_the_same(texts: tuple[str, ...], engine: str) -> None:
+def test_equivalent_queries_give_equal_rows(texts: tuple[str, ...], engine: str) -> None:
     for seed in range(6):
         with _connected(random.Random(seed)) as accelerator:
             found = [_rows(accelerator, text, engine) for text in texts]
         assert all(rows == found[0] for rows in found), seed
 
 
-def test_keys_tell_values_apart() -> None:
+def test_keys_distinguish_values() -> None:
     def key(value: Any) -> Any:
         return key_of(value, merges=False, bags=False)
 

@@ -78,7 +78,7 @@ def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
 
 # ------------------------------------------------------------------ random graphs and queries
 @given(EXAMPLES, st.booleans())
-def test_random_queries(example: Any, in_index_order: bool) -> None:
+def test_random_queries_use_the_servers_ids(example: Any, in_index_order: bool) -> None:
     (nodes, relationships), cases, seed = example
     node_ids = random_node_ids(len(nodes), seed)
     ids = random_relationship_ids(relationships, seed, in_index_order=in_index_order)
@@ -139,7 +139,7 @@ def _plain(value: Any, known: dict[str, str]) -> Any:
 
 # ------------------------------------------------------------------ properties not loaded
 @given(EXAMPLES)
-def test_what_was_not_read_raises_and_is_never_null(example: Any) -> None:
+def test_an_unread_property_raises_and_is_never_null(example: Any) -> None:
     (nodes, relationships), cases, seed = example
     node_ids = random_node_ids(len(nodes), seed)
     ids = random_relationship_ids(relationships, seed, in_index_order=False)

@@ -130,7 +130,7 @@ def warm(driver, new):
 
 
 @pytest.mark.slow
-def test_a_program(graph):
+def test_a_program_is_accelerated(graph):
     with plain_driver(graph) as driver:
         expected = program(driver, fresh())
     with gpugda.accelerate(plain_driver(graph)) as driver:
@@ -144,14 +144,14 @@ def test_a_program(graph):
         driver.verify_connectivity()
 
 
-def test_a_program_while_the_snapshot_is_read(graph):
+def test_a_program_runs_while_the_snapshot_is_read(graph):
     with plain_driver(graph) as driver:
         expected = program(driver, fresh())
     with gpugda.accelerate(plain_driver(graph)) as driver:
         assert program(driver, fresh()) == expected
 
 
-def test_a_snapshot_that_may_be_old_is_never_older_than_the_sessions_bookmarks(graph):
+def test_a_lenient_snapshot_is_never_older_than_the_bookmarks(graph):
     new = fresh()
     with gpugda.accelerate(plain_driver(graph), freshness="max_age=1h") as driver:
         assert driver.gpugda.wait(None, 60)
@@ -202,7 +202,7 @@ async def asynchronous_program(driver, new):
     return out
 
 
-def test_an_asynchronous_program(graph):
+def test_an_asynchronous_program_is_accelerated(graph):
     def make():
         return neo4j.AsyncGraphDatabase.driver(
             graph.uri, auth=graph.auth, notifications_min_severity="OFF"
@@ -225,7 +225,7 @@ def test_an_asynchronous_program(graph):
     assert tally.accelerated > 0, str(tally)
 
 
-def test_a_script(graph, tmp_path):
+def test_a_script_is_accelerated(graph, tmp_path):
     script = tmp_path / "script.py"
     auth = f"auth={graph.auth!r}"
     script.write_text(
@@ -249,7 +249,7 @@ def test_a_script(graph, tmp_path):
     assert re.match(r"driver: [01] accelerated, [12] passed through", told), told
 
 
-def test_another_writer_is_seen_at_once(graph):
+def test_writes_of_others_are_visible_at_once(graph):
     new = fresh()
     with gpugda.accelerate(plain_driver(graph)) as driver:
         assert driver.gpugda.wait(None, 60)
@@ -262,7 +262,7 @@ def test_another_writer_is_seen_at_once(graph):
         assert expected > before
 
 
-def test_the_example_of_the_documentation(graph, tmp_path):
+def test_the_example_of_the_documentation_runs(graph, tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "accelerate.md").read_text(encoding="utf-8")
     script = tmp_path / "example.py"
     script.write_text(text.partition("```python\n")[2].partition("```")[0])

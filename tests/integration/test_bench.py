@@ -29,7 +29,7 @@ def options_for(server, folder, **changed):
 
 
 @pytest.mark.slow
-def test_quick(server, tmp_path):
+def test_a_quick_benchmark_runs(server, tmp_path):
     server.load(
         [
             "UNWIND range(0, 19) AS i CREATE (:A {i: i})",
@@ -53,7 +53,7 @@ def test_quick(server, tmp_path):
 
 
 @pytest.mark.slow
-def test_load_only_into_an_empty_database(server, shared_data, tmp_path):
+def test_load_refuses_a_database_with_data(server, shared_data, tmp_path):
     graphs = str(shared_data)
     server.wipe()
     asked = options_for(server, tmp_path, load="drwho", graphs=graphs, forms=("count",))

@@ -108,7 +108,7 @@ def relay_to(uri, context=None):
         yield relay
 
 
-def test_facts(source):
+def test_facts_of_the_server_are_read(source):
     facts = source.facts
     assert facts.product == "Neo4j"
     assert int(facts.version.partition(".")[0]) >= 5
@@ -119,7 +119,7 @@ def test_facts(source):
     assert source.name == f"{facts.address}/{facts.database}"
 
 
-def test_default_cypher_is_what_texts_without_prefix_are(source):
+def test_the_default_cypher_version_applies_without_a_prefix(source):
     try:
         source.run_native("LET one = 1 RETURN one", {})
     except CypherSyntaxError:
@@ -128,7 +128,7 @@ def test_default_cypher_is_what_texts_without_prefix_are(source):
         assert source.facts.default_cypher == 25
 
 
-def test_a_routed_address_says_the_same(source, neo4j_auth):
+def test_a_routed_address_gives_the_same_facts(source, neo4j_auth):
     # The relay's own address, as a server in a container advertises another one.
     driver = neo4j.GraphDatabase.driver(
         source.facts.address.replace("bolt://", "neo4j://"), auth=neo4j_auth
@@ -140,14 +140,14 @@ def test_a_routed_address_says_the_same(source, neo4j_auth):
         assert other.probe() == source.probe()
 
 
-def test_a_given_driver_says_the_same_and_stays_open(source, neo4j_uri, neo4j_auth):
+def test_a_given_driver_gives_the_same_facts_and_stays_open(source, neo4j_uri, neo4j_auth):
     with neo4j.GraphDatabase.driver(neo4j_uri, auth=neo4j_auth) as driver:
         with closing(BoltSource(driver)) as given:
             assert given.facts == source.facts
         assert driver.execute_query("RETURN 1").records[0][0] == 1
 
 
-def test_probe_is_quick(source):
+def test_a_probe_is_quick(source):
     seconds = []
     for _ in range(300):
         started = process_time()
@@ -157,7 +157,7 @@ def test_probe_is_quick(source):
     assert statistics.median(seconds) < 0.005
 
 
-def test_probe_from_several_threads(source):
+def test_several_threads_can_probe(source):
     found = []
     threads = [threading.Thread(target=lambda: found.append(source.probe())) for _ in range(8)]
     for thread in threads:
@@ -167,7 +167,7 @@ def test_probe_from_several_threads(source):
     assert len(set(found)) == 1
 
 
-def test_probe_moves_with_each_commit_and_only_then(server, own):
+def test_a_probe_changes_only_with_commits(server, own):
     server.run("CREATE (:Seen {n: 0})")
     before = own.probe()
     assert own.probe() == before
@@ -190,7 +190,7 @@ def test_native_version_is_that_of_its_own_commit(own):
     assert read.version == answer.version
 
 
-def test_native_transactions_of_its_own(own):
+def test_native_queries_may_manage_transactions(own):
     own.probe()
     text = "UNWIND range(1, $n) AS i CALL (i) { CREATE (:Batch {i: i}) } IN TRANSACTIONS OF 10 ROWS"
     answer = own.run_native(text, {"n": 25})
@@ -198,7 +198,7 @@ def test_native_transactions_of_its_own(own):
     assert answer.version == own.probe()
 
 
-def test_native_values_and_keys(source):
+def test_native_values_and_keys_are_returned(source):
     text = "UNWIND $values AS value RETURN value, size($values) AS `the size`"
     answer = source.run_native(text, {"values": [1, "a", None, 2.5]})
     assert answer.keys == ("value", "the size")
@@ -219,7 +219,7 @@ def test_read_only_is_enforced(own):
         own.run_native("CREATE (:Never)", {}, read_only=True)
 
 
-def test_the_servers_errors_pass_unchanged(source):
+def test_server_errors_are_raised_unchanged(source):
     with pytest.raises(CypherSyntaxError) as caught:
         source.run_native("RETUR 1", {})
     assert caught.value.code == "Neo.ClientError.Statement.SyntaxError"
@@ -228,7 +228,7 @@ def test_the_servers_errors_pass_unchanged(source):
     assert source.run_native("RETURN 1 AS one", {}).records[0]["one"] == 1
 
 
-def test_timeout(own):
+def test_a_native_query_stops_at_its_time_limit(own):
     with ends_in(), pytest.raises(QueryTimeoutError, match=r"1 s in Neo4j"):
         own.run_native(ENDLESS, {}, timeout=1, read_only=True)
     assert running(own) == []
@@ -244,7 +244,7 @@ def running(source):
 
 
 @pytest.mark.parametrize("text", [ENDLESS, ENDLESS.replace("< 0", ">= 0")])
-def test_interrupt_leaves_nothing_running(own, text):
+def test_an_interrupted_query_stops_on_the_server(own, text):
     def interrupt(*_):
         raise KeyboardInterrupt
 
@@ -263,7 +263,7 @@ def test_interrupt_leaves_nothing_running(own, text):
     assert running(own) == []
 
 
-def test_a_generator_that_is_given_up_leaves_nothing_running(own):
+def test_an_abandoned_generator_stops_its_query(own):
     def rows():
         with own._connection.session() as session:
             yield from session.run("UNWIND range(1, 100000000) AS i RETURN i")
@@ -278,7 +278,7 @@ def test_a_generator_that_is_given_up_leaves_nothing_running(own):
 SILENT = r"did not answer|does not answer|not reached"
 
 
-def test_a_server_that_falls_silent_is_given_up(server, monkeypatch):
+def test_a_silent_server_is_an_error(server, monkeypatch):
     monkeypatch.setattr(bolt_native, "_GRACE_SECONDS", 0.5)
     with relay_to(server.uri) as relay:
         uri = f"bolt://127.0.0.1:{relay.port}"
@@ -301,7 +301,7 @@ def test_a_server_that_falls_silent_is_given_up(server, monkeypatch):
             assert own.probe(timeout=30) is not None
 
 
-def test_a_cut_connection_does_no_harm_to_probes(server):
+def test_probes_survive_a_cut_connection(server):
     with relay_to(server.uri) as relay:
         uri = f"bolt://127.0.0.1:{relay.port}"
         with closing(BoltSource(uri, auth=server.auth, environment=EMPTY)) as own:
@@ -311,7 +311,7 @@ def test_a_cut_connection_does_no_harm_to_probes(server):
                 assert own.probe() == before
 
 
-def test_restart_between_probes(own_server):
+def test_a_restart_between_probes_changes_the_version(own_server):
     server = own_server
     server.start()
     server.wipe()
@@ -336,7 +336,7 @@ def test_restart_between_probes(own_server):
         assert own.run_native("MATCH (n:Kept) RETURN count(n) AS c", {}).records[0]["c"] == 1
 
 
-def test_passwords_and_another_database_in_its_place(neo4j_2026, own_server):
+def test_wrong_passwords_and_replaced_databases_are_recognised(neo4j_2026, own_server):
     own_server.start()
     user, password = own_server.auth
     for auth in (("neo4j", "Wrong-Password"), None):
@@ -375,7 +375,7 @@ def test_default_cypher_of_a_database(neo4j_2026):
             answer = source.run_native(source._connection.prefix("RETURN 1 AS one"), {})
             assert answer.records[0]["one"] == 1
             assert source._connection.prefix("RETURN 1") == "CYPHER 5 RETURN 1"
-            test_default_cypher_is_what_texts_without_prefix_are(source)
+            test_the_default_cypher_version_applies_without_a_prefix(source)
             return source.facts.default_cypher
 
     before = found()
@@ -403,7 +403,7 @@ def self_signed(tmp_path_factory):
     return context
 
 
-def test_encryption(neo4j_uri, neo4j_auth, self_signed, monkeypatch):
+def test_encrypted_connections_work(neo4j_uri, neo4j_auth, self_signed, monkeypatch):
     monkeypatch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 2.0)
     options = {"auth": neo4j_auth, "environment": EMPTY}
     with relay_to(neo4j_uri, self_signed) as relay:
@@ -417,7 +417,7 @@ def test_encryption(neo4j_uri, neo4j_auth, self_signed, monkeypatch):
             BoltSource(f"bolt://{rest}", **options)
 
 
-def test_missing_database(neo4j_uri, neo4j_auth):
+def test_a_missing_database_is_an_error(neo4j_uri, neo4j_auth):
     for address in (neo4j_uri, neo4j_uri.replace("bolt://", "neo4j://")):
         with pytest.raises(SourceError, match="no such database"):
             BoltSource(address, auth=neo4j_auth, database="nosuchdatabase", environment=EMPTY)
@@ -434,14 +434,14 @@ def test_the_system_database_answers_itself(neo4j_uri, neo4j_auth, caplog, name)
     assert caplog.records == []
 
 
-def test_encryption_that_the_server_does_not_offer(neo4j_uri):
+def test_encryption_without_server_support_is_an_error(neo4j_uri):
     for scheme in ("bolt+s://", "bolt+ssc://", "neo4j+ssc://"):
         with pytest.raises(SourceError, match=r"without \+s or \+ssc"):
             BoltSource(neo4j_uri.replace("bolt://", scheme), environment=EMPTY)
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-def test_nobody_listens(scheme):
+def test_a_closed_port_is_an_error(scheme):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(SourceError, match="Nothing listens there"):
@@ -449,7 +449,7 @@ def test_nobody_listens(scheme):
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "bolt+s", "neo4j"])
-def test_somebody_listens_who_does_not_answer(scheme, monkeypatch):
+def test_a_silent_port_is_an_error(scheme, monkeypatch):
     monkeypatch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 1.0)
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
@@ -458,12 +458,12 @@ def test_somebody_listens_who_does_not_answer(scheme, monkeypatch):
             BoltSource(f"{scheme}://127.0.0.1:{mute.getsockname()[1]}", environment=EMPTY)
 
 
-def test_a_name_that_nobody_has():
+def test_an_unknown_host_is_an_error():
     with pytest.raises(SourceError, match="cannot be resolved"):
         BoltSource("bolt://no-such-host.invalid", environment=EMPTY)
 
 
-def test_nothing_is_left_behind(neo4j_uri, neo4j_auth):
+def test_closing_leaves_no_connections_or_threads(neo4j_uri, neo4j_auth):
     before = set(threading.enumerate())
     for _ in range(3):
         with closing(BoltSource(neo4j_uri, auth=neo4j_auth, environment=EMPTY)) as source:
@@ -476,7 +476,7 @@ def test_nothing_is_left_behind(neo4j_uri, neo4j_auth):
 
 
 # ------------------------------------------------------------------ sent first, received later
-def test_a_probe_may_be_sent_and_its_answer_received_later(own, monkeypatch):
+def test_a_probe_can_be_pipelined(own, monkeypatch):
     known = own.probe()
     asked = []
     monkeypatch.setattr(own._connection, "probe", lambda timeout=None: asked.append(timeout))
@@ -495,7 +495,7 @@ def test_a_probe_may_be_sent_and_its_answer_received_later(own, monkeypatch):
     assert not asked
 
 
-def test_a_connection_that_broke_while_nobody_looked_is_replaced(own):
+def test_a_connection_broken_while_idle_is_replaced(own):
     known = own.probe()
     with own.asking() as answer:
         for connection in own._connection.driver._pool.connections.copy().values():

@@ -114,7 +114,7 @@ def escaped(nodes, relationships):
     labels=st.none() | st.just(("A", "`quoted`")),
     types=st.none() | st.just(TYPES[1:]),
 )
-def test_any_multigraph_comes_as_it_is(server, small_pages, path, graph, labels, types):
+def test_random_multigraphs_are_exported_exactly(server, small_pages, path, graph, labels, types):
     server.create(*escaped(*graph))
     nodes, relationships = stored(server)
     if labels is not None:
@@ -131,7 +131,7 @@ def test_any_multigraph_comes_as_it_is(server, small_pages, path, graph, labels,
             assert exported(source) == (nodes, relationships)
 
 
-def test_an_empty_database(each_server):
+def test_an_empty_database_is_exported(each_server):
     each_server.wipe()
     with open_source(each_server) as source:
         assert exported(source) == ({}, {})
@@ -150,7 +150,7 @@ def test_element_ids_are_the_servers(each_server):
 
 
 @pytest.mark.slow
-def test_few_nodes_at_large_ids(server):
+def test_few_nodes_with_large_ids_are_exported(server):
     server.wipe()
     for _ in range(6):
         server.run("UNWIND range(1, 50000) AS i CREATE (:Gone)")
@@ -164,7 +164,7 @@ def test_few_nodes_at_large_ids(server):
         assert len(exported(source)[0]) == 6
 
 
-def test_a_hub_is_read_in_parts_where_relationships_are_read_from_nodes(server, monkeypatch, asked):
+def test_a_hub_is_read_in_parts(server, monkeypatch, asked):
     for module in (bolt_walk, bolt_relationships):
         monkeypatch.setattr(module, "PAGE", 1000)
     monkeypatch.setattr(bolt_export._Export, "_few_start", lambda *arguments: True)
@@ -253,7 +253,7 @@ def same(first, second):
 
 @pytest.mark.parametrize("of_nodes", [True, False], ids=["nodes", "relationships"])
 @pytest.mark.parametrize("named", [True, False], ids=["keys", "all keys"])
-def test_values_of_every_kind_come_as_they_are(each_server, of_nodes, named):
+def test_values_of_every_kind_are_read_exactly(each_server, of_nodes, named):
     rows = [
         {key: values[i % len(values)] for key, values in VALUES.items() if key != "rare" or i == 17}
         if i % 4
@@ -297,7 +297,7 @@ def test_values_of_every_kind_come_as_they_are(each_server, of_nodes, named):
         assert all(same(row[key], table[number][key]) for key in row)
 
 
-def test_properties_of_some_ids_in_many_pages(server):
+def test_properties_of_some_ids_are_read_in_many_pages(server):
     server.wipe()
     server.run(
         "UNWIND range(1, 20000) AS i CREATE (:A {i: i, s: CASE WHEN i % 50 = 0 THEN toString(i) END})"
@@ -320,7 +320,7 @@ def test_no_ids_have_no_properties(server):
 
 
 @pytest.mark.parametrize("of_nodes", [True, False], ids=["nodes", "relationships"])
-def test_ids_that_are_gone_are_stale(server, of_nodes):
+def test_deleted_ids_make_the_snapshot_stale(server, of_nodes):
     server.create([("A", {}), ("A", {}), ("A", {})], [(0, "R", 1, {}), (1, "R", 0, {})])
     pattern = "(x)" if of_nodes else "()-[x]->()"
     (found,) = server.run(f"MATCH {pattern} RETURN collect(id(x))")
@@ -353,9 +353,7 @@ def many(server, nodes=60_000):
     server.run("UNWIND range(1, $nodes) AS i CREATE (:A)-[:R]->(:B)", nodes=nodes)
 
 
-def test_a_connection_lost_in_the_middle_is_replaced_and_a_lost_server_is_an_error(
-    server, monkeypatch
-):
+def test_a_lost_connection_is_replaced_and_a_lost_server_is_an_error(server, monkeypatch):
     for module in (bolt_walk, bolt_relationships):
         monkeypatch.setattr(module, "PAGE", 2_000)
     many(server)
@@ -375,7 +373,7 @@ def test_a_connection_lost_in_the_middle_is_replaced_and_a_lost_server_is_an_err
 
 
 @pytest.mark.slow
-def test_leaving_early_ends_all_at_once(server):
+def test_leaving_early_stops_all_readers(server):
     many(server)
     with open_source(server) as source:
         with suppress(KeyboardInterrupt), source.read(SilentProgress()) as batches:
@@ -386,7 +384,7 @@ def test_leaving_early_ends_all_at_once(server):
 
 
 @pytest.mark.slow
-def test_writers_meanwhile_end_in_an_error_or_an_old_version(server):
+def test_writes_during_an_export_are_detected(server):
     many(server, 5_000)
     stop = threading.Event()
 
@@ -415,7 +413,7 @@ def test_writers_meanwhile_end_in_an_error_or_an_old_version(server):
 
 
 @pytest.mark.slow
-def test_a_server_with_little_memory_for_a_transaction(new_server, asked, monkeypatch):
+def test_an_export_works_with_little_transaction_memory(new_server, asked, monkeypatch):
     monkeypatch.setattr(bolt_properties, "Pace", lambda: Pace(16_384))
     small = new_server("export-memory", settings={"db.memory.transaction.max": "4m"})
     for first in range(0, 20_000, 100):
@@ -442,6 +440,6 @@ def assert_nothing_runs():
     raise AssertionError(threading.enumerate())
 
 
-def test_nothing_listens():
+def test_a_closed_port_is_an_error():
     with pytest.raises(SourceError, match="Nothing listens"):
         BoltSource(f"bolt://127.0.0.1:{free_port()}", environment={})

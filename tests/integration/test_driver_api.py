@@ -182,7 +182,7 @@ def plain_value(value):
 
 @each_query
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_methods_of_a_result(drivers, method, query):
+def test_result_methods_equal_the_drivers(drivers, method, query):
     found, expected = both(
         drivers, lambda result: outcome(lambda: plain_value(method(result))), query
     )
@@ -192,7 +192,7 @@ def test_methods_of_a_result(drivers, method, query):
     assert found == expected
 
 
-def test_nothing_of_a_result_is_missing(drivers):
+def test_results_have_all_methods_of_the_driver(drivers):
     found, expected = both(drivers, public)
     assert found >= expected
     for name in expected:
@@ -201,7 +201,7 @@ def test_nothing_of_a_result_is_missing(drivers):
         assert list(ours)[: len(theirs)] == list(theirs), name
 
 
-def test_the_errors_carry_their_result(drivers):
+def test_errors_carry_their_result(drivers):
     def see(result):
         result.fetch(1)
         with pytest.raises(ResultNotSingleError) as not_single:
@@ -214,7 +214,7 @@ def test_the_errors_carry_their_result(drivers):
     assert both(drivers, see) == ((True, True), (True, True))
 
 
-def test_records(drivers):
+def test_records_equal_the_drivers(drivers):
     def see(result):
         record = list(result)[2]
         return [
@@ -237,7 +237,7 @@ def test_records(drivers):
 @pytest.mark.parametrize("parse_dates", [False, True])
 @pytest.mark.parametrize("expand", [False, True])
 @each_query
-def test_data_frames(drivers, query, expand, parse_dates):
+def test_data_frames_equal_the_drivers(drivers, query, expand, parse_dates):
     if expand and query in (EMPTY, ENTITIES) and parse_dates:
         pytest.skip("the driver itself fails on columns of several types")
     options = {"expand": expand, "parse_dates": parse_dates}
@@ -290,7 +290,7 @@ def attributes(thing):
 
 
 @each_query
-def test_summaries(drivers, query):
+def test_summaries_equal_the_drivers(drivers, query):
     if query == NULLS:
         query = query.replace("a.nope AS nope,", "")  # names that do not exist, see below
     found, expected = both(drivers, lambda result: result.consume(), query)
@@ -306,7 +306,7 @@ def test_summaries(drivers, query):
     assert "engine gpu" in str(found)
 
 
-def test_execute_query(drivers):
+def test_execute_query_equals_the_drivers(drivers):
     expected, found = (each.execute_query(ENTITIES) for each in drivers)
     assert type(found) is type(expected) is neo4j.EagerResult
     assert plain_value(found.records) == plain_value(expected.records)
@@ -316,7 +316,7 @@ def test_execute_query(drivers):
 
 
 # ------------------------------------------------------------------ sessions, transactions, drivers
-def test_nothing_of_the_others_is_missing(drivers):
+def test_driver_session_and_transaction_have_all_methods(drivers):
     def compare(plain, ours):
         assert isinstance(ours, type(plain))
         for name in public(plain):
@@ -339,7 +339,7 @@ def test_nothing_of_the_others_is_missing(drivers):
         assert session.closed()
 
 
-def test_an_earlier_result_stays_as_the_driver_leaves_it(drivers):
+def test_an_earlier_result_acts_as_the_drivers(drivers):
     def see(driver):
         with driver.session() as session:
             first = session.run("CALL db.labels() YIELD label RETURN label ORDER BY label")
@@ -354,7 +354,7 @@ def test_an_earlier_result_stays_as_the_driver_leaves_it(drivers):
 
 
 # ------------------------------------------------------------------ asynchronous
-def test_asynchronous_results(loaded, forced):
+def test_asynchronous_results_equal_the_drivers(loaded, forced):
     async def see(driver):
         out = []
         async with driver.session() as session:

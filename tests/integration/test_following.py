@@ -104,7 +104,7 @@ def exports(accelerator):
     return accelerator.status()["load_seconds"]
 
 
-def test_each_write_is_in_the_next_answer(graph, accelerator):
+def test_the_next_answer_includes_each_write(graph, accelerator):
     read_all(accelerator)
     before = exports(accelerator)
     for number in range(1, 11):
@@ -119,7 +119,7 @@ def test_each_write_is_in_the_next_answer(graph, accelerator):
     assert everything(accelerator) == in_database(graph)
 
 
-def test_what_is_rolled_back_is_never_seen(graph, accelerator):
+def test_rolled_back_changes_are_never_visible(graph, accelerator):
     with graph.driver.session() as session:
         with session.begin_transaction() as transaction:
             transaction.run(WRITE, n=1).consume()
@@ -130,7 +130,7 @@ def test_what_is_rolled_back_is_never_seen(graph, accelerator):
     assert accelerator.run("MATCH (o:Other) RETURN count(*)", engine="gpu").single()[0] == 1
 
 
-def test_a_new_property_is_read_when_asked_for(graph, accelerator):
+def test_a_new_property_is_read_on_demand(graph, accelerator):
     read_all(accelerator)
     graph.run("MATCH (p:P {i: 3}) SET p.fresh = 'new'")
     found = accelerator.run("MATCH (p:P) WHERE p.fresh = 'new' RETURN p.i", engine="gpu").values()
@@ -186,7 +186,7 @@ class Beside:
 
 
 @pytest.mark.parametrize("engine", ["gpu", "auto"])
-def test_answers_beside_writers_are_whole_and_never_old(graph, accelerator, engine):
+def test_answers_beside_writers_are_consistent_and_current(graph, accelerator, engine):
     read_all(accelerator)
     before = exports(accelerator)
     beside = Beside(graph, accelerator, engine)
@@ -216,7 +216,7 @@ STATEMENTS = [
 ]
 
 
-def test_random_transactions_lead_to_what_is_there(plugged):
+def test_random_transactions_are_followed_exactly(plugged):
     plugged.start()
     plugged.load("UNWIND range(1, 30) AS i CREATE (:A {x: i, t: 'n'})-[:R {w: i}]->(:B)")
     draw = random.Random(3)
@@ -265,7 +265,7 @@ class Unresting:
 
 
 @pytest.mark.parametrize("pages", ["plugin", "bolt"])
-def test_a_database_that_never_rests_is_read_while_it_changes(graph, pages, monkeypatch):
+def test_a_database_with_constant_writes_is_read(graph, pages, monkeypatch):
     if pages == "bolt":
         monkeypatch.setattr(
             bolt_export._Export,
@@ -313,7 +313,7 @@ def test_labels_are_listed_as_the_server_lists_them(graph):
         assert exports(accelerator) == before
 
 
-def test_a_process_goes_on_from_what_another_one_kept(graph, tmp_path, monkeypatch):
+def test_a_process_continues_from_a_stored_snapshot(graph, tmp_path, monkeypatch):
     monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
     with closing(gpugda.connect(graph.uri, auth=graph.auth)) as first:
@@ -331,7 +331,7 @@ def test_a_process_goes_on_from_what_another_one_kept(graph, tmp_path, monkeypat
         assert everything(second) == in_database(graph)
 
 
-def test_more_changes_than_fit_lead_to_a_fresh_export(graph, accelerator):
+def test_too_many_changes_cause_an_export(graph, accelerator):
     read_all(accelerator)
     graph.run("UNWIND range(1, 60000) AS i CREATE (:Many {x: i})")
     assert accelerator.run("MATCH (m:Many) RETURN count(m)", engine="gpu").single()[0] == 60_000
@@ -343,7 +343,7 @@ def test_more_changes_than_fit_lead_to_a_fresh_export(graph, accelerator):
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_a_restart_leads_to_a_fresh_export(graph, accelerator, end):
+def test_a_restart_causes_an_export(graph, accelerator, end):
     read_all(accelerator)
     graph.run(WRITE, n=1)
     assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
@@ -358,7 +358,7 @@ def test_a_restart_leads_to_a_fresh_export(graph, accelerator, end):
     assert np.all(np.diff(accelerator._answers.loaded.graph.external_ids.nodes) > 0)
 
 
-def test_two_accelerators_of_a_process_read_it_once(graph, accelerator):
+def test_two_accelerators_of_a_process_share_an_export(graph, accelerator):
     with closing(gpugda.connect(graph.uri, auth=graph.auth, cache=False)) as other:
         assert other._answers.loaded is accelerator._answers.loaded
         graph.run(WRITE, n=1)
@@ -382,9 +382,7 @@ with gpugda.connect(uri, auth=(user, password) if user else None) as accelerator
 
 
 @pytest.mark.slow
-def test_a_client_that_is_killed_while_it_applies_changes_harms_nobody(
-    graph, tmp_path, monkeypatch
-):
+def test_a_client_killed_while_applying_changes_affects_no_other(graph, tmp_path, monkeypatch):
     """Neither clients that share its cache folder nor later ones are affected."""
     monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))

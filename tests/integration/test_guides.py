@@ -98,7 +98,7 @@ def test_every_guide_has_its_graph() -> None:
 
 @pytest.mark.slow  # loads up to 60,000 nodes and 160,000 relationships
 @pytest.mark.parametrize("name", GRAPHS)
-def test_guide(name: str, server: Server, shared_data: Path) -> None:
+def test_queries_of_a_guide_equal_neo4js(name: str, server: Server, shared_data: Path) -> None:
     load(server, GRAPHS[name](shared_data))
     tally = Tally()
     with gpugda.connect(server.uri, auth=server.auth) as accelerator:

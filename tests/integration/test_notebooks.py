@@ -9,7 +9,7 @@ from example_notebooks import run_notebook, shown
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("default")]
 
 
-def test_the_applications_notebook(server, tmp_path, monkeypatch):
+def test_the_application_notebook_runs(server, tmp_path, monkeypatch):
     server.load(["UNWIND [1, 2, 3] AS i CREATE (:A {i: i})"])
     server.run("MATCH (a:A), (b:A) WHERE b.i = a.i % 3 + 1 CREATE (a)-[:R]->(b)")
     monkeypatch.setenv("NEO4J_URI", server.uri)

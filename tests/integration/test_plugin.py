@@ -85,7 +85,7 @@ VALUES = [
 ]
 
 
-def test_the_plugin_reads_what_the_pages_read(plugged, source):
+def test_an_export_by_the_plugin_equals_one_by_pages(plugged, source):
     plugged.run(
         "UNWIND range(0, 3000) AS i CREATE (n:A {i: i}) FOREACH (_ IN CASE WHEN i % 3 = 0 THEN [1] "
         "ELSE [] END | SET n:B:`C d`) FOREACH (_ IN CASE WHEN i % 7 = 0 THEN [1] ELSE [] END | REMOVE n:A)"
@@ -125,7 +125,7 @@ def test_all_properties_are_read(plugged, source):
     }
 
 
-def test_what_a_transaction_itself_changed_is_in_its_pages(plugged, source):
+def test_pages_include_changes_of_their_own_transaction(plugged, source):
     plugged.run("UNWIND range(1, 5) AS i CREATE (:A)-[:R]->(:B)")
     calls = {
         "(x)": "CALL gpugda.nodes(0, 1048575)",
@@ -147,7 +147,7 @@ def test_what_a_transaction_itself_changed_is_in_its_pages(plugged, source):
                 assert row["count"] == len(there["ids"])
 
 
-def test_an_empty_database(source):
+def test_an_empty_database_is_exported(source):
     assert read(source) == StateOfGraph()
 
 
@@ -187,7 +187,7 @@ STATEMENTS = [
 ]
 
 
-def test_random_transactions_lead_to_what_is_there(plugged, source):
+def test_random_transactions_are_followed_exactly(plugged, source):
     plugged.run("UNWIND range(1, 20) AS i CREATE (:A {x: i})-[:R]->(:B)")
     follower = Follower(source)
     draw = random.Random(15)
@@ -204,7 +204,7 @@ def test_random_transactions_lead_to_what_is_there(plugged, source):
     assert follower.state == read(source, KEYS)
 
 
-def test_what_changes_no_data_leaves_no_gap(plugged, source):
+def test_transactions_without_data_changes_leave_no_gap(plugged, source):
     follower = Follower(source)
     before = source.probe()
     plugged.run("CREATE INDEX gpugda_some IF NOT EXISTS FOR (n:Some) ON (n.thing)")
@@ -221,7 +221,7 @@ def test_what_changes_no_data_leaves_no_gap(plugged, source):
     assert follower.state == read(source, KEYS)
 
 
-def test_nobody_sees_half_of_a_transaction(plugged, source):
+def test_transactions_are_reported_whole(plugged, source):
     plugged.run("CREATE (:Left {x: 0}), (:Right {x: 0})")
     follower = Follower(source)
     left, right = sorted(follower.state.labels, key=lambda each: min(follower.state.labels[each]))
@@ -263,7 +263,7 @@ def gap_of(found):
     return found.reason
 
 
-def test_more_changes_than_fit_are_a_gap(plugged, source):
+def test_too_many_changes_are_a_gap(plugged, source):
     follower = Follower(source)
     plugged.run("UNWIND range(1, 50000) AS i CREATE ({x: i})")
     assert "more was changed" in gap_of(follower.changes.changes_since(follower.version))
@@ -277,7 +277,7 @@ def test_more_changes_than_fit_are_a_gap(plugged, source):
     assert batch.created_nodes.label_sets == (("Last",),)
 
 
-def test_values_are_told_of_keys_that_were_asked_for_in_time(plugged, source):
+def test_values_of_requested_keys_are_reported(plugged, source):
     changes = source.change_source()
     start = changes.follow()
     plugged.run("CREATE ({asked: 1, other: 1})")
@@ -304,7 +304,7 @@ def test_a_restart_is_a_gap(plugged, source):
     assert again.state == read(source, KEYS)
 
 
-def test_a_plugin_that_may_not_be_called_leaves_everything_as_before(jar, new_server):
+def test_a_plugin_without_permission_is_not_used(jar, new_server):
     settings = {"dbms.security.procedures.allowlist": "db.*,dbms.*"}
     server = new_server("plugin-forbidden", settings=settings, plugins=[jar])
     server.wipe()

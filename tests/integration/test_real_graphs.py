@@ -74,16 +74,16 @@ def wordnet():
 
 
 @pytest.mark.parametrize("query", DR_WHO)
-def test_dr_who(dr_who, query):
+def test_doctor_who_counts_equal_neo4js(dr_who, query):
     compare(dr_who, query)
 
 
 @pytest.mark.parametrize("query", YEAST)
-def test_yeast(yeast, query):
+def test_yeast_counts_equal_neo4js(yeast, query):
     compare(yeast, query)
 
 
 @pytest.mark.slow  # 120,000 nodes
 @pytest.mark.parametrize("query", WORDNET)
-def test_wordnet(wordnet, query):
+def test_wordnet_counts_equal_neo4js(wordnet, query):
     compare(wordnet, query)

@@ -80,7 +80,9 @@ def _answer(accelerator: Any, case: Case, engine: str) -> tuple[tuple[str, ...],
 
 
 @pytest.mark.parametrize("case", one_in(4, all_cases()))  # their rows are Neo4j's already
-def test_three_ways(case: Case, each_server: Server, connections: dict[str, Loaded]) -> None:
+def test_neo4j_device_and_reference_agree_on_cases(
+    case: Case, each_server: Server, connections: dict[str, Loaded]
+) -> None:
     newer = case.topic == "cypher_25" or case.query.startswith("CYPHER 25")
     if newer and each_server.version.startswith("5."):
         pytest.skip("Neo4j 5.26 knows no Cypher 25")

@@ -103,32 +103,32 @@ def assert_answers(server):
 
 
 # ------------------------------------------------------------------ connecting
-def test_a_wrong_password(own):
+def test_a_wrong_password_is_an_error(own):
     with nothing_left(own), pytest.raises(ERRORS) as raised:
         gpugda.connect(own.uri, auth=("neo4j", "not-the-secret"), cache=False)
     assert "not-the-secret" not in str(raised.value)
     assert any(word in str(raised.value).lower() for word in ("password", "unauthorized", "auth"))
 
 
-def test_no_password_where_one_is_needed(own, monkeypatch):
+def test_a_missing_password_is_an_error(own, monkeypatch):
     monkeypatch.delenv("NEO4J_PASSWORD", raising=False)
     with nothing_left(own), pytest.raises(ERRORS):
         gpugda.connect(own.uri, auth=None, cache=False)
 
 
-def test_a_database_that_is_not_there(own):
+def test_a_missing_database_is_an_error(own):
     with nothing_left(own), pytest.raises(ERRORS, match="nowhere"):
         connect(own, database="nowhere")
 
 
-def test_nobody_listens():
+def test_a_closed_port_is_an_error():
     with ends_in(), nothing_left(), pytest.raises(SourceError):
         gpugda.connect(f"bolt://127.0.0.1:{free_port()}", auth=AUTH, cache=False)
 
 
 # ------------------------------------------------------------------ during an export
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
-def test_the_connection_is_cut_during_the_export(own, proxy, share):
+def test_a_cut_connection_during_the_export_is_replaced(own, proxy, share):
     with connect(own, proxy.uri):
         whole = proxy.received
     with nothing_left(own):
@@ -142,7 +142,7 @@ def test_the_connection_is_cut_during_the_export(own, proxy, share):
     assert_answers(own)
 
 
-def test_the_server_dies_during_the_export_and_comes_back(own, proxy):
+def test_a_server_lost_during_the_export_is_an_error_until_it_returns(own, proxy):
     with connect(own, proxy.uri):
         whole = proxy.received
     before = set(threading.enumerate())
@@ -157,7 +157,7 @@ def test_the_server_dies_during_the_export_and_comes_back(own, proxy):
 
 
 # ------------------------------------------------------------------ between and during queries
-def test_the_server_stops_and_comes_back_between_queries(own):
+def test_a_restart_between_queries_is_survived(own):
     with nothing_left(), connect(own) as accelerator:
         assert accelerator.run(PAIRS).single()[0] == RELATIONSHIPS
         own.stop()
@@ -170,7 +170,7 @@ def test_the_server_stops_and_comes_back_between_queries(own):
 
 
 @pytest.mark.parametrize("end", ["cut", "kill"])
-def test_the_end_comes_during_a_native_query(own, proxy, end):
+def test_a_server_lost_during_a_native_query_is_an_error(own, proxy, end):
     with connect(own, proxy.uri) as accelerator:
         failed = []
 
@@ -202,7 +202,7 @@ def until(true, seconds=30):
         time.sleep(0.05)
 
 
-def test_a_query_takes_too_long(own):
+def test_a_slow_native_query_ends_at_its_time_limit(own):
     with nothing_left(own), connect(own) as accelerator:
         with ends_in(), pytest.raises(QueryTimeoutError):
             accelerator.run(ENDLESS, engine="native", timeout=1.5)
@@ -210,7 +210,7 @@ def test_a_query_takes_too_long(own):
         until(lambda: len(own.run("SHOW TRANSACTIONS")) == 1, 20)
 
 
-def test_the_server_falls_silent(own, proxy):
+def test_a_silent_server_is_an_error(own, proxy):
     """The query's timeout ends this, not the socket's."""
     with nothing_left(own), connect(own, proxy.uri) as accelerator:
         proxy.hold()
@@ -222,7 +222,7 @@ def test_the_server_falls_silent(own, proxy):
         assert accelerator.run(PAIRS).single()[0] == RELATIONSHIPS
 
 
-def test_transactions_may_use_little_memory(new_server):
+def test_an_export_works_with_little_transaction_memory(new_server):
     small = new_server("little-memory", auth=AUTH, settings={"db.memory.transaction.max": "16m"})
     small.wipe()
     for _ in range(50):
@@ -259,9 +259,7 @@ with gpugda.connect(sys.argv[1], auth=(sys.argv[2], sys.argv[3])) as accelerator
 
 
 @pytest.mark.parametrize("delay", [0.4, 0.8, 1.2, 2.0])
-def test_a_killed_client_leaves_a_cache_that_can_be_used_or_is_discarded(
-    own, tmp_path, monkeypatch, delay
-):
+def test_a_killed_client_leaves_a_usable_or_discarded_cache(own, tmp_path, monkeypatch, delay):
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
     with subprocess.Popen(
         [sys.executable, "-c", CLIENT, own.uri, *AUTH, PAIRS],

@@ -33,7 +33,9 @@ def connections():
 
 @FEWER
 @given(example=GRAPHS_AND_QUERIES)
-def test_three_ways(each_server: Server, connections: dict[str, Any], example: Any) -> None:
+def test_neo4j_device_and_reference_agree_on_random_queries(
+    each_server: Server, connections: dict[str, Any], example: Any
+) -> None:
     (nodes, relationships), cases = example
     each_server.create(nodes, relationships)
     accelerator = _connected(each_server, connections)

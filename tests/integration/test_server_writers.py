@@ -162,7 +162,7 @@ def settle(accelerator):
 
 @pytest.mark.parametrize(("freshness", "max_age"), [("strict", 0.0), ("max_age=1s", 1.0)])
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
-def test_every_answer_is_of_a_state_that_was(game, freshness, max_age, engine):
+def test_every_answer_is_of_a_committed_state(game, freshness, max_age, engine):
     seen, _ = read_beside_writes(
         game, freshness=freshness, max_age=max_age, engine=engine, pause=0.4, seconds=6
     )
@@ -171,7 +171,7 @@ def test_every_answer_is_of_a_state_that_was(game, freshness, max_age, engine):
         assert seen["gpu"] > 0, seen
 
 
-def test_under_steady_writes_queries_go_to_the_database_and_come_back(game):
+def test_steady_writes_send_queries_to_the_database_until_they_stop(game):
     seen, settled = read_beside_writes(
         game, freshness="strict", max_age=0.0, engine="auto", pause=0.01, seconds=6
     )
@@ -179,7 +179,7 @@ def test_under_steady_writes_queries_go_to_the_database_and_come_back(game):
     assert settled == "gpu"
 
 
-def test_manual_freshness_stays_where_it_was(game):
+def test_manual_freshness_keeps_its_snapshot(game):
     server, triangles = game
     with gpugda.connect(
         server.uri, auth=server.auth, cache=False, freshness="manual"
@@ -191,7 +191,7 @@ def test_manual_freshness_stays_where_it_was(game):
         assert accelerator.run(NUMBER_AND_PLACE, engine="gpu").single().values() == [7, 7]
 
 
-def test_a_database_emptied_and_filled_again_is_noticed(game):
+def test_a_database_emptied_and_filled_again_is_recognised(game):
     server, _ = game
     with gpugda.connect(server.uri, auth=server.auth, cache=False) as accelerator:
         accelerator.run(COUNT, engine="gpu")

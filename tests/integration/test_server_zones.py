@@ -66,7 +66,7 @@ def _zones(rows):
 
 
 @pytest.mark.parametrize("engine", ["gpu", "reference", "saved"])
-def test_every_engine_tells_them_apart_as_neo4j_does(zoned, engine, tmp_path):
+def test_every_engine_distinguishes_zones_as_neo4j(zoned, engine, tmp_path):
     with gpugda.connect(zoned.uri, auth=zoned.auth) as live:
         opened = live
         if engine == "saved":
@@ -84,7 +84,7 @@ def test_every_engine_tells_them_apart_as_neo4j_does(zoned, engine, tmp_path):
         assert opened.run(ordered, engine=asked).values() == live.run(ordered).values()
 
 
-def test_graphs_from_elsewhere_have_the_zones_that_the_driver_would_send(server):
+def test_embedded_graphs_have_the_zones_of_the_driver(server):
     server.wipe()
     moments = list(PARAMETERS.values())
     server.run("UNWIND $moments AS each CREATE (:A {z: each})", moments=moments)

@@ -10,15 +10,15 @@ def test_each_version_answers(each_server):
     assert each_server.run("MATCH (n) RETURN count(n)")[0][0] == 0
 
 
-def test_a_version_is_what_it_should_be(server):
+def test_the_older_server_has_version_5(server):
     assert server.version.startswith("5.")
 
 
-def test_a_current_version_is_what_it_should_be(neo4j_2026):
+def test_the_current_server_has_a_current_version(neo4j_2026):
     assert int(neo4j_2026.version.split(".")[0]) >= 2026
 
 
-def test_a_graph_is_created_as_it_was_given(each_server):
+def test_a_graph_is_written_to_a_server_unchanged(each_server):
     nodes = [(("A", "Odd label"), {"x": 1}), ((), {})]
     kinds = ["R", "S", "R", "T", "S"]
     ids = each_server.create(nodes, [(0, kind, i % 2, {"i": i}) for i, kind in enumerate(kinds)])
@@ -30,7 +30,7 @@ def test_a_graph_is_created_as_it_was_given(each_server):
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_a_server_of_our_own_comes_back_with_its_data(own_server, end):
+def test_a_restarted_server_keeps_its_data(own_server, end):
     own_server.start()
     own_server.load("CREATE (:Kept)")
     getattr(own_server, end)()

@@ -39,7 +39,7 @@ def run_tck(server: Server, cache: Path, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_auto_answers_everything_as_neo4j(server, tmp_path):
+def test_the_auto_engine_answers_everything_as_neo4j(server, tmp_path):
     status, said = run_tck(server, tmp_path, "--engine", "auto", "--tiers", "1,2,3,4")
     assert status == 0, said[-6000:]
 

@@ -66,7 +66,7 @@ def test_the_plugin_is_in_the_wheel(wheel):
         )
 
 
-def test_the_wheel_does_the_main_job_in_an_empty_environment(wheel, tmp_path):
+def test_the_wheel_answers_a_query_in_an_empty_environment(wheel, tmp_path):
     home = tmp_path / "empty"
     run(sys.executable, "-m", "venv", home, cwd=tmp_path)
     python = home / "bin" / "python"

@@ -35,7 +35,7 @@ def check(context, workspace, graph, rows, marks=None, **query):
 
 
 @pytest.mark.parametrize("nodes", SIZES)
-def test_labels(context, workspace, nodes):
+def test_candidates_are_filtered_by_labels(context, workspace, nodes):
     graph = random_graph(nodes)
     ids = [label for label, name in enumerate(graph.labels.names) if name in "AB"]
     if len(ids) < 2:
@@ -56,7 +56,7 @@ def test_labels(context, workspace, nodes):
 
 
 @pytest.mark.parametrize("nodes", SIZES)
-def test_degrees_masks_and_marks(context, workspace, nodes):
+def test_candidates_are_filtered_by_degrees_masks_and_marks(context, workspace, nodes):
     graph = random_graph(nodes)
     random = np.random.default_rng(nodes)
     mask, marks = random.random(nodes) < 0.7, random.random(nodes) < 0.5
@@ -88,7 +88,7 @@ def _degree(graph, node, need):
 
 @pytest.mark.parametrize("nodes", SIZES)
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_collect(context, workspace, nodes, share):
+def test_candidates_are_collected(context, workspace, nodes, share):
     graph = random_graph(nodes)
     arrays, _ = upload_query(context, workspace, graph, [row()] * 3)
     chosen = np.random.default_rng(nodes).random((3, nodes)) < share
@@ -128,7 +128,7 @@ CASES = {
 
 @pytest.mark.parametrize("nodes", SIZES)
 @pytest.mark.parametrize("case", CASES)
-def test_explore(context, workspace, nodes, case):
+def test_candidates_are_explored(context, workspace, nodes, case):
     check_exploring(context, workspace, random_graph(nodes), CASES[case], 0.5)
 
 
@@ -138,7 +138,7 @@ SIX_RUNS = [Adjacency(1, 1, True, True, False, 0, ALL), Adjacency(2, 2, True, Tr
 
 @pytest.mark.parametrize("share", [0.004, 0.02, 0.5])
 @pytest.mark.parametrize("case", [[TO_KNOWN, TO_LATER], SIX_RUNS, [*[TO_KNOWN] * 33, INCOMING]])
-def test_explore_long_lists(context, workspace, case, share):
+def test_long_lists_are_explored(context, workspace, case, share):
     """Few candidates: most other nodes scan all entries, which are in too many runs to share."""
     random, nodes = np.random.default_rng(4), 700
     starts, ends, types = random.integers(0, (nodes, nodes, 3), (25_000, 3)).T.tolist()
@@ -148,7 +148,7 @@ def test_explore_long_lists(context, workspace, case, share):
     check_exploring(context, workspace, graph, case, share)
 
 
-def test_explore_many_runs(context, workspace):
+def test_many_runs_are_explored(context, workspace):
     """More runs than can be shared lead to nodes that few others lead to."""
     random, nodes = np.random.default_rng(4), 3000
     rows = random.integers(0, (nodes, 3, nodes), (5 * nodes, 3)).tolist()

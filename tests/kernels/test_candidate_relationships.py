@@ -24,7 +24,7 @@ TABLES = [
 
 @pytest.mark.parametrize("nodes", SIZES)
 @pytest.mark.parametrize("share", [0.1, 0.8, 1.0])
-def test_tables(context, workspace, nodes, share):
+def test_tables_hold_the_candidate_relationships(context, workspace, nodes, share):
     graph = random_graph(nodes)
     random = np.random.default_rng(nodes)
     mask = random.random(graph.relationship_count) < 0.6

@@ -41,7 +41,7 @@ def counted(context, workspace, graph, size, most_work):
 
 
 @given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]), size=st.sampled_from([4, 5]))
-def test_cliques_of_any_simple_graph_with_loops(context, data, most_work, size):
+def test_cliques_of_random_graphs_with_loops(context, data, most_work, size):
     if context.is_cpu:
         pytest.skip("for GPUs")
     nodes = data.draw(st.integers(2, 9))
@@ -58,7 +58,7 @@ def test_cliques_of_any_simple_graph_with_loops(context, data, most_work, size):
 
 
 @pytest.mark.parametrize("size", [4, 5])
-def test_rows_of_several_words(context, workspace, size):
+def test_bitmaps_of_several_words(context, workspace, size):
     if context.is_cpu:
         pytest.skip("for GPUs")
     random, nodes = np.random.default_rng(size), 90

@@ -34,7 +34,7 @@ def arrays(rows):
 @pytest.mark.parametrize("type_count", [1, 5, 300])
 @pytest.mark.parametrize("node_count", NODES)
 @pytest.mark.parametrize("count", COUNTS)
-def test_rows_are_those_of_the_host(
+def test_rows_equal_those_of_the_host(
     context, count, node_count, type_count, with_order, monkeypatch
 ):
     given = made(count, node_count, type_count)
@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_host(
 @pytest.mark.parametrize("node_count", [3, 1000])
 @pytest.mark.parametrize("kinds", [[0, 0, 0], [0, 1, 0], [2, 1, 0]])
 @pytest.mark.parametrize("ends", [[(0, 1), (2, 2), (0, 1)], [(0, 1), (1, 0), (2, 1)]])
-def test_what_is_seen_while_sorting(context, node_count, kinds, ends):
+def test_facts_found_while_sorting(context, node_count, kinds, ends):
     starts, stops = np.array(ends, dtype=np.uint32).T.copy()
     given = Unsorted(node_count, 3, starts, np.array(kinds, dtype=np.uint16), stops)
     facts = build_rows(context, given, with_order=False).facts
@@ -69,13 +69,13 @@ def test_what_is_seen_while_sorting(context, node_count, kinds, ends):
     assert facts == (tuple(loops), tuple(parallel), ends[0] == ends[2])
 
 
-def test_what_has_no_place_is_left_to_the_host(context, monkeypatch):
+def test_rows_beyond_memory_are_left_to_the_host(context, monkeypatch):
     given = made(1000, 50, 3)
     monkeypatch.setattr(row_building, "_SHARE_OF_MEMORY", 0.0)
     assert build_rows(context, given, with_order=False) is None
 
 
-def test_what_fails_for_want_of_memory_is_left_to_the_host(context, monkeypatch):
+def test_an_out_of_memory_error_falls_back_to_the_host(context, monkeypatch):
     def fail(*_, **__):
         raise MemoryLimitError("no memory")
 

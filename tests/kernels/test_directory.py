@@ -102,17 +102,17 @@ def test_few_rows_with_many_runs(look_up, seed):
     check(look_up, graph, np.repeat([0, 1], count + 2), np.tile(np.arange(count + 2), 2))
 
 
-def test_graph_without_relationships(look_up):
+def test_a_graph_without_relationships_has_no_runs(look_up):
     graph = typed_graph(5, 0, 3)
     check(look_up, graph, np.arange(5), np.array([0, 1, 2, ANY, 7]))
 
 
-def test_three_types(look_up):
+def test_runs_of_three_types_are_found(look_up):
     check(look_up, random_graph(257), np.arange(257), np.arange(257) % 4)
 
 
 @pytest.mark.parametrize("type_count", [1, 50, 5000])
-def test_bytes_on_the_device(context, type_count):
+def test_the_device_size_of_the_directory(context, type_count):
     graph = typed_graph(20_000, 300_000, type_count, hubs=100)
     device_graph = DeviceGraph(context, graph)
     device_graph.csr_arguments(MemoryBudget(1 << 40))
@@ -121,7 +121,7 @@ def test_bytes_on_the_device(context, type_count):
     assert device_graph.nbytes <= 12 * 300_000 + 6 * runs + 8 * 20_000 + one_more
 
 
-def test_bytes_where_every_row_has_many_types(context):
+def test_the_device_size_for_rows_of_many_types(context):
     # The largest possible directory: as many runs as relationships, all in long rows.
     nodes, type_count = 60, 5000
     starts = np.repeat(np.arange(nodes), type_count)

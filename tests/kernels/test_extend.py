@@ -198,7 +198,7 @@ STEPS = {
 
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("rows", [1, 255, 700])
-def test_pairs(context, workspace, name, rows):
+def test_pairs_are_counted_and_written(context, workspace, name, rows):
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
     step = Step(context, workspace, STEPS[name], rows, mask)
     expected = step.expected()
@@ -218,7 +218,7 @@ def test_pairs(context, workspace, name, rows):
 
 
 @pytest.mark.parametrize("outcomes", [BELOW, SAME | ABOVE])
-def test_rows_alone(context, workspace, outcomes):
+def test_rows_are_tested_without_extension(context, workspace, outcomes):
     tests = [KeyTest(0, 1, outcomes, 0, None), Test(0, 1, False, (1, 1))]
     step = Step(context, workspace, Extension(None, None, None, (), tuple(tests), ()))
     counts = wrong(workspace, 300)

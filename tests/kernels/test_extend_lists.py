@@ -30,7 +30,9 @@ def known():
 @pytest.mark.parametrize("shortest", [1, 4, 1000], ids=["all", "some", "no hubs"])
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)
-def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
+def test_rows_are_extended_by_merged_lists(
+    context, workspace, monkeypatch, known, name, rows, shortest
+):
     if context.is_cpu:
         pytest.skip("for GPUs")
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
@@ -62,7 +64,7 @@ def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
 @pytest.mark.parametrize("shortest", [1, 1000], ids=["all", "no hubs"])
 @pytest.mark.parametrize("rows", [1, 700])
 @pytest.mark.parametrize("name", ["one list", "two lists", "three lists, tests", "all fit"])
-def test_counts_of_rows(context, workspace, monkeypatch, name, rows, shortest):
+def test_extensions_are_counted_per_row(context, workspace, monkeypatch, name, rows, shortest):
     if context.is_cpu:
         pytest.skip("for GPUs")
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)

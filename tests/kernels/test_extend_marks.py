@@ -86,7 +86,7 @@ def check(context, workspace, step, most_work):
 
 @pytest.mark.parametrize("name", MARKED)
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_any_lists(context, workspace, name, most_work):
+def test_marks_of_random_lists(context, workspace, name, most_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
@@ -95,7 +95,7 @@ def test_any_lists(context, workspace, name, most_work):
 
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_plain_lists(context, workspace, name, most_work):
+def test_marks_of_plain_lists(context, workspace, name, most_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     step = Step(context, workspace, PLAIN[name], ROWS, graph=simple_graph())

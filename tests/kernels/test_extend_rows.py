@@ -44,7 +44,7 @@ LISTS = {
 
 @pytest.mark.parametrize("name", ["one list"])
 @pytest.mark.parametrize("candidate_row", [None, 1])
-def test_leaves(context, workspace, name, candidate_row):
+def test_leaves_are_counted_per_row(context, workspace, name, candidate_row):
     found = LISTS[name]
     found = extension(*found.links, tests=found.tests, candidate_row=candidate_row)
     step = Step(context, workspace, found, 700)

@@ -59,7 +59,7 @@ def test_signatures_count_none_one_or_more(context, data, column_first):
         assert rows.tolist() == [expected(graph, each) for each in range(count)]
 
 
-def test_candidates_that_lack_a_bit_are_taken_away(context, workspace):
+def test_candidates_without_a_required_bit_are_removed(context, workspace):
     signatures = np.array([0b0111, 0b0001, 0b1111, 0b0000], dtype=np.uint32)
     table = SignatureTable(workspace.upload(signatures), 1, 4, True)
     asked = workspace.upload(np.array([0b0001, 0b0111, 0], dtype=np.uint32))

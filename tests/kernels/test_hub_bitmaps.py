@@ -19,7 +19,7 @@ def lists_of(csr):
 
 @pytest.mark.parametrize("shortest", [1, 3, 20])
 @pytest.mark.parametrize("nodes", [1, 31, 32, 33, 700])
-def test_bitmaps(context, monkeypatch, nodes, shortest):
+def test_bitmaps_mark_the_neighbours_of_hubs(context, monkeypatch, nodes, shortest):
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
     graph = random_graph(nodes)
     device_graph = DeviceGraph(context, graph)
@@ -42,7 +42,7 @@ def test_bitmaps(context, monkeypatch, nodes, shortest):
     assert taken == list(range(len(bits)))
 
 
-def test_as_many_as_have_place(monkeypatch):
+def test_as_many_bitmaps_as_fit_are_made(monkeypatch):
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 2)
     lengths = [1, 2, 3, 3, 4]
     rows = [(at, "R", at + to, {}) for at, length in enumerate(lengths) for to in range(length)]
@@ -54,7 +54,7 @@ def test_as_many_as_have_place(monkeypatch):
         assert runs.tolist() == found
 
 
-def test_what_is_made_is_counted_and_freed(context, monkeypatch):
+def test_bitmaps_are_counted_and_freed(context, monkeypatch):
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
     device_graph, budget = DeviceGraph(context, random_graph(700)), MemoryBudget(BUDGET)
     device_graph.csr_arguments(budget)
@@ -67,14 +67,14 @@ def test_what_is_made_is_counted_and_freed(context, monkeypatch):
     assert device_graph.nbytes == 0
 
 
-def test_none_without_memory(context, monkeypatch):
+def test_no_bitmaps_without_memory(context, monkeypatch):
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
     device_graph = DeviceGraph(context, random_graph(700))
     device_graph.csr_arguments(MemoryBudget(BUDGET))
     assert device_graph.hub_bitmaps(MemoryBudget(100)) is NO_HUBS
 
 
-def test_none_where_the_device_has_less_than_it_said(context, monkeypatch):
+def test_no_bitmaps_if_the_device_runs_out_of_memory(context, monkeypatch):
     from gpugda.device.memory.buffers import Workspace
     from gpugda.errors import MemoryLimitError
 

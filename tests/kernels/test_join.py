@@ -98,7 +98,7 @@ COMBINATIONS = {
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("is_sorted", [True, False])
 @pytest.mark.parametrize("name", COMBINATIONS)
-def test_combinations(context, workspace, size, is_sorted, name):
+def test_rows_are_combined_with_relationships(context, workspace, size, is_sorted, name):
     other, tests = COMBINATIONS[name]
     table = RelationshipTable(context, workspace, size)
     random = np.random.default_rng(size)
@@ -130,7 +130,7 @@ def windows(total):
     return [(low, high) for low, high in pieces if 0 <= low < high <= total]
 
 
-def test_columns_that_nobody_needs_are_not_written(context, workspace):
+def test_unneeded_columns_are_not_written(context, workspace):
     table = RelationshipTable(context, workspace, 1)
     columns = [table.nodes.tolist()]
     uploaded, words = upload_table(workspace, columns), upload_step(workspace, (), [])
@@ -146,7 +146,7 @@ def test_columns_that_nobody_needs_are_not_written(context, workspace):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_product_with_nodes(context, workspace, size):
+def test_products_with_nodes(context, workspace, size):
     columns = [list(range(size)), list(range(5, size + 5))]
     table, words = upload_table(workspace, columns), upload_step(workspace, (1,), [])
     nodes = RelationshipTable(context, workspace, 0)
@@ -159,7 +159,7 @@ def test_product_with_nodes(context, workspace, size):
 
 
 @pytest.mark.parametrize("size", [1, 7, 257])
-def test_product_with_relationships(context, workspace, size):
+def test_products_with_relationships(context, workspace, size):
     table = RelationshipTable(context, workspace, size)
     uploaded = upload_table(workspace, [list(range(size))])
     words = upload_step(workspace, (0,), [])
@@ -177,7 +177,7 @@ def test_product_with_relationships(context, workspace, size):
         assert rows_of(workspace, made) == expected[low:high]
 
 
-def test_product_that_starts_a_join(context, workspace):
+def test_a_product_can_start_a_join(context, workspace):
     table = RelationshipTable(context, workspace, 4)
     words = upload_step(workspace, (), [])
     product = table.product()
@@ -188,7 +188,7 @@ def test_product_that_starts_a_join(context, workspace):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_valid_rows(context, workspace, size):
+def test_valid_rows_are_kept(context, workspace, size):
     random = np.random.default_rng(size)
     columns = random.integers(0, 3, (3, size)).tolist()
     tests = [(0, 1, False), (1, 2, True)]

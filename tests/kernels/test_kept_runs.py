@@ -11,7 +11,7 @@ from gpugda.device.launch.prefix_sum import PrefixSum
 
 @pytest.mark.parametrize("chunk", [1, 31, 32, 33, 500, 10_000])
 @pytest.mark.parametrize("numbered", [False, True])
-def test_runs_come_with_entries(context, workspace, chunk, numbered):
+def test_runs_are_kept_with_their_entries(context, workspace, chunk, numbered):
     case = Case(workspace, 3, chunk)
     starts, offsets, run_types = case.starts, case.offsets, case.run_types
     runs, chunks = len(run_types), -(-case.total // chunk)

@@ -70,7 +70,7 @@ class Leaf:
 
 @pytest.mark.parametrize("name", ADJACENCIES)
 @pytest.mark.parametrize("candidate_row", [None, 1])
-def test_ways(context, workspace, name, candidate_row):
+def test_leaves_are_counted_per_node(context, workspace, name, candidate_row):
     leaf = Leaf(context, workspace, ADJACENCIES[name])
     ways = wrong(workspace, 2 * NODES)
     nodes = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
@@ -127,7 +127,7 @@ SUBTRACTING = [name for name in ADJACENCIES if name != "masked"]
 
 @pytest.mark.parametrize("name", SUBTRACTING)
 @pytest.mark.parametrize("candidate_row", [None, 1])
-def test_falling_factorials(context, workspace, name, candidate_row):
+def test_equal_leaves_give_falling_factorials(context, workspace, name, candidate_row):
     leaf = Leaf(context, workspace, ADJACENCIES[name])
     factors = [
         Factor((leaf.leaves(0, 0, 3, candidate_row, ((0, 1),)),)),
@@ -146,7 +146,9 @@ def test_falling_factorials(context, workspace, name, candidate_row):
 @pytest.mark.parametrize("name", SUBTRACTING)
 @pytest.mark.parametrize("candidate_row", [None, 1])
 @pytest.mark.parametrize("counts", [(1, 1), (2, 1), (1, 3), (2, 2)])
-def test_two_groups_that_share(context, workspace, name, candidate_row, counts):
+def test_groups_that_share_relationships_are_counted(
+    context, workspace, name, candidate_row, counts
+):
     leaf = Leaf(context, workspace, ADJACENCIES[name])
     groups = [leaf.leaves(end, end, counts[end], candidate_row, ((0, 1),)) for end in (0, 1)]
     expected = 0

@@ -39,7 +39,7 @@ KINDS = [
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("nodes", [2, 33, 257])
 @pytest.mark.parametrize("kind", KINDS)
-def test_lists(context, workspace, name, nodes, kind):
+def test_merged_lists_hold_both_directions(context, workspace, name, nodes, kind):
     graph = GRAPHS[name](nodes if name != "many types" else min(nodes, 33))
     if kind.types and len(graph.types) <= max(kind.types):
         kind = kind._replace(types=(0,))
@@ -68,7 +68,7 @@ def test_lists(context, workspace, name, nodes, kind):
     assert made.nbytes >= 4 * (made.starts[-1] + len(made.starts))
 
 
-def test_without_relationships(context, workspace):
+def test_merged_lists_without_relationships_are_empty(context, workspace):
     graph = make_graph([("", {})] * 3, [])
     made = MergeKernels(context).merged(
         workspace,

@@ -50,19 +50,19 @@ DRAWN = drawn()
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_each_step_is_rounded(kernel, name):
+def test_each_addition_is_rounded(kernel, name):
     values = DRAWN[name]
     assert repr(kernel.total(values)) == repr(steps(values))
 
 
 @pytest.mark.parametrize("rows", [0, 1, 255, 256, 257, 1000])
-def test_rows_beside_blocks(kernel, monkeypatch, rows):
+def test_sums_of_rows_across_blocks(kernel, monkeypatch, rows):
     monkeypatch.setattr(module, "_ROWS", 300)  # so that there are several launches
     values = np.random.default_rng(rows).normal(size=rows) + 3
     assert kernel.total(values) == steps(values)
 
 
-def test_many_seeds(kernel):
+def test_sums_of_many_random_columns(kernel):
     for seed in range(300):
         random = np.random.default_rng(seed)
         values = random.normal(random.normal() * 2, 10.0 ** random.integers(-3, 4), 3000)
@@ -70,6 +70,6 @@ def test_many_seeds(kernel):
         assert kernel.total(values) == steps(values), seed
 
 
-def test_a_sum_that_was_begun(kernel):
+def test_a_started_sum_is_continued(kernel):
     values = np.random.default_rng(2).normal(size=1000)
     assert kernel.total(values[300:], steps(values[:300])) == steps(values)

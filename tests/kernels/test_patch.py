@@ -36,14 +36,16 @@ def check(context, states):
 @pytest.mark.parametrize("changes", [1, 3, 40])
 @pytest.mark.parametrize("count", [0, 1, 50, 5000, 40_000])
 @pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped(), Renumbered()])
-def test_each_state_is_made_of_each_earlier_one(context, change, count, changes):
+def test_each_state_is_patched_from_each_earlier_one(context, change, count, changes):
     random = np.random.default_rng(count + changes)
     check(context, chain(random, count, changes, change))
 
 
 @pytest.mark.parametrize("changes", [1, 9])
 @pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped(), Renumbered()])
-def test_states_after_another_base_are_made_of_those_before(context, monkeypatch, change, changes):
+def test_states_on_another_base_are_patched_from_earlier_ones(
+    context, monkeypatch, change, changes
+):
     """An older state was materialised meanwhile, and becomes the base of the newest one."""
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
     random = np.random.default_rng(changes)
@@ -69,7 +71,7 @@ def test_states_after_another_base_are_made_of_those_before(context, monkeypatch
     check(context, [*states, later, change(random, later, changes)])
 
 
-def test_a_worn_array_is_made_whole_and_still_known_to_descend(context, monkeypatch):
+def test_a_compacted_array_keeps_its_ancestry(context, monkeypatch):
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 4)
     random, change = np.random.default_rng(5), Renumbered()
     old = change(random, change.start(random, 3000), 30)
@@ -79,7 +81,7 @@ def test_a_worn_array_is_made_whole_and_still_known_to_descend(context, monkeypa
     check(context, [old, new])
 
 
-def test_arrays_of_other_lines_are_not_made_of_each_other():
+def test_arrays_of_other_branches_are_not_patched():
     random = np.random.default_rng(1)
     start, change = Spliced().start(random, 100), Spliced()
     first = change(random, start, 3)

@@ -31,7 +31,7 @@ def uploaded(workspace, host, spare):
 @pytest.mark.parametrize("changes", [1, 3, 40, 700])
 @pytest.mark.parametrize("count", [1, 50, 5000, SHARE, SHARE + 1, 40_000])
 @pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped(), Renumbered()])
-def test_each_state_is_made_where_each_earlier_one_was(context, change, count, changes):
+def test_each_state_is_patched_in_place_from_each_earlier_one(context, change, count, changes):
     random = np.random.default_rng(count + changes)
     states = chain(random, count, changes, change)
     with Workspace(context, MemoryBudget(BUDGET)) as workspace:
@@ -56,7 +56,7 @@ def grown(count, first, more):
 
 
 @pytest.mark.parametrize("more", [launcher._MOST_EDGE, launcher._MOST_EDGE + 1])
-def test_what_moves_too_far_is_left_as_it_is(context, more):
+def test_far_moves_leave_an_array_unchanged(context, more):
     array, later = grown(3 * SHARE, 5, more)
     with Workspace(context, MemoryBudget(BUDGET)) as workspace:
         here = uploaded(workspace, array, more)
@@ -66,7 +66,7 @@ def test_what_moves_too_far_is_left_as_it_is(context, more):
         np.testing.assert_array_equal(workspace.download(here), expected)
 
 
-def test_without_place_an_array_is_left_as_it_is(context):
+def test_an_array_without_spare_capacity_is_unchanged(context):
     array, later = grown(2 * SHARE, 5, 1)
     with Workspace(context, MemoryBudget(BUDGET)) as workspace:
         here = workspace.upload(array)

@@ -54,7 +54,7 @@ def begun(workspace, kernels, sources, words):
 
 @pytest.mark.parametrize("searches", [1, 31, 32, 33, 40])
 @pytest.mark.parametrize("parts", [1, 3])
-def test_a_level_has_what_was_not_reached_before(context, workspace, searches, parts):
+def test_a_level_holds_newly_reached_nodes(context, workspace, searches, parts):
     steps, kernels, words = Steps(workspace), PathKernels(context), -(-searches // 32)
     sources = np.random.default_rng(searches).permutation(NODES)[:searches]
     newest, seen = (begun(workspace, kernels, sources, words) for _ in range(2))
@@ -89,7 +89,7 @@ def test_a_level_has_what_was_not_reached_before(context, workspace, searches, p
 
 @pytest.mark.parametrize("most", [EVERY, 1, 2])
 @pytest.mark.parametrize("window", [(0, 70), (13, 50)])
-def test_steps_back_lead_to_the_level_before(context, workspace, most, window):
+def test_steps_back_lead_to_the_previous_level(context, workspace, most, window):
     steps, kernels, words, random = Steps(workspace), PathKernels(context), 2, None
     random = np.random.default_rng(7)
     sources = random.permutation(NODES)

@@ -27,7 +27,7 @@ def columns_of(workspace, table):
 
 @pytest.mark.parametrize("turns", [1, 2])
 @pytest.mark.parametrize("count", [each for each in SIZES if each])
-def test_given_rows_that_pass_are_seeds(context, workspace, count, turns):
+def test_given_rows_that_pass_become_seeds(context, workspace, count, turns):
     random = np.random.default_rng(count)
     starts, ends = numbers(random, count, 40), numbers(random, count, 40)
     relationships = random.permutation(count).astype(np.uint32)
@@ -56,7 +56,7 @@ def test_given_rows_that_pass_are_seeds(context, workspace, count, turns):
 
 
 @pytest.mark.parametrize("count", [each for each in SIZES if each])
-def test_single_nodes_are_seeds(context, workspace, count):
+def test_single_nodes_become_seeds(context, workspace, count):
     random = np.random.default_rng(count)
     nodes, is_candidate = numbers(random, count, 40), random.random(40) < 0.5
     kernels, given = PbeSearch(context), GivenRows(workspace.upload(nodes), None, None, count)
@@ -83,7 +83,9 @@ def test_the_nodes_of_a_column_are_marked(context, workspace, count):
 
 @pytest.mark.parametrize("has_sums", [True, False])
 @pytest.mark.parametrize("count", [each for each in SIZES if each])
-def test_entries_that_make_a_smaller_crossing_relationship_go(context, workspace, count, has_sums):
+def test_entries_with_a_smaller_crossing_relationship_are_removed(
+    context, workspace, count, has_sums
+):
     random = np.random.default_rng(count)
     partition_of = random.integers(0, 3, 50).astype(np.uint16)
     columns = [numbers(random, count + 2, 50) for _ in range(4)]

@@ -28,7 +28,7 @@ def expected(values):
 
 
 @pytest.mark.parametrize("count", BORDERS)
-def test_values(context, workspace, count):
+def test_prefix_sums_of_values(context, workspace, count):
     values = np.random.default_rng(count).integers(0, 1000, count, dtype=np.uint32)
     sums = prefix_sums(context, workspace, values, 0, count)
     assert sums.dtype == np.uint64
@@ -36,20 +36,20 @@ def test_values(context, workspace, count):
 
 
 @pytest.mark.parametrize("count", BORDERS)
-def test_bits(context, workspace, count):
+def test_prefix_sums_of_bits(context, workspace, count):
     values = np.random.default_rng(count).integers(0, 2**32, count, dtype=np.uint32)
     sums = prefix_sums(context, workspace, values, 0, count, of_bits=True)
     np.testing.assert_array_equal(sums, expected(np.bitwise_count(values)))
 
 
 @pytest.mark.parametrize("first", [1, 7, 300])
-def test_part_of_an_array(context, workspace, first):
+def test_prefix_sums_of_a_part_of_an_array(context, workspace, first):
     values = np.arange(10_000, dtype=np.uint32)
     sums = prefix_sums(context, workspace, values, first, 9_000)
     np.testing.assert_array_equal(sums, expected(values[first : first + 9_000]))
 
 
-def test_sums_past_32_bits(context, workspace):
+def test_sums_beyond_32_bits(context, workspace):
     values = np.full(5000, 0xFFFFFFFF, dtype=np.uint32)
     sums = prefix_sums(context, workspace, values, 0, 5000)
     np.testing.assert_array_equal(sums, expected(values))

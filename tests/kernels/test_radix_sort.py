@@ -24,7 +24,7 @@ def sorted_by_device(context, workspace, numbers, beside, bits):
 
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("count", COUNTS)
-def test_numbers_with_others_beside_keep_the_order_of_equal_ones(context, workspace, count, bits):
+def test_sorting_with_payload_is_stable(context, workspace, count, bits):
     random = np.random.default_rng(count)
     numbers = random.integers(0, 2**bits, count, dtype=np.uint64)
     beside = random.integers(0, 2**32, count, dtype=np.uint32)
@@ -35,7 +35,7 @@ def test_numbers_with_others_beside_keep_the_order_of_equal_ones(context, worksp
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_numbers_alone(context, workspace, count):
+def test_sorting_without_payload(context, workspace, count):
     numbers = np.random.default_rng(count).integers(0, 2**63, count, dtype=np.uint64)
     found, beside = sorted_by_device(context, workspace, numbers, None, 63)
     np.testing.assert_array_equal(found, np.sort(numbers))
@@ -43,7 +43,7 @@ def test_numbers_alone(context, workspace, count):
 
 
 @pytest.mark.parametrize("value", [0, 255, 2**40 - 1])
-def test_equal_numbers_stay_where_they_are(context, workspace, value):
+def test_equal_numbers_keep_their_order(context, workspace, value):
     numbers = np.full(20_000, value, dtype=np.uint64)
     beside = np.arange(20_000, dtype=np.uint32)
     found, found_beside = sorted_by_device(context, workspace, numbers, beside, 40)
@@ -51,7 +51,7 @@ def test_equal_numbers_stay_where_they_are(context, workspace, value):
     np.testing.assert_array_equal(found_beside, beside)
 
 
-def test_higher_bits_are_not_looked_at(context, workspace):
+def test_higher_bits_are_ignored(context, workspace):
     numbers = np.array([0x300, 0x1FF, 0x2FF, 0x100], dtype=np.uint64)
     found, _ = sorted_by_device(context, workspace, numbers, None, 8)
     assert found.tolist() == [0x300, 0x100, 0x1FF, 0x2FF]

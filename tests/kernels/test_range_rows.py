@@ -62,7 +62,9 @@ def check(processor, given, with_order):
 @pytest.mark.parametrize("type_count", [1, 5, 300])
 @pytest.mark.parametrize("node_count", [1, 2, 1000, 70_000])
 @pytest.mark.parametrize("count", COUNTS)
-def test_rows_are_those_of_numpy(processor, count, node_count, type_count, with_order, monkeypatch):
+def test_rows_equal_those_of_numpy(
+    processor, count, node_count, type_count, with_order, monkeypatch
+):
     monkeypatch.setattr(module, "_RANGE", 64)
     check(processor, made(count, node_count, type_count), with_order)
 
@@ -70,7 +72,9 @@ def test_rows_are_those_of_numpy(processor, count, node_count, type_count, with_
 @pytest.mark.parametrize("with_order", [False, True])
 @pytest.mark.parametrize("type_count", [1, 300])
 @pytest.mark.parametrize("node_count", [1000, 70_000])
-def test_places_beside_the_numbers(processor, node_count, type_count, with_order, monkeypatch):
+def test_positions_are_sorted_with_the_numbers(
+    processor, node_count, type_count, with_order, monkeypatch
+):
     monkeypatch.setattr(module, "_RANGE", 64)
     find, made_apart = RangeRows._places_of, []
 
@@ -87,12 +91,12 @@ def test_places_beside_the_numbers(processor, node_count, type_count, with_order
 
 
 @pytest.mark.parametrize("with_order", [False, True])
-def test_one_range(processor, with_order):
+def test_a_single_range_is_sorted(processor, with_order):
     check(processor, made(3000, 200, 3), with_order)
 
 
 @pytest.mark.parametrize("node_count", [2**14 + 1, 2**20])
-def test_nodes_with_large_numbers(processor, node_count, monkeypatch):
+def test_large_node_indexes_are_sorted(processor, node_count, monkeypatch):
     monkeypatch.setattr(module, "_RANGE", 64)
     given = made(1000, 1000, 2)
     starts = given.starts + np.uint32(node_count - 1000)
@@ -100,14 +104,14 @@ def test_nodes_with_large_numbers(processor, node_count, monkeypatch):
 
 
 @pytest.mark.parametrize("end", ["starts", "ends"])
-def test_a_star_has_one_long_row(processor, end, monkeypatch):
+def test_one_long_row_is_sorted(processor, end, monkeypatch):
     monkeypatch.setattr(module, "_RANGE", 64)
     given = made(5000, 1000, 2)
     star = given._replace(**{end: np.full(5000, 7, dtype=np.uint32)})
     check(processor, star, with_order=True)
 
 
-def test_what_was_given_stays_until_rows_by_start_are_there(processor):
+def test_input_arrays_are_unchanged_until_outgoing_rows_exist(processor):
     given = made(1000, 50, 3)
     RangeRows(processor, given, with_order=True).outgoing()
     again = made(1000, 50, 3)
@@ -115,7 +119,7 @@ def test_what_was_given_stays_until_rows_by_start_are_there(processor):
     np.testing.assert_array_equal(given.ends, again.ends)
 
 
-def test_arrays_that_may_not_be_written_are_left_alone(processor):
+def test_read_only_arrays_are_not_written(processor):
     given = made(1000, 50, 3)
     for each in (given.starts, given.types, given.ends):
         each.flags.writeable = False
@@ -134,7 +138,7 @@ def test_more_than_64_bits_are_refused(processor):
         RangeRows(processor, given, with_order=True).outgoing()
 
 
-def test_a_range_with_no_place_to_be_sorted_is_refused(processor, monkeypatch):
+def test_a_range_beyond_the_memory_is_refused(processor, monkeypatch):
     monkeypatch.setattr(module, "_ASIDE_BYTES", 0)
     with pytest.raises(MemoryLimitError):
         RangeRows(processor, made(1000, 50, 3), with_order=False).outgoing()

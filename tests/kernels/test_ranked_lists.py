@@ -37,7 +37,7 @@ def expected(graph, kind, undirected):
     kind=st.sampled_from([0, 1, None]),
     undirected=st.booleans(),
 )
-def test_lists_of_any_multigraph(context, graph, kind, undirected):
+def test_ranked_lists_of_random_multigraphs(context, graph, kind, undirected):
     if context.is_cpu:
         pytest.skip("for GPUs")
     device_graph = DeviceGraph(context, graph)

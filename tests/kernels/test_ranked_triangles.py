@@ -62,7 +62,7 @@ def counted(context, workspace, graph, weights, most_work, with_loops=False):
     most_work=st.sampled_from([1, 1 << 20]),
     with_loops=st.booleans(),
 )
-def test_triangles_of_any_multigraph(context, graph, weights, most_work, with_loops):
+def test_ranked_triangles_of_random_multigraphs(context, graph, weights, most_work, with_loops):
     if context.is_cpu:
         pytest.skip("for GPUs")
     with_loops = with_loops and graph.statistics.loop_counts[0] > 0

@@ -87,7 +87,7 @@ def skip_on_cpu(context):
     most_work=st.sampled_from([1, 1 << 20]),
     undirected=st.booleans(),
 )
-def test_rings_of_any_multigraph(context, data, graph, most_work, undirected):
+def test_squares_of_random_multigraphs(context, data, graph, most_work, undirected):
     skip_on_cpu(context)
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
         first, together = data.draw(st.integers(0, graph.node_count)), data.draw(st.integers(1, 3))

@@ -28,7 +28,7 @@ def made(count, node_count, type_count):
 @pytest.mark.parametrize("type_count", [1, 3, 200])
 @pytest.mark.parametrize("node_count", [1, 50, 9000])
 @pytest.mark.parametrize("count", [1, 100, 20_000])
-def test_lengths_of_runs_and_rows(counts, count, node_count, type_count):
+def test_lengths_of_runs_and_rows_are_counted(counts, count, node_count, type_count):
     for csr in made(count, node_count, type_count)[:2]:
         found = counts.lengths(csr.run_starts, csr.run_types, type_count)
         lengths = np.diff(csr.run_starts).astype(np.int64)
@@ -51,7 +51,7 @@ def test_squares_of_a_long_row_do_not_wrap(counts):
 
 @pytest.mark.parametrize("set_count", [1, 2, 7])
 @pytest.mark.parametrize("node_count", [1, 50, 9000])
-def test_relationships_between_label_sets(counts, node_count, set_count):
+def test_relationships_between_label_sets_are_counted(counts, node_count, set_count):
     outgoing = made(20_000, node_count, 3).outgoing
     codes = np.random.default_rng(1).integers(0, set_count, node_count).astype(np.int32)
     found = counts.labelled(LabelSets(codes, [[]] * set_count, 0), 3, outgoing)
@@ -63,7 +63,7 @@ def test_relationships_between_label_sets(counts, node_count, set_count):
 
 @pytest.mark.parametrize("node_count", [40, 9000])
 @pytest.mark.parametrize("pairs", [[], [(3, 4)], [(3, 4), (3, 4)], [(4, 3), (3, 4)], [(5, 5)] * 2])
-def test_parallel_relationships_of_two_types(counts, pairs, node_count):
+def test_parallel_relationships_of_two_types_are_counted(counts, pairs, node_count):
     # The others are distinguished by their ends, whatever their starts.
     random = np.random.default_rng(2)
     starts = random.integers(0, node_count, node_count - 10)
@@ -77,7 +77,7 @@ def test_parallel_relationships_of_two_types(counts, pairs, node_count):
     assert counts.has_parallel(outgoing) == (len(set(pairs)) < len(pairs))
 
 
-def test_many_cores_do_not_take_a_bit_per_node_each(counts, monkeypatch):
+def test_memory_is_bounded_on_many_compute_units(counts, monkeypatch):
     """As many bitmaps as the memory holds, and one if it holds none."""
     launch, sizes = module.launch_on_arrays, []
 
@@ -93,7 +93,7 @@ def test_many_cores_do_not_take_a_bit_per_node_each(counts, monkeypatch):
     assert sizes == [1252, 8 * 1252, 128 * 1252]
 
 
-def test_a_launch_that_is_interrupted_has_ended(counts, monkeypatch):
+def test_an_interrupted_launch_has_completed(counts, monkeypatch):
     """Otherwise its arrays could be freed while the kernel writes them."""
     starts = np.arange(1 << 25, dtype=np.uint32)
     counts.lengths(starts[:2], None, 1)
@@ -129,7 +129,7 @@ def test_statistics_of_an_empty_graph(counts):
     assert found == wanted
 
 
-def test_what_needs_too_large_tables_is_left(counts):
+def test_too_large_tables_are_left_to_the_host(counts):
     csr = made(100, 50, 3).outgoing
     assert counts.lengths(csr.run_starts, csr.run_types, 1 << 16) is None
     codes = np.zeros(50, dtype=np.int32)

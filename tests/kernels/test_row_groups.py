@@ -92,7 +92,7 @@ def sums_of(context, workspace, rows, columns):
 
 @pytest.mark.parametrize("columns", [(0,), (1,), (2, 0), (0, 1)])
 @pytest.mark.parametrize("sort", [True, False], ids=["sorted", "unsorted"])
-def test_rows_per_group(context, workspace, columns, sort):
+def test_rows_are_counted_per_group(context, workspace, columns, sort):
     rows = Rows(context, workspace, sort=sort)
     groups, words = sums_of(context, workspace, rows, columns)
     expected = np.bincount(groups, minlength=len(words) // SUM_WORDS)
@@ -102,7 +102,7 @@ def test_rows_per_group(context, workspace, columns, sort):
 @pytest.mark.parametrize("sort", [True, False], ids=["sorted", "unsorted"])
 @pytest.mark.parametrize("most", [5, 1 << 20, 0xFFFFFFFF])
 @pytest.mark.parametrize("leaves", [(1,), (2,), (2, 1), (3, 2)])
-def test_products_per_group(context, workspace, sort, most, leaves):
+def test_products_are_summed_per_group(context, workspace, sort, most, leaves):
     ways = np.random.default_rng(6).integers(0, most, NODES, dtype=np.uint32, endpoint=True)
     rows = Rows(context, workspace, ways, leaves, sort)
     groups, words = sums_of(context, workspace, rows, (0,))
@@ -112,7 +112,7 @@ def test_products_per_group(context, workspace, sort, most, leaves):
     assert whole_sums(words).tolist() == [min(each, MAX_WEIGHT) for each in expected]
 
 
-def test_sums_around_the_ends_of_words(context, workspace):
+def test_sums_carry_across_words(context, workspace):
     for weight in ((1 << 32) - 1, 1 << 31, 0xFFFFF):
         ways = np.full(NODES, weight, dtype=np.uint32)
         for leaves in ((1,), (2,)):
@@ -125,7 +125,7 @@ def test_sums_around_the_ends_of_words(context, workspace):
             assert found == [each * min(value, MAX_WEIGHT) for each in counts]
 
 
-def test_a_sum_that_is_too_large_stays_so(context, workspace):
+def test_a_saturated_sum_stays_saturated(context, workspace):
     rows = Rows(context, workspace)
     _, count = rows.groups((0,))
     full = np.tile(np.array([5, 5, 0xFFFFFFFF], dtype=np.uint32), count)
@@ -137,7 +137,7 @@ def test_a_sum_that_is_too_large_stays_so(context, workspace):
 
 
 @pytest.mark.parametrize("leaves", [(), (2,), (1, 3)])
-def test_marked_groups(context, workspace, leaves):
+def test_groups_are_marked(context, workspace, leaves):
     ways = np.random.default_rng(7).integers(0, 4, NODES, dtype=np.uint32)
     rows = Rows(context, workspace, ways, leaves)
     groups, count = rows.groups((1,))
@@ -150,7 +150,7 @@ def test_marked_groups(context, workspace, leaves):
 
 
 @pytest.mark.parametrize("leaves", [(), (2,), (3, 2)])
-def test_products_of_rows(context, workspace, leaves):
+def test_products_are_computed_per_row(context, workspace, leaves):
     ways = np.random.default_rng(8).integers(0, 1 << 16, NODES, dtype=np.uint32)
     rows = Rows(context, workspace, ways, leaves)
     weights = wrong(workspace, 1000, np.uint64)
@@ -183,7 +183,7 @@ def with_branches(workspace, rows, branches, tables, leaves=()):
 
 
 @pytest.mark.parametrize("columns", [(2,), (0,), (0, 2), (2, 0), (1, 2)])
-def test_rows_are_multiplied_with_the_sums_of_a_branch(context, workspace, columns):
+def test_rows_are_multiplied_with_the_message_of_a_branch(context, workspace, columns):
     """By one or two roots; after other words in the table, and at most 2**63."""
     rows = Rows(context, workspace, sort=False)
     words, values = a_table(rows, columns, len(KINDS))
@@ -198,7 +198,7 @@ def test_rows_are_multiplied_with_the_sums_of_a_branch(context, workspace, colum
 
 
 @pytest.mark.parametrize("modulus", [0, 101])
-def test_rows_are_multiplied_with_the_sums_of_two_branches_and_leaves(context, workspace, modulus):
+def test_rows_are_multiplied_with_two_messages_and_leaves(context, workspace, modulus):
     rows = Rows(context, workspace, np.arange(NODES, dtype=np.uint32), (2,))
     first, second = (0, 2), (1,)
     words, values = a_table(rows, first, 3)
@@ -223,7 +223,7 @@ def test_rows_are_multiplied_with_the_sums_of_two_branches_and_leaves(context, w
     assert expected > 1 << 64
 
 
-def test_sums_after_other_words(context, workspace):
+def test_sums_start_at_an_offset(context, workspace):
     rows = Rows(context, workspace)
     groups, count = rows.groups((0, 2))
     sums = workspace.upload(np.zeros(7 + SUM_WORDS * count, dtype=np.uint32))
@@ -238,7 +238,7 @@ def test_sums_after_other_words(context, workspace):
     ("kinds", "expected"),
     [([0, 2], (0, 7)), ([0, 1], (3, 0xFFFFFFFF)), ([0, 3], (1 << 31, 7)), ([2, 4], (1 << 31, 0))],
 )
-def test_the_largest_sum(context, workspace, kinds, expected):
+def test_the_largest_sum_is_found(context, workspace, kinds, expected):
     some = KINDS[np.array(kinds)[np.arange(5000) % 2]].reshape(-1)
     words = np.concatenate([np.full(3, 0xFFFFFFFF, np.uint32), some])
     most = workspace.upload(np.zeros(2, dtype=np.uint32))
@@ -246,7 +246,7 @@ def test_the_largest_sum(context, workspace, kinds, expected):
     assert tuple(workspace.download(most).tolist()) == expected
 
 
-def test_sums_are_weighed_by_their_nodes(context, workspace):
+def test_sums_are_weighted_by_their_nodes(context, workspace):
     random, groups, before = np.random.default_rng(6), 50, 5
     sums = random.integers(0, 1 << 40, groups).tolist()
     sums[:4] = [0, MAX_WEIGHT - 1, 1 << 62, MAX_WEIGHT]

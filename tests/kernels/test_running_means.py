@@ -31,7 +31,7 @@ def steps(values, *, infinite=False):
 @pytest.mark.parametrize("groups", [1, 2, 40])
 @pytest.mark.parametrize("rows", [0, 1, 1000])
 @pytest.mark.parametrize("integers", [False, True])
-def test_states(kernels, monkeypatch, groups, rows, integers):
+def test_running_means_of_states(kernels, monkeypatch, groups, rows, integers):
     random = np.random.default_rng(rows)
     values = random.integers(-(2**63), 2**63 - 1, rows) if integers else random.normal(size=rows)
     group_of = random.integers(0, groups, rows)
@@ -40,7 +40,7 @@ def test_states(kernels, monkeypatch, groups, rows, integers):
     assert found.tolist() == [steps(values[group_of == group]) for group in range(groups)]
 
 
-def test_infinite_means_stay(kernels):
+def test_infinite_means_stay_infinite(kernels):
     values = np.array([1.0, math.inf, 2.0, -3.0])
     rows = [(values, np.zeros(4, np.int64))]
     found = kernels.states(rows, 1, infinite=True)
@@ -82,7 +82,7 @@ def test_lanes_round_as_single_steps(kernels, monkeypatch, name, launch):
     assert repr(kernels.states(rows, 1, squares=False)[0, :2].tolist()) == repr(wanted[:2])
 
 
-def test_many_seeds(kernels):
+def test_running_means_of_many_random_columns(kernels):
     for seed in range(100):
         random = np.random.default_rng(seed)
         values = random.normal(random.normal() * 10.0 ** random.integers(-6, 3), size=12_000)

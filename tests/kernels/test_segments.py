@@ -9,7 +9,7 @@ from gpugda.device.launch.segments import RowKeys, SegmentKernels
 
 @pytest.mark.parametrize("rows", [1, 2, 31, 32, 257, 9000])
 @pytest.mark.parametrize(("segments", "columns"), [(1, [1]), (7, [1]), (7, [2, 0]), (90, [0, 1])])
-def test_rows_come_key_by_key(context, workspace, rows, segments, columns):
+def test_rows_are_grouped_by_key(context, workspace, rows, segments, columns):
     random, stride = np.random.default_rng(rows), rows + 3
     values = random.integers(0, 1000, (3, stride)).astype(np.uint32)
     values[:, : rows // 2] = values[:, :1]  # most rows have one key
@@ -43,7 +43,7 @@ def test_rows_come_key_by_key(context, workspace, rows, segments, columns):
 
 
 @pytest.mark.parametrize("runs", [1, 2, 33, 257, 5000])
-def test_starts_follow_the_ranges(context, workspace, runs):
+def test_row_starts_are_shifted_to_their_segment(context, workspace, runs):
     random = np.random.default_rng(runs)
     starts = np.concatenate([[0], np.cumsum(random.integers(1, 5, runs))]).astype(np.uint32)
     cuts = sorted(random.integers(0, runs + 1, 4).tolist())
@@ -81,7 +81,7 @@ def test_entries_are_numbered_from_the_first(context, workspace):
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 33, 5000])
-def test_runs_of_a_part_begin_where_its_entries_are(context, workspace, runs):
+def test_runs_of_a_part_start_at_its_entries(context, workspace, runs):
     random = np.random.default_rng(runs)
     lengths, first_entry, begin, place = random.integers(1, 5, runs), 1000, 70, 3
     inner = first_entry + np.cumsum(lengths)[:-1]

@@ -92,7 +92,7 @@ def test_lengths_are_counted_per_interval(context, workspace, count):
 
 @pytest.mark.parametrize("per_segment", [5, 10_000])
 @pytest.mark.parametrize("nodes", [1, 33, 256])
-def test_places_are_marked_written_and_rows_duplicated(context, workspace, nodes, per_segment):
+def test_positions_are_marked_written_and_rows_duplicated(context, workspace, nodes, per_segment):
     case, kernels = Case(workspace, nodes, per_segment), SgsiJoin(context)
     random, count = np.random.default_rng(7), case.count - 1
     capacities = random.integers(0, 6, count)

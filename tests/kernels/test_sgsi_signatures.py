@@ -12,7 +12,7 @@ WORDS = 3
 
 
 @pytest.mark.parametrize("nodes", [1, 33, 300])
-def test_entries_of_both_directions_give_the_signatures_of_gsi(context, workspace, nodes):
+def test_signatures_equal_those_of_gsi(context, workspace, nodes):
     graph = random_graph(nodes)
     values = workspace.upload(np.zeros(WORDS * nodes, dtype=np.uint32))
     columns = (graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types())
@@ -58,7 +58,7 @@ def entries_of(graph, csr, first):
 
 
 @pytest.mark.parametrize("nodes", [1, 32, 100])
-def test_candidates_lack_nothing_in_the_words_of_a_bucket(context, workspace, nodes):
+def test_candidates_have_all_required_bits_of_a_bucket(context, workspace, nodes):
     random = np.random.default_rng(nodes)
     signatures = random.integers(0, 16, (5, nodes)).astype(np.uint32)
     asked = random.integers(0, 4, (3, 5)).astype(np.uint32)

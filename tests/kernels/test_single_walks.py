@@ -43,7 +43,7 @@ def ends_of(graph):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("window", [NODES, 7])
 @pytest.mark.parametrize("looked_up", [True, False])
-def test_single_walks(context, workspace, directed, masked, window, looked_up):
+def test_single_walks_are_counted(context, workspace, directed, masked, window, looked_up):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph = a_graph()
@@ -86,7 +86,7 @@ def test_single_walks(context, workspace, directed, masked, window, looked_up):
     assert int(workspace.download(totals).sum(dtype=np.uint64)) == expected > 0
 
 
-def test_what_is_single_is_looked_at():
+def test_nodes_with_several_relationships_are_detected():
     graph = make_graph(
         [("", {})] * 4, [(0, "R", 1, {}), (2, "R", 1, {}), (2, "S", 3, {}), (2, "S", 0, {})]
     )

@@ -102,7 +102,7 @@ def run(context, workspace, arrays, **settings):
 
 @pytest.mark.parametrize("nodes", SIZES[1:])
 @pytest.mark.parametrize("explores", [False, True])
-def test_all_rounds(context, workspace, nodes, explores):
+def test_all_rounds_give_the_fixpoint(context, workspace, nodes, explores):
     graph, arrays, rows, *sets = arranged(context, workspace, nodes)
     wanted = expected(graph, rows, *sets, explores=explores, rounds=None)
     found = run(context, workspace, arrays, explores=explores)
@@ -120,7 +120,7 @@ def test_all_rounds(context, workspace, nodes, explores):
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2])
-def test_some_rounds_leave_between_none_and_all(context, workspace, rounds):
+def test_fewer_rounds_give_a_superset_of_the_candidates(context, workspace, rounds):
     graph, arrays, rows, *sets = arranged(context, workspace, 257)
     checked = expected(graph, rows, *sets, explores=False, rounds=None)
     refined = expected(graph, rows, *sets, explores=True, rounds=None)
@@ -131,13 +131,13 @@ def test_some_rounds_leave_between_none_and_all(context, workspace, rounds):
     assert all(refined)
 
 
-def test_nobody_is_left(context, workspace):
+def test_no_candidates_are_left(context, workspace):
     _, arrays, *_ = arranged(context, workspace, 257, mask_share=0.0)
     assert 0 in run(context, workspace, arrays).counts
 
 
 @pytest.mark.parametrize("most", [1, 100, 1000])
-def test_it_gives_up(context, workspace, most):
+def test_the_filter_stops_beyond_its_limit(context, workspace, most):
     _, arrays, *_ = arranged(context, workspace, 2049)
     used = workspace.budget.used
     assert run(context, workspace, arrays, most_looks=most) is None
@@ -145,7 +145,7 @@ def test_it_gives_up(context, workspace, most):
     assert workspace.budget.used >= used
 
 
-def test_too_many_are_not_listed(context, workspace):
+def test_too_many_candidates_are_not_listed(context, workspace):
     _, arrays, *_ = arranged(context, workspace, 257)
     total = sum(run(context, workspace, arrays).counts)
     assert run(context, workspace, arrays, most_nodes=total - 1).nodes is None

@@ -72,7 +72,7 @@ class Joined:
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_extending(context, workspace, name):
+def test_rows_are_extended(context, workspace, name):
     joined = Joined(context, workspace, STEPS[name])
     expected = joined.step.expected()
     used = len(next(iter(expected), ()))
@@ -85,7 +85,7 @@ def test_extending(context, workspace, name):
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_weighing(context, workspace, name):
+def test_rows_are_weighted(context, workspace, name):
     wanted = weighed(STEPS[name])
     if name in RELATIONSHIP_TESTS:
         wanted = wanted._replace(tests=wanted.tests[1:])
@@ -97,7 +97,7 @@ def test_weighing(context, workspace, name):
     )
 
 
-def test_testing_rows(context, workspace):
+def test_rows_are_tested(context, workspace):
     tests = (KeyTest(0, 1, 1, 0, None), Test(0, 1, False))
     joined = Joined(
         context, workspace, Extension(None, None, None, (1,), tests, ()), SmallJoin.PRUNES
@@ -108,7 +108,7 @@ def test_testing_rows(context, workspace):
     assert joined.run(only_counts=True)[0].total == len(expected)
 
 
-def test_closing(context, workspace):
+def test_cycles_are_closed(context, workspace):
     """A relationship between the two nodes: each parallel one makes a row."""
     loose = link(0, True, True, to=2, flags=SEVERAL)
     closing = Extension(None, None, 1, (0, 1), (), (loose,))
@@ -124,7 +124,7 @@ def test_closing(context, workspace):
     assert joined.run(only_counts=True)[0].total == expected.total()
 
 
-def test_a_step_without_columns(context, workspace):
+def test_a_step_without_columns_is_joined(context, workspace):
     joined = Joined(context, workspace, extension(link(0), candidate_row=None))
     found, _ = joined.run()
     nothing = joined.step.extension._replace(kept=(), node_column=None)
@@ -134,7 +134,7 @@ def test_a_step_without_columns(context, workspace):
 
 
 @pytest.mark.parametrize("only_counts", [False, True])
-def test_giving_up(context, workspace, only_counts):
+def test_the_join_stops_beyond_its_limit(context, workspace, only_counts):
     """Under any limit, complete steps have all their rows; higher limits complete more steps."""
     joined = Joined(context, workspace, STEPS["two lists"])
     pairs = {0: [], 1: [[a] for a in FIRSTS[0]], 2: [list(each) for each in PAIRS]}

@@ -40,7 +40,7 @@ def summed(context, workspace, graph, words, listed, most_work, node_masks, rela
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
 @pytest.mark.parametrize("masked", [False, True])
-def test_squares_by_a_node(context, workspace, name, most_work, masked):
+def test_squares_are_summed_by_a_node(context, workspace, name, most_work, masked):
     graph, random = random_graph(NODES, seed=1), np.random.default_rng(4)
     directions, types, differ = CASES[name]
     rows, slots, masks = [None] * 4, [None] * 4, None

@@ -86,7 +86,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
 @pytest.mark.parametrize("masked", [False, True])
-def test_squares(context, workspace, name, most_work, masked):
+def test_squares_are_counted(context, workspace, name, most_work, masked):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph, random = random_graph(NODES), np.random.default_rng(3)

@@ -80,7 +80,7 @@ def expected(graph, types, members, listed):
 @pytest.mark.parametrize("types", [(0,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
 @pytest.mark.parametrize("share", [0.4, 1.0])
-def test_triangles_by_a_node(context, workspace, nodes, types, most_work, share):
+def test_triangles_are_summed_by_a_node(context, workspace, nodes, types, most_work, share):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph, random = without_loops(nodes), np.random.default_rng(nodes)
@@ -91,7 +91,7 @@ def test_triangles_by_a_node(context, workspace, nodes, types, most_work, share)
     assert sum(found) > 0 or nodes < 33
 
 
-def test_nobody_is_a_member(context, workspace):
+def test_no_members_give_no_sums(context, workspace):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     rows = np.zeros((3, 40), dtype=bool)

@@ -37,7 +37,7 @@ def expected(graph, types):
 @pytest.mark.parametrize("nodes", [1, 3, 33, 257])
 @pytest.mark.parametrize("types", [(0,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_triangles(context, workspace, nodes, types, most_work):
+def test_triangles_are_counted(context, workspace, nodes, types, most_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph = random_graph(nodes)
@@ -49,7 +49,7 @@ def test_triangles(context, workspace, nodes, types, most_work):
 @pytest.mark.parametrize("nodes", [2, 33, 257])
 @pytest.mark.parametrize("types", [(0,), (0, 1)])
 @pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_triangles_upwards(context, workspace, nodes, types, most_work):
+def test_triangles_of_upper_neighbours_are_counted(context, workspace, nodes, types, most_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     random = np.random.default_rng(nodes)

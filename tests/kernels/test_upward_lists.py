@@ -31,7 +31,7 @@ def expected(graph, kind):
 
 
 @given(data=st.data(), chunk=st.sampled_from([1, 7, 100]), kind=st.sampled_from([0, 1]))
-def test_lists_of_any_multigraph(context, data, chunk, kind):
+def test_upward_lists_of_random_multigraphs(context, data, chunk, kind):
     if context.is_cpu:
         pytest.skip("for GPUs")
     count = data.draw(st.integers(2, 40))

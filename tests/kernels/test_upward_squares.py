@@ -67,7 +67,7 @@ def skip_on_cpu(context):
 
 
 @given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]))
-def test_ways_over_different_nodes_are_paired(context, data, most_work):
+def test_squares_of_random_multigraphs(context, data, most_work):
     skip_on_cpu(context)
     count = data.draw(st.integers(1, 7))
     node = st.integers(0, count - 1)

@@ -38,7 +38,7 @@ def counted(context, workspace, graph, weights, most_work, bounds):
 
 
 @given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]))
-def test_triangles_of_any_multigraph(context, data, most_work):
+def test_upward_triangles_of_random_multigraphs(context, data, most_work):
     if context.is_cpu:
         pytest.skip("for GPUs")
     count = data.draw(st.integers(2, 7))

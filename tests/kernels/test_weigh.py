@@ -37,7 +37,7 @@ def ways(step, row):
 
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("rows", [1, 31, 700])
-def test_rows_with_ways(context, workspace, name, rows):
+def test_rows_are_weighted_by_their_extensions(context, workspace, name, rows):
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
     wanted = weighed(STEPS[name])
     if name in RELATIONSHIP_TESTS:
@@ -62,7 +62,7 @@ def test_rows_with_ways(context, workspace, name, rows):
     assert (values[:, expected.total() :] == 0xFFFFFFFF).all()
 
 
-def test_lists_that_are_longer_than_a_team(context, workspace):
+def test_lists_longer_than_a_team_are_counted(context, workspace):
     """All items of a team share a hub's list."""
     step = Step(context, workspace, extension(link(0, False, True), candidate_row=None), 1)
     degrees = [ways(step, [node, 0]) for node in range(NODES)]

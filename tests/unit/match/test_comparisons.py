@@ -77,7 +77,7 @@ def by_keys(sign, keys, row, other):
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("other", VALUES)
 @pytest.mark.parametrize("name", VALUES)
-def test_keys_say_what_values_say(name, other, sign):
+def test_keys_compare_as_their_values(name, other, sign):
     left, right = [None, *VALUES[name]], [*VALUES[other], None]
     keys = make_keys(column_from_values(left), column_from_values(right), ComparisonOperator(sign))
     if "lists" in (name, other):
@@ -90,7 +90,7 @@ def test_keys_say_what_values_say(name, other, sign):
 
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "lists"])
-def test_keys_of_a_column_and_itself_are_one_array(name, sign):
+def test_a_column_compared_with_itself_has_one_key_array(name, sign):
     values = [*VALUES[name], None]
     column = column_from_values(values)
     keys = make_keys(column, column, ComparisonOperator(sign))
@@ -103,7 +103,7 @@ def test_keys_of_a_column_and_itself_are_one_array(name, sign):
 
 
 @pytest.mark.parametrize("sign", SIGNS)
-def test_columns_of_nulls_alone(sign):
+def test_comparisons_with_columns_of_nulls_are_never_true(sign):
     nulls, numbers = column_from_values([None, None]), column_from_values([1, 2.5])
     for left, right in ((nulls, numbers), (numbers, nulls), (nulls, nulls)):
         keys = make_keys(left, right, ComparisonOperator(sign))
@@ -127,7 +127,7 @@ def pairs_of(found):
     return {(each.left, each.right, each.outcomes) for each in found if not each.text}
 
 
-def test_what_follows_is_tested_where_the_middle_comes_last():
+def test_implied_comparisons_are_tested_if_the_middle_node_is_last():
     chain = [order(A, B), order(C, B, ABOVE | SAME)]
     assert pairs_of(with_implied(chain, {A: 0, C: 1, B: 2})) == {(A, C, BELOW)}
     (*_, redundant) = with_implied(chain, {A: 0, B: 1, C: 2})
@@ -140,7 +140,7 @@ def test_what_follows_is_tested_where_the_middle_comes_last():
     assert pairs_of(with_implied(both, {A: 0, C: 1, B: 2})) == {(A, C, BELOW | SAME)}
 
 
-def test_what_is_of_other_keys_follows_from_nothing():
+def test_comparisons_of_different_keys_imply_nothing():
     assert (
         pairs_of(with_implied([order(A, B, keys=0), order(B, C, keys=1)], {A: 0, C: 1, B: 2}))
         == set()
@@ -150,7 +150,7 @@ def test_what_is_of_other_keys_follows_from_nothing():
     assert set(never_same([mixed])) == set()
 
 
-def test_nodes_that_are_never_the_same():
+def test_comparisons_prove_nodes_distinct():
     chain = [order(A, B), order(B, C, BELOW | SAME), order(C, D, SAME)]
     found = {frozenset(each) for each in never_same(chain)}
     assert found == {frozenset((0, 1)), frozenset((0, 2))}
@@ -242,7 +242,7 @@ class TestOnTheDevice:
     pytestmark = needs_device
 
     @given(case=cases())
-    def test_any_comparison_of_any_pattern(self, context, case):
+    def test_random_comparisons_equal_the_reference(self, context, case):
         graph, texts = case
         strategy = ExtendStrategy(DeviceGraph(context, graph))
         for text in texts:
@@ -268,7 +268,7 @@ class TestOnTheDevice:
         assert any("< " in step for step in report.steps)
         assert "fetch" not in report.timings
 
-    def test_times_on_relationships_rise(self, context):
+    def test_ascending_times_on_relationships_are_joined(self, context):
         random = np.random.default_rng(4)
         graph = make_graph(
             [("", {})] * 20,
@@ -285,7 +285,7 @@ class TestOnTheDevice:
         assert rows_on(strategy, text, graph)[0] == rows_of_reference(text, graph) != []
         assert is_taken(text, graph)
 
-    def test_a_leaf_that_is_compared_is_joined(self, context):
+    def test_a_compared_leaf_is_joined(self, context):
         graph = make_graph(
             [("", {"x": each % 3}) for each in range(12)],
             [(each % 3, "R", each, {}) for each in range(12)],
@@ -299,7 +299,7 @@ class TestOnTheDevice:
             leaves = [step for step in report.steps if step.startswith("leaves counted by degrees")]
             assert ("(b)" in "".join(leaves)) == (where in ("", " WHERE a.x < d.x"))
 
-    def test_the_same_query_with_other_parameters(self, context):
+    def test_a_query_with_other_parameters_is_answered(self, context):
         graph = make_graph([("", {"x": each}) for each in range(6)], [(0, "R", 1, {})])
         strategy = ExtendStrategy(DeviceGraph(context, graph))
         text = "MATCH (a), (b) WHERE a.x = $p AND a.x < b.x RETURN a, b"
@@ -331,12 +331,12 @@ GRAPH = make_graph(
         ("a.x < b.x AND a.list = b.list", False),
     ],
 )
-def test_what_the_join_takes(where, taken):
+def test_only_suitable_comparisons_are_pushed_into_the_join(where, taken):
     text = f"MATCH (a)-[r]->(b) WHERE {where} RETURN a"
     assert is_taken(text, GRAPH, {"p": 1}) == taken
 
 
-def test_what_is_left_is_still_tested():
+def test_remaining_conditions_are_tested_afterwards():
     text = "MATCH (a)-[r]->(b) WHERE a.x < b.x AND a.list = b.list RETURN a"
     masks, rest = take_comparisons(bound_of(text, GRAPH), GRAPH, {}, Masks({}, {}))
     assert [each.text for each in masks.comparisons] == ["a.x < b.x"]
@@ -366,7 +366,7 @@ class GivenRates:
         return growth, self.met.get((position, end), growth)
 
 
-def test_what_is_compared_comes_sooner():
+def test_compared_nodes_are_joined_sooner():
     graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
     bound = bound_of("MATCH (a)-->(b), (a)-->(c) RETURN a", graph)
     growths = {(0, 0): 3.0, (0, 1): 4.0, (1, 0): 4.0, (1, 2): 4.0}
@@ -380,7 +380,7 @@ def test_what_is_compared_comes_sooner():
 
 
 # ------------------------------------------------------------------ memory
-def test_a_limit_that_is_too_small_for_the_keys_names_one_that_suffices(context):
+def test_a_limit_too_small_for_the_keys_names_a_sufficient_one(context):
     graph = make_graph(
         [("", {"x": each % 7, "y": each % 5}) for each in range(40_000)], [(0, "R", 1, {})]
     )
@@ -392,7 +392,7 @@ def test_a_limit_that_is_too_small_for_the_keys_names_one_that_suffices(context)
     assert rows_on(strategy, text, graph)[0] == [(1,)]
 
 
-def test_a_node_that_was_met_has_more_than_one_where_the_join_starts():
+def test_the_join_order_uses_degrees_of_reached_nodes():
     graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
     bound = bound_of("MATCH (a)-->(b)-->(c) RETURN a", graph)
     counts, growths = [100.0, 110.0, 120.0], {(0, 0): 2.0, (0, 1): 2.0, (1, 1): 2.0, (1, 2): 2.0}

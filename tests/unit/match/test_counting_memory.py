@@ -14,7 +14,7 @@ from gpugda.plan.counting.problem import CountProblem
 from gpugda.thresholds import CPU
 
 
-def test_a_long_path_keeps_a_bounded_number_of_orders():
+def test_a_long_path_stores_a_bounded_number_of_orders():
     # Each relationship is in a separate clause, so that any node is a separator.
     links = [Relationship(at, at + 1, (0,), True, at) for at in range(49)]
     bound = plan_of(links).bound

@@ -85,26 +85,26 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_figures_measured_on_neo4j(check, name):
+def test_counts_equal_those_of_neo4j(check, name):
     rows, relationships = FIGURES[name]
     nodes = [Node()] * (1 + max(max(each.source, each.target) for each in relationships))
     assert check(design_graph(), make_plan(nodes, relationships)) == rows
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_two_over_k_parallel_relationships(check, k):
+def test_pairs_of_parallel_relationships_are_counted(check, k):
     graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
     plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
     assert check(graph, plan) == k * (k - 1)
 
 
-def test_star_of_like_leaves_is_a_falling_factorial(check):
+def test_a_star_of_equal_leaves_is_a_falling_factorial(check):
     graph = make_graph([("", {})] * 6, [(0, "R", leaf, {}) for leaf in range(1, 6)])
     plan = make_plan([Node()] * 4, [Relationship(0, leaf, (0,)) for leaf in (1, 2, 3)])
     assert check(graph, plan) == 5 * 4 * 3
 
 
-def test_types_that_overlap_give_a_permanent(check):
+def test_overlapping_types_give_a_permanent(check):
     graph = make_graph([("", {})] * 2, [(0, "R", 1, {})] * 2 + [(0, "S", 1, {})])
     plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0, 1))])
     assert check(graph, plan) == 4
@@ -112,25 +112,25 @@ def test_types_that_overlap_give_a_permanent(check):
 
 # ------------------------------------------------------------------ missing parts
 @pytest.mark.parametrize("nodes", [0, 33])
-def test_graphs_without_relationships(check, nodes):
+def test_graphs_without_relationships_are_answered(check, nodes):
     graph = make_graph([("A", {})] * nodes)
     assert check(graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
     assert check(graph, make_plan([Node()])) == nodes
     assert check(graph, make_plan([Node(), Node()])) == nodes**2
 
 
-def test_no_rows(check):
+def test_patterns_without_rows_give_none(check):
     assert check(design_graph(), with_no_rows(make_plan([Node()]))) == 0
 
 
-def test_no_nodes_are_one_row(make):
+def test_a_pattern_without_nodes_has_one_row(make):
     strategy = make(design_graph())
     assert found_by(strategy, make_plan([])) == {((), ()): 1}
     assert count(strategy, make_plan([])) == 1
 
 
 # ------------------------------------------------------------------ tests and predicates
-def test_products_and_their_tests(check):
+def test_products_with_tests_are_counted(check):
     graph = make_graph([("A", {})] * 5 + [("B", {})] * 3, [(0, "R", 5, {}), (1, "R", 1, {})])
     a, b = Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),))
     assert check(graph, make_plan([a, b, a])) == 75
@@ -142,13 +142,13 @@ def test_products_and_their_tests(check):
     assert check(graph, make_plan([Node()] * 4, two)) == 2
 
 
-def test_start_with_a_test_on_its_ends(check):
+def test_a_test_on_the_ends_of_the_first_relationship(check):
     for test, rows in ((DIFFERENT, 4), (SAME, 1)):
         plan = make_plan([Node(), Node()], [Relationship(0, 1)], [test])
         assert check(design_graph(), plan) == rows
 
 
-def test_a_loop_that_is_another_relationship(check):
+def test_a_loop_and_another_relationship_are_distinct(check):
     graph = make_graph(
         [("A:B", {}), ("B", {}), ("", {}), ("", {})],
         [(0, "R", 1, {}), *((node, "R", node, {}) for node in range(4))],
@@ -159,13 +159,13 @@ def test_a_loop_that_is_another_relationship(check):
     assert check(graph, plan) == 7
 
 
-def test_a_relationship_bound_again(check):
+def test_a_relationship_can_be_bound_again(check):
     tests = [RowTest(False, 0, 1, True)]
     relationships = [Relationship(0, 1), Relationship(2, 3, clause=1)]
     assert check(design_graph(), make_plan([Node()] * 4, relationships, tests)) == 5
 
 
-def test_dozens_of_tests(check):
+def test_dozens_of_tests_are_evaluated(check):
     tests = [RowTest(True, a, b, False) for a in range(8) for b in range(a) if (a, b) != (7, 0)]
     graph = make_graph([("", {})] * 7, [(at, "R", (at + 1) % 7, {}) for at in range(7)])
     path = [Relationship(at, at + 1) for at in range(7)]
@@ -173,7 +173,7 @@ def test_dozens_of_tests(check):
     assert check(graph, make_plan([Node()] * 8, path, tests)) == 7
 
 
-def test_deep_label_program_is_evaluated_on_the_host(check):
+def test_a_deep_label_program_is_evaluated_on_the_host(check):
     graph = make_graph([("A", {}), ("B", {}), ("", {}), ("A:B", {})])
     some = (LabelOp.LABEL, 0)
     program = (*[some] * 20, *[(LabelOp.AND, 0)] * 19)
@@ -182,7 +182,7 @@ def test_deep_label_program_is_evaluated_on_the_host(check):
     assert check(graph, make_plan([Node((*program, (LabelOp.NOT, 0)))]), mask) == 0
 
 
-def test_predicates_on_relationships_that_close_a_cycle(check):
+def test_predicates_on_closing_relationships_are_tested(check):
     graph = make_graph(
         [("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {}), (0, "R", 2, {}), (0, "R", 2, {})]
     )
@@ -192,7 +192,7 @@ def test_predicates_on_relationships_that_close_a_cycle(check):
     assert check(graph, plan, only_one) == 1
 
 
-def test_a_ring_over_a_dense_graph(check):
+def test_a_cycle_on_a_dense_graph_is_counted(check):
     graph = dense_graph(5)
     assert check(graph, make_plan([Node()] * 4, RING)) > 100
     tests = [RowTest(True, 0, 2, False), RowTest(True, 1, 3, False)]
@@ -203,7 +203,7 @@ def test_a_ring_over_a_dense_graph(check):
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", [GpsmStrategy, GsiStrategy, StwigStrategy])
 @given(case=cases())
-def test_any_query_with_hardly_any_memory(context, strategy, case):
+def test_random_queries_in_little_memory_equal_the_reference(context, strategy, case):
     """A few hundred bytes more than counting needs; rows may need more, but are never wrong."""
     graph, plan, masks, wanted = case
     expected = projected(all_embeddings(graph, plan, masks), wanted)
@@ -222,7 +222,7 @@ def test_any_query_with_hardly_any_memory(context, strategy, case):
 
 # ------------------------------------------------------------------ sizes, time, settings
 @pytest.mark.parametrize("nodes", [1, 31, 32, 33, 64, 255, 256, 257, 1025])
-def test_sizes_at_the_borders(make, nodes):
+def test_sizes_around_word_and_group_limits(make, nodes):
     ring = [(at, "R", (at + 1) % nodes, {}) for at in range(nodes)]
     strategy = make(make_graph([("", {})] * nodes, ring))
     plan = make_plan([Node()] * 3, PATH)
@@ -235,7 +235,7 @@ def test_sizes_at_the_borders(make, nodes):
     assert count(strategy, plan) == expected.total()
 
 
-def test_deadline(make):
+def test_a_deadline_stops_every_strategy(make):
     graph, plan = dense_graph(6), make_plan([Node()] * 3, PATH)
     strategy, nothing = make(graph), Rows(frozenset(), frozenset())
     late = time.monotonic() - 1
@@ -248,7 +248,7 @@ def test_deadline(make):
     assert strategy.count(plan, NO_MASKS, StrategyReport(), deadline=early) == expected == 210
 
 
-def test_settings_that_make_no_sense(make):
+def test_wrong_settings_are_refused(make):
     with pytest.raises(ConfigurationError, match="twice"):
         make(design_graph(), refinement="twice")
     with pytest.raises(ConfigurationError, match="bytes"):

@@ -61,14 +61,14 @@ def fetched(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [SmallWindows, GpsmStrategy])
-def test_all_rows_come_once(context, fetched, kind):
+def test_all_rows_are_fetched_once(context, fetched, kind):
     strategy = kind(DeviceGraph(context, GRAPH))
     assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
     assert len(fetched) > 5
     assert all(name.startswith("gpugda-fetch") for name in fetched)
 
 
-def test_memory_for_no_copy(context, fetched, monkeypatch):
+def test_rows_are_fetched_without_memory_for_a_copy(context, fetched, monkeypatch):
     monkeypatch.setattr("gpugda.match.fetching._SHARE_FOR_COPY", 1 << 40)
     strategy = SmallWindows(DeviceGraph(context, GRAPH))
     assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
@@ -76,7 +76,7 @@ def test_memory_for_no_copy(context, fetched, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [SmallWindows, GpsmStrategy])
-def test_a_copy_takes_no_memory_that_is_needed(context, fetched, monkeypatch, kind):
+def test_a_copy_leaves_memory_for_the_join(context, fetched, monkeypatch, kind):
     device_graph = DeviceGraph(context, GRAPH)
 
     def outcome(limit):
@@ -95,7 +95,7 @@ def test_a_copy_takes_no_memory_that_is_needed(context, fetched, monkeypatch, ki
 
 
 @pytest.mark.parametrize("taken", [1, 2, 3])
-def test_who_leaves_early_waits_for_what_is_under_way(context, fetched, taken):
+def test_leaving_early_waits_for_the_fetch_in_progress(context, fetched, taken):
     strategy = SmallWindows(DeviceGraph(context, GRAPH))
     chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
     with closing(chunks):
@@ -114,7 +114,7 @@ def test_the_first_table_does_not_wait_for_the_second(context, fetched):
     assert not fetched
 
 
-def test_a_failure_in_the_thread_is_raised(context, fetched, monkeypatch):
+def test_an_error_in_the_thread_is_raised(context, fetched, monkeypatch):
     def fail(*arguments):
         raise DeviceError("it broke")
 
@@ -124,7 +124,7 @@ def test_a_failure_in_the_thread_is_raised(context, fetched, monkeypatch):
         list(strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport()))
 
 
-def test_chunks_keep_what_they_were_given(context, fetched):
+def test_earlier_chunks_keep_their_values(context, fetched):
     """The copy is overwritten while earlier chunks are still held."""
     strategy = SmallWindows(DeviceGraph(context, GRAPH))
     chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
@@ -138,7 +138,7 @@ def test_chunks_keep_what_they_were_given(context, fetched):
 
 
 @pytest.mark.parametrize(("sources", "targets"), [(100, 100), (50, 200), (100, 200)])
-def test_a_full_array_of_a_step_that_is_narrower_than_one_before(sources, targets):
+def test_a_full_array_of_a_narrower_step_is_fetched(sources, targets):
     """The join's arrays are as wide as its widest step: the last step may not fill them."""
     hub, count = sources, sources + 1 + targets
     graph = gpugda.graph(

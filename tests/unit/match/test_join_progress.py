@@ -26,7 +26,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr(join_progress, "_QUIET_SECONDS", 0.0)
 
 
-def test_windows_within_windows(at_once):
+def test_progress_covers_nested_windows(at_once):
     watcher = Watcher()
     progress = JoinProgress(watcher)
     progress.enter(0, 0, 10, 20)
@@ -43,7 +43,7 @@ def test_windows_within_windows(at_once):
     assert watcher.done == 1000
 
 
-def test_nothing_is_said_of_quick_queries():
+def test_quick_queries_report_no_progress():
     watcher = Watcher()
     progress = JoinProgress(watcher)
     progress.enter(0, 0, 1, 1)
@@ -54,7 +54,7 @@ def test_nothing_is_said_of_quick_queries():
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 @pytest.mark.parametrize("answer", ["count(*)", "count(DISTINCT d)"])
-def test_a_query_comes_to_its_end(at_once, answer):
+def test_progress_reaches_the_end_of_a_query(at_once, answer):
     n, watcher = 30, Watcher()
     ends = {"source": np.repeat(np.arange(n), n), "target": np.tile(np.arange(n), n)}
     columns = {**ends, "type": np.full(n * n, "R", dtype=object)}

@@ -92,7 +92,7 @@ def test_ids_are_as_wide_as_needed(joined, request, tmp_path):
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_tells_types_and_labels_apart(context, graph, name):
+def test_every_strategy_distinguishes_types_and_labels(context, graph, name):
     strategy = STRATEGIES[name](DeviceGraph(context, graph))
     try:
         for text in QUERIES:

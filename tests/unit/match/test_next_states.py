@@ -156,9 +156,7 @@ def changed(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("form", [*FORMS, EXPLORED])
-def test_every_state_is_answered_as_by_the_reference(
-    context, used, changed, monkeypatch, form, seed
-):
+def test_every_state_equals_the_reference(context, used, changed, monkeypatch, form, seed):
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._SHARE_OF_NODES", 0.0)
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEW_CHANGED", 0)
@@ -181,7 +179,7 @@ def test_every_state_is_answered_as_by_the_reference(
     assert len(changed) > 5
 
 
-def test_masks_that_were_the_same_by_chance(context, used):
+def test_masks_that_happened_to_be_equal_are_compared_again(context, used):
     """Their nodes were like nodes then, which they are not in the next snapshot."""
     database = SmallDatabase(1)
     graph = database.graph()
@@ -202,7 +200,7 @@ def test_masks_that_were_the_same_by_chance(context, used):
         each.graph.close()
 
 
-def test_candidates_are_kept_of_the_last_queries_only(context, monkeypatch):
+def test_candidates_of_the_most_recent_queries_are_kept(context, monkeypatch):
     graph = SmallDatabase(1).graph()
     copy = DeviceGraph(context, graph)
     first, second = ExtendStrategy(copy), ExtendStrategy(copy)
@@ -220,7 +218,7 @@ def test_candidates_are_kept_of_the_last_queries_only(context, monkeypatch):
     copy.close()
 
 
-def test_arrays_are_made_for_who_reads_them(context):
+def test_arrays_are_made_only_for_queries_that_read_them(context):
     """They are then there for the next query, which reads others with the same candidates."""
     database = SmallDatabase(1)
     graph, version = database.graph(), database.server.version_of()
@@ -245,7 +243,7 @@ def test_arrays_are_made_for_who_reads_them(context):
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_which_arguments_are_made(context, late):
+def test_only_needed_kernel_arguments_are_made(context, late):
     graph = SmallDatabase(1).graph()
     copy, budget = DeviceGraph(context, graph), MemoryBudget(1 << 40)
     everything = copy.csr_arguments(budget)
@@ -281,7 +279,7 @@ def test_which_arguments_are_made(context, late):
         ({}, {500 + n: (0, n, "S", {}) for n in range(1, 9)}, False),  # the largest degree
     ],
 )
-def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
+def test_assumptions_of_a_plan_are_checked_for_the_next_state(nodes, relationships, keeps):
     database = SmallDatabase(1)
     graph, version = database.graph(), database.server.version_of()
     assert graph.labels_disjoint(0, 1)
@@ -291,7 +289,7 @@ def test_what_is_certain_of_the_next_state(nodes, relationships, keeps):
     assert assumptions_hold(graph, graph)
 
 
-def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():
+def test_decisions_of_an_unused_state_are_dropped():
     """They were compared with that snapshot alone, and the one after it has the first self-loop."""
     database, session = SmallDatabase(1), DeviceSession(None, None, "once")
     graph, version = database.graph(), database.server.version_of()
@@ -311,7 +309,7 @@ def test_what_was_decided_for_a_state_that_nobody_asked_is_forgotten():
     session.close()
 
 
-def test_steps_that_an_earlier_state_goes_on_to_compile_stay_there(context):
+def test_steps_compiled_later_by_an_earlier_state_are_not_reused(context):
     """The facts each takes for certain were not compared with the other snapshot's."""
     database = SmallDatabase(1)
     graph, version = database.graph(), database.server.version_of()

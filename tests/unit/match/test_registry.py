@@ -73,7 +73,7 @@ def planned(text, strategy, need):
     return registry.plan_pattern(pattern, GRAPH.statistics, strategy, need)
 
 
-def test_each_is_found_by_its_name():
+def test_each_strategy_is_found_by_its_name():
     assert registry.find_matcher().name == registry.DEFAULT_STRATEGY
     for name, matcher in registry.STRATEGIES.items():
         assert registry.find_matcher(name) is matcher
@@ -81,7 +81,7 @@ def test_each_is_found_by_its_name():
         assert matcher.method.rstrip(".") == matcher.method
 
 
-def test_an_unknown_name_is_answered_by_those_that_exist(narrow):
+def test_the_error_of_an_unknown_name_lists_the_strategies(narrow):
     nodes, relationships = small_tables()
     with (
         gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships)) as accelerator,
@@ -92,7 +92,7 @@ def test_an_unknown_name_is_answered_by_those_that_exist(narrow):
         assert repr(name) in str(raised.value)
 
 
-def test_a_plan_says_what_its_strategy_does_and_why_it_cannot_be_run(narrow):
+def test_a_plan_names_its_strategy_and_the_reason_of_a_refusal(narrow):
     plan = planned(PATHS, "narrow", Count())
     assert (plan.strategy_reason, plan.declined) == (Narrow.method, WHY)
     assert planned("MATCH (a)-->(b) RETURN a", "narrow", Count()).declined == ""
@@ -100,7 +100,7 @@ def test_a_plan_says_what_its_strategy_does_and_why_it_cannot_be_run(narrow):
     assert planned(PATHS, "extend", Count()).compares
 
 
-def test_rows_are_enough_for_counts_and_groups(context, narrow):
+def test_counts_and_groups_fold_rows_by_default(context, narrow):
     plan = planned("MATCH (a)-->(b) RETURN a", "narrow", Count())
     matcher, expected = Narrow(DeviceGraph(context, GRAPH)), all_embeddings(GRAPH, plan)
     assert matcher.count(plan, NO_MASKS, StrategyReport()) == expected.total() == 5
@@ -121,7 +121,7 @@ def test_rows_are_enough_for_counts_and_groups(context, narrow):
         ("MATCH (a)-->(b) WITH count(*) AS n RETURN n + 1", Count()),
     ],
 )
-def test_a_strategy_is_asked_before_anything_runs(narrow, text, need):
+def test_a_strategy_can_refuse_before_anything_runs(narrow, text, need):
     nodes, relationships = small_tables()
     with gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships)) as accelerator:
         accelerator.explain(text, strategy="narrow")
@@ -131,7 +131,7 @@ def test_a_strategy_is_asked_before_anything_runs(narrow, text, need):
 
 
 @pytest.mark.parametrize("rest", ["RETURN count(*)", "RETURN a", "WITH count(*) AS n RETURN n + 1"])
-def test_what_it_cannot_take_is_explained_and_refused(narrow, rest):
+def test_a_refused_pattern_is_explained_and_an_error(narrow, rest):
     nodes, relationships = small_tables()
     text = f"MATCH (a)-->(b)-->(c) {rest}"
     said = f"strategy narrow cannot answer this: {WHY}"

@@ -48,7 +48,7 @@ def like_gpu(monkeypatch):
 
 
 @pytest.mark.device
-def test_a_gpu_sorts_the_relationships_and_answers_as_the_reference_does(like_gpu, monkeypatch):
+def test_a_graph_sorted_on_a_gpu_answers_as_the_reference(like_gpu, monkeypatch):
     real, sorted_there = row_building.build_rows, []
 
     def build_rows(*arguments, **settings):
@@ -110,7 +110,7 @@ def arrays_of(graph):
 
 @pytest.mark.device
 @pytest.mark.parametrize("name", EDGE_CASES)
-def test_what_a_gpu_builds_is_what_the_host_builds(like_gpu, name):
+def test_a_graph_sorted_on_a_gpu_equals_the_hosts(like_gpu, name):
     source = EDGE_CASES[name]()
     device = DeviceSession(None, None, "once")
     found = load(source, SilentProgress(), sorter=device.sort_rows).graph
@@ -122,7 +122,7 @@ def test_what_a_gpu_builds_is_what_the_host_builds(like_gpu, name):
 
 
 @pytest.mark.device
-def test_a_missing_end_is_named_before_anything_is_sorted(like_gpu):
+def test_a_missing_end_is_named_before_sorting(like_gpu):
     device = DeviceSession(None, None, "once")
     with pytest.raises(SourceError, match="relationships, row 2: no node has the id 9"):
         load(tables([1, 1], [2, 9], ["R", "R"], [1, 2]), SilentProgress(), sorter=device.sort_rows)

@@ -3,7 +3,7 @@
 import gpugda
 
 
-def test_odd_names_are_quoted_in_steps_and_reasons():
+def test_unusual_names_are_quoted_in_steps_and_reasons():
     nodes = {"id": [1, 2, 3], "labels": ["A", "A", "A"]}
     relationships = {
         "source": [1, 2, 3],

@@ -104,7 +104,7 @@ def assert_given_up(accelerator, text, limit, within, **options):
 
 
 @pytest.mark.parametrize("query", HEAVY)
-def test_time_limit(hubs, query):
+def test_a_time_limit_stops_the_join(hubs, query):
     for seconds in (0.05, 0.6):
         assert_given_up(hubs, HEAVY[query], seconds, WITHIN)
 
@@ -114,7 +114,7 @@ def test_time_limit(hubs, query):
     "query", [f"MATCH {PATHS} RETURN count(*)", HEAVY["cliques"], HEAVY["products"]]
 )
 @pytest.mark.parametrize("strategy", ["gpsm", "sgsi"])
-def test_time_limit_of_other_strategies(hubs, query, strategy):
+def test_a_time_limit_stops_other_strategies(hubs, query, strategy):
     # A work item takes a whole row there, however long: launch sizes follow from earlier launches.
     assert_given_up(hubs, query, 0.6, 3 * WITHIN, strategy=strategy)
 
@@ -123,7 +123,7 @@ def test_time_limit_of_other_strategies(hubs, query, strategy):
     threading.current_thread() is not threading.main_thread(), reason="signals come to the main one"
 )
 @pytest.mark.parametrize("query", ["stars", "cliques"])
-def test_keyboard_interrupt(hubs, query):
+def test_a_keyboard_interrupt_stops_the_join(hubs, query):
     # A shell that starts the tests in the background may have it ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -151,7 +151,7 @@ def test_keyboard_interrupt(hubs, query):
 
 
 @pytest.mark.parametrize("query", ["stars", "groups"])
-def test_closed_by_another_thread(query):
+def test_closing_in_another_thread_stops_the_join(query):
     assert_soon(lambda: late_to_close(query), WITHIN)
 
 
@@ -172,7 +172,7 @@ def late_to_close(query):
     return since.stop()
 
 
-def test_chunks_that_nobody_reads_on(budgets):
+def test_abandoned_chunks_free_their_memory(budgets):
     graph = load(hubs_source(), SilentProgress()).graph
     plan = make_plan([Node()] * 5, [Relationship(at, at + 1, directed=False) for at in range(4)])
     context = DeviceContext(choose_device())
@@ -188,7 +188,7 @@ def test_chunks_that_nobody_reads_on(budgets):
 
 # ------------------------------------------------------------------ degrees in the millions
 @pytest.mark.slow
-def test_time_limit_on_two_stars():
+def test_a_time_limit_stops_a_count_of_two_stars():
     # Not gpsm: its work items take a whole row each, however long.
     with gpugda.connect(star_source()) as stars:
         count = stars.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu").single().value()

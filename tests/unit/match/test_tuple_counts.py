@@ -100,7 +100,7 @@ def grouped(draw):
 
 
 @given(case=grouped())
-def test_any_groups_on_any_graph(context, case):
+def test_random_groups_equal_the_reference(context, case):
     graph, plan, masks, wanted, most = case
     expected = expected_groups(graph, plan, wanted.nodes, masks)
     expected = expected if wanted.counted else distinct(expected)
@@ -134,7 +134,7 @@ CASES = {
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
 @pytest.mark.parametrize("name", CASES)
-def test_groups_and_their_leaves(context, most_tuple_groups, name, counted):
+def test_groups_with_leaves_are_counted(context, most_tuple_groups, name, counted):
     relationships, query_nodes, nodes, leaves = CASES[name]
     plan, seen = with_cardinality(plan_of(relationships, query_nodes), MANY), set()
     for seed in range(3):
@@ -165,7 +165,7 @@ def test_without_memory_for_degrees_leaves_are_joined(context, most_tuple_groups
 
 # ------------------------------------------------------------------ limits
 @pytest.mark.parametrize("window", [1, 3])
-def test_cores_in_many_windows(context, most_tuple_groups, window):
+def test_groups_of_a_core_in_many_windows_are_counted(context, most_tuple_groups, window):
     tiny = windows_of(window) | {"fetched_rows": 2}
     graph = a_graph(nodes=4, relationships=14)
     for pairs in (((0, 1), (1, 2), (2, 3)), ((0, 1), (1, 2), (0, 2)), ((0, 1), (2, 3))):
@@ -180,7 +180,7 @@ def test_cores_in_many_windows(context, most_tuple_groups, window):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("nodes", [(0,), (1,), (0, 3)])
-def test_with_hardly_any_memory(context, nodes):
+def test_groups_are_counted_in_little_memory(context, nodes):
     """If rows can be made, they can be grouped."""
     graph = a_graph(nodes=300, relationships=2000)
     device_graph = DeviceGraph(context, graph)
@@ -344,7 +344,7 @@ def connected():
 
 
 @pytest.mark.parametrize("text", GROUPED + OTHERS)
-def test_texts_answer_as_the_reference_does(connected, text, most_tuple_groups):
+def test_grouped_queries_equal_the_reference(connected, text, most_tuple_groups):
     for seed in range(3):
         accelerator = connected[seed, most_tuple_groups]
         expected = accelerator.run(text, engine="reference")
@@ -357,7 +357,7 @@ def test_texts_answer_as_the_reference_does(connected, text, most_tuple_groups):
         assert rows_of(gpsm) == rows_of(accelerator.run(text, engine="reference"))
 
 
-def test_distinct_with_a_limit_leaves_early():
+def test_distinct_with_a_limit_stops_early():
     text = "MATCH (a)-->(b)-->(c) RETURN DISTINCT a.p LIMIT 2"
     with gpugda.connect(some_graph()) as accelerator:
         every = accelerator.run(text.removesuffix(" LIMIT 2"), engine="reference").values()
@@ -372,7 +372,7 @@ def bound_text(text):
 
 
 @pytest.mark.parametrize("text", GROUPED)
-def test_what_is_grouped_by_nodes_is_so(text):
+def test_queries_grouped_by_nodes_need_groups(text):
     bound = bound_text(text)
     need = need_of(bound.query, bound)
     assert isinstance(need, Groups)
@@ -380,7 +380,7 @@ def test_what_is_grouped_by_nodes_is_so(text):
 
 
 @pytest.mark.parametrize("text", [*OTHERS, "MATCH (a) RETURN count(*)", "MATCH (a) RETURN a.p"])
-def test_what_is_not(text):
+def test_other_queries_need_no_groups(text):
     bound = bound_text(text)
     assert not isinstance(need_of(bound.query, bound), Groups)
 
@@ -411,7 +411,7 @@ def test_leaves_of_groups_are_counted_by_degrees():
 
 
 @pytest.mark.parametrize("text", ["RETURN a, count(*)", "RETURN a, b, count(*)"])
-def test_a_group_that_is_no_integer_of_cypher_is_an_error(text, most_tuple_groups):
+def test_a_group_beyond_cyphers_integers_is_an_error(text, most_tuple_groups):
     relationships = {
         "source": np.zeros(70_000, dtype=int),
         "target": np.ones(70_000, dtype=int),
@@ -428,7 +428,7 @@ def test_a_group_that_is_no_integer_of_cypher_is_an_error(text, most_tuple_group
         assert found.values() == [[0]]
 
 
-def test_groups_that_are_too_large_only_together(most_tuple_groups):
+def test_groups_whose_merged_count_is_too_large_are_an_error(most_tuple_groups):
     """Two nodes of one group: each count is below 2**63, their sum is above."""
     degree = 2_500_000
     relationships = {

@@ -65,11 +65,11 @@ def test_label_programs(pattern, program, data):
         ("(a)-[r]->()-[r]->()", "`r` occurs twice"),
     ],
 )
-def test_nothing_to_find(pattern, reason, data):
+def test_patterns_without_rows_give_the_reason(pattern, reason, data):
     assert reason in (bound(pattern, data).no_rows or "")
 
 
-def test_nothing_in_the_graph():
+def test_an_empty_graph_gives_the_reason():
     assert bound("(n)", make_graph([])).no_rows == "The graph has no nodes."
     assert bound("(n)--()", make_graph([("A", {})])).no_rows == "The graph has no relationships."
     assert "`R`" in (bound("(n)", make_graph([("", {})])).no_rows or "`R`")
@@ -98,14 +98,14 @@ def test_nothing_in_the_graph():
         ("()-[r:!S]->() MATCH ()-[r:S|T]->()", (2,)),
     ],
 )
-def test_types(pattern, types, data):
+def test_type_names_become_ids(pattern, types, data):
     found = bound(pattern, data)
     assert {each.types for each in found.relationships} == {types}
     assert found.relationships[0].predicates == ()
 
 
 # ------------------------------------------------------------------ predicates
-def test_predicates_go_to_what_they_are_about(data):
+def test_predicates_are_assigned_to_their_variables(data):
     found = bound(
         "(a {x: 1})-[r {w: 2}]->(b) WHERE 1 < a.x < b.x AND $p AND a.x = r.w"
         " AND (a:A XOR a:B) AND type(r) STARTS WITH 'R' AND a = r",
@@ -162,7 +162,7 @@ def test_degrees_count_relationships_of_one_direction_and_type_set(data):
     }
 
 
-def test_degrees_of_undirected_relationships_and_loops(data):
+def test_degrees_count_undirected_relationships_and_loops(data):
     assert needs("(a)-[:R]-()-[:R]-(a)", data) == {DegreeNeed(True, True, (0,), 2)}
     loop = {DegreeNeed(True, False, (0,), 1), DegreeNeed(False, True, (0,), 1)}
     assert needs("(a)-[:R]->(a)", data) == loop
@@ -178,13 +178,13 @@ def test_degrees_are_not_summed_over_clauses(data):
 
 
 # ------------------------------------------------------------------ estimates
-def test_cardinalities_of_counted_things_are_exact(data):
+def test_cardinalities_with_statistics_are_exact(data):
     found = bound("(:A)-[:R]->(:B), (:C)-[:T]->(:C), (a)-->(a), ()-[:R]-()", data)
     assert found.nodes[0].cardinality == 2
     assert [each.cardinality for each in found.relationships] == [2, 1, 1, 4]
 
 
-def test_an_unknown_property_leaves_nothing(data):
+def test_a_predicate_on_an_unknown_property_gives_no_rows(data):
     assert bound("(a {nowhere: 1})", data).nodes[0].cardinality == 0
     assert bound("()-[{nowhere: 1}]->()", data).relationships[0].cardinality == 0
     assert bound("(a) WHERE a.nowhere IS NULL", data).nodes[0].cardinality == 4

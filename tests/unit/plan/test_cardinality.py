@@ -28,7 +28,7 @@ DISTINCT = {"x": 4, "unknown": None}
         ("id(n) = 3", 0.01),
     ],
 )
-def test_selectivity(predicate, share):
+def test_selectivity_of_predicates(predicate, share):
     (found,) = prepare(f"MATCH (n) WHERE {predicate} RETURN n").graph.predicates
     assert selectivity(found, DISTINCT, 100) == pytest.approx(share)
 
@@ -45,7 +45,7 @@ def test_selectivity(predicate, share):
         "n.x = n.unknown",
     ],
 )
-def test_what_is_not_known_is_between_none_and_all(predicate):
+def test_unknown_selectivities_are_between_0_and_1(predicate):
     (found,) = prepare(f"MATCH (n) WHERE {predicate} RETURN n").graph.predicates
     assert 0 < selectivity(found, DISTINCT, 100) < 1
 
@@ -54,7 +54,7 @@ def test_what_is_not_known_is_between_none_and_all(predicate):
     ("labels", "share"),
     [("A", 0.5), ("!A", 0.5), ("A&B", 0.125), ("A|B", 0.625), ("%", 0.75), ("!X", 1), ("X", 0)],
 )
-def test_label_share(labels, share):
+def test_the_share_of_nodes_with_labels(labels, share):
     data = make_graph([("A", {}), ("A", {}), ("B", {}), ("", {})])
     (node,) = prepare(f"MATCH (n:{labels}) RETURN n").graph.nodes
     program = label_program(node.labels, data.labels)

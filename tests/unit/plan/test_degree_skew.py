@@ -34,7 +34,7 @@ def rows(text, graph, strategy="extend"):
 
 @pytest.mark.parametrize("strategy", ["extend", "gpsm"])
 @pytest.mark.parametrize(("first", "second"), ["RR", "RS", "SR", "SS", "RT", "TR"])
-def test_paths_of_two_are_expected_as_often_as_they_are(first, second, strategy):
+def test_estimates_of_paths_of_two_are_exact(first, second, strategy):
     """Hubs are reached more often than others, and some types of relationships share few nodes."""
     types, ends = HUBS.relationship_types().tolist(), HUBS.outgoing.neighbours.tolist()
     links = list(zip(HUBS.start_nodes().tolist(), types, ends, strict=True))
@@ -44,7 +44,7 @@ def test_paths_of_two_are_expected_as_often_as_they_are(first, second, strategy)
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_nodes_that_became_one_are_met_along_more(directed):
+def test_merged_nodes_use_the_skew_of_all_their_relationships(directed):
     """A path whose ends are merged is a triangle, and is estimated as one."""
     arrow = "->" if directed else "-"
     path = bound(f"(a)-[:S]{arrow}(b)-[:S]{arrow}(c)-[:R]{arrow}(d)")
@@ -57,14 +57,14 @@ def test_nodes_that_became_one_are_met_along_more(directed):
 
 
 @pytest.mark.parametrize("strategy", ["extend", "gpsm"])
-def test_kinds_that_never_meet_have_no_rows(strategy):
+def test_types_that_share_no_node_have_no_rows(strategy):
     apart = make_graph([((), {})] * 4, [(0, "R", 1, {}), (2, "S", 3, {})])
     assert rows("(a)-[:R]->(b)-[:S]->(c)", apart, strategy) == 0
     assert rows("(a)-[:R]->(b)-->(c)", apart, strategy) == 0
     assert rows("(a)-[:R]->(b)", apart, strategy) == 1
 
 
-def test_a_start_is_no_node_that_was_met():
+def test_the_start_node_has_no_skew():
     star = make_graph([((), {})] * 101, [(0, "R", leaf, {}) for leaf in range(1, 101)])
     assert bound("(a)-[:R]->(b)", star).relationships[0].skew[0].reached_ratio == 1.0
     assert rows("(a)-[:R]->(b)", star) == pytest.approx(100)
@@ -73,7 +73,7 @@ def test_a_start_is_no_node_that_was_met():
 
 
 @pytest.mark.parametrize("strategy", ["extend", "gpsm"])
-def test_a_triangle_is_expected_more_often_than_by_chance(strategy):
+def test_a_triangle_is_estimated_above_independence(strategy):
     graph = make_graph(
         [((), {})] * 50, [(i, "R", (i * 7 + j * j) % 50, {}) for i in range(50) for j in range(3)]
     )
@@ -83,12 +83,12 @@ def test_a_triangle_is_expected_more_often_than_by_chance(strategy):
     assert rows("(a)-->(b)-->(c)-[:S]->(a)", graph, strategy) == 0
 
 
-def test_predicates_on_the_closing_relationship_count():
+def test_predicates_on_the_closing_relationship_lower_the_estimate():
     text = "(a)-[:R]->(b)-[:R]->(c)-[r:S]->(a)"
     assert 0 < rows(f"{text} WHERE a.x = 1", HUBS) < rows(text, HUBS)
 
 
-def test_a_graph_after_few_changes_keeps_what_was_counted():
+def test_skews_are_kept_after_few_changes():
     kind = ((HUBS.types.get("R"),), True)
     counted = HUBS.reached_degree(kind, kind)
     changed = make_graph([((), {})] * 4, [(0, name, 1, {}) for name in "RST"])
@@ -106,7 +106,7 @@ def changed_counts():
     return np.ones(3, np.int64)
 
 
-def test_far_too_many_rows_stay_a_number():
+def test_estimates_of_very_many_rows_stay_finite():
     clique = make_graph([((), {})] * 30, [(a, "R", b, {}) for a in range(30) for b in range(30)])
     text = ", ".join(f"(n{i})-->(m{i})" for i in range(120))
     assert rows(text, clique) == 1e290

@@ -32,7 +32,7 @@ def best(counts, growths, search=64.0):
     return found.best(range(len(counts)))
 
 
-def test_the_list_of_the_node_that_came_last_is_short():
+def test_the_most_recent_node_gives_the_base_list():
     long, short = 90.0, 10.0
     growths = {(0, 1): 20.0, (1, 0): 20.0, (2, 0): 50.0, (2, 1): 50.0, (0, 2): long, (1, 2): short}
     assert best([100.0, 100.0, 1000.0], growths) == (0, 1, 2)
@@ -41,7 +41,7 @@ def test_the_list_of_the_node_that_came_last_is_short():
 
 
 @given(st.lists(st.floats(1, 50), min_size=12, max_size=12), st.sampled_from([1.0, 8.0, 64.0]))
-def test_no_order_costs_less(growths, search):
+def test_the_chosen_order_has_the_least_cost(growths, search):
     nodes = range(4)
     pairs = [(a, b) for a in nodes for b in nodes if a != b]
     links = dict(zip(pairs, growths, strict=True))

@@ -22,7 +22,7 @@ def plan(text, data):
     )
 
 
-def test_text(data):
+def test_an_explanation_is_written_as_text(data):
     text = "(a:A {x: 1})-[r:R]->(b:B)-->({y: 1}) WHERE a.x < b.x AND $p RETURN a"
     assert explain_text(plan(text, data)).splitlines() == [
         "strategy gpsm: there is no other",
@@ -44,26 +44,26 @@ def test_text(data):
     ]
 
 
-def test_says_which_conditions_the_join_tests(data):
+def test_explain_shows_conditions_that_the_join_tests(data):
     query = prepare("MATCH (a)-->(b) WHERE a.x < b.x AND NOT a.x < b.x RETURN a")
     found = explain_text(make_plan(bind(query, data), data.statistics, "extend", compares=True))
     assert "in the join if the values have an order, otherwise on each row: a.x < b.x\n" in found
     assert "\non each row: NOT (a.x < b.x)\n" in found
 
 
-def test_says_why_there_are_no_rows_and_warns(data):
+def test_explain_shows_why_there_are_no_rows_and_warns(data):
     found = explain_text(plan("(a), (b:Nowhere) RETURN a", data))
     assert found.startswith("no rows: No node has the label :Nowhere.")
     assert "warning: This query builds a cartesian product" in found
     assert "steps" not in found
 
 
-def test_many_pairs_of_relationships_are_counted_only(data):
+def test_many_distinctness_tests_are_shown_as_a_number(data):
     found = explain_text(plan("(a)-->(b)-->(c)-->(d)-->(e)-->(f) RETURN a", data))
     assert "on each row: 10 pairs of relationships differ" in found
 
 
-def test_estimate_counts_bound_columns_of_four_bytes(data):
+def test_estimated_bytes_count_columns_of_four_bytes(data):
     found = estimate(plan("(a:A)-[:R]->(b) RETURN a", data))
     assert (found.rows, found.bytes, found.seconds) == (4, 4 * 3 * 4, None)
     assert estimate(plan("(a:Nowhere) RETURN a", data)).rows == 0

@@ -32,7 +32,7 @@ def searches(monkeypatch):
     return found
 
 
-def test_other_names_have_the_same_order(monkeypatch):
+def test_other_names_share_the_cached_order(monkeypatch):
     found = searches(monkeypatch)
     one = planned_order(bound("(a)-[:R]->(b:B)-[:R]->(c), (a)-[:R]->(c)"))
     made = planned_order(bound("(x)-[:R]->(y:B)-[:R]->(z), (x)-[:R]->(z)"))
@@ -42,7 +42,7 @@ def test_other_names_have_the_same_order(monkeypatch):
     assert len(found) == 1
 
 
-def test_another_label_number_of_candidates_or_left_out_node_is_looked_at(monkeypatch):
+def test_other_labels_candidates_or_excluded_nodes_are_ordered_anew(monkeypatch):
     found = searches(monkeypatch)
     path = bound("(a)-[:R]->(b)-[:R]->(c)")
     planned_order(path)

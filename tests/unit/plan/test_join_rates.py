@@ -29,13 +29,13 @@ def bound(text, graph):
     return bind(prepare(f"MATCH {text} RETURN count(*)"), graph)
 
 
-def test_the_least_share_counts_in_full_and_each_further_one_less():
+def test_the_smallest_share_counts_fully_and_further_ones_less():
     assert combined_selectivity([0.25, 0.0625]) == pytest.approx(0.0625 * 0.25**0.5)
     assert combined_selectivity([2.0, 0.5]) == 0.5
     assert combined_selectivity([]) == 1.0
 
 
-def test_of_even_degrees_a_share_of_the_nodes_has_that_share_of_the_relationships():
+def test_even_degrees_give_nodes_an_equal_share_of_relationships():
     pattern = bound("(a)-[:R]->(b)", EVEN)
     assert Rates(pattern).of(0, 0, reached=False) == pytest.approx(1.0)
     assert Rates(pattern, ExpectedCandidates([10, 100])).of(0, 0, reached=False) == pytest.approx(
@@ -46,13 +46,13 @@ def test_of_even_degrees_a_share_of_the_nodes_has_that_share_of_the_relationship
     )
 
 
-def test_a_hub_that_is_left_has_most_of_the_relationships():
+def test_a_remaining_hub_has_most_of_the_relationships():
     pattern = bound("(a)-[:R]->(b)", HUB)
     left = Rates(pattern, ExpectedCandidates([1, 101]))
     assert 100 < left.of(0, 0, reached=False) < 200
 
 
-def test_who_is_met_is_counted_among_the_nodes_with_the_label():
+def test_degrees_of_reached_nodes_consider_their_label():
     """Few of the nodes that relationships lead to have the label, and these have many."""
     pattern = bound("(a)-[:R]->(hub:Hub)-[:R]->(b)", HUB)
     assert Rates(pattern).of(1, 1, reached=True) == pytest.approx(100)
@@ -67,7 +67,7 @@ def test_a_relationship_that_another_one_implies_selects_nothing():
     assert Rates(apart).implied == frozenset()
 
 
-def test_the_node_that_most_relationships_select_comes_first():
+def test_the_node_selected_by_most_relationships_is_first():
     pattern = bound("(a)-->(b)-->(c), (a)-->(c), (b)-->(d)", EVEN)
 
     class Given(Rates):
@@ -80,7 +80,7 @@ def test_the_node_that_most_relationships_select_comes_first():
     assert node_order(pattern, Given()) == [0, 1, 2, 3]
 
 
-def test_costs_of_a_plan_are_those_of_the_order_that_runs():
+def test_costs_of_a_plan_use_the_executed_order():
     """The core is ordered without the nodes that are counted per row."""
     pattern = bound("(a)-[:R]->(b)-[:R]->(c)-[:R]->(d)-[:R]->(a)", HUB)
     problem = CountProblem(pattern, HUB, Masks({}, {}), ExpectedCandidates([101, 101, 101, 101]))
@@ -95,7 +95,7 @@ def test_costs_of_a_plan_are_those_of_the_order_that_runs():
     assert asked == [frozenset({1})]
 
 
-def test_candidates_with_fitting_neighbours_have_one_at_least():
+def test_explored_candidates_have_at_least_one_neighbour():
     pattern = bound("(a)-[:R]->(b)", EVEN)
     assert Rates(pattern, ExpectedCandidates([5, 5])).of(0, 0, reached=False) < 1
     assert Rates(pattern, ExpectedCandidates([5, 5], explored=True)).of(0, 0, reached=False) == 1

@@ -36,7 +36,7 @@ def warnings(text, data):
     return make_plan(bind(query, data), data.statistics, "gpsm").warnings
 
 
-def test_begins_with_the_fewest_and_stays_connected(star):
+def test_the_order_starts_with_the_fewest_candidates_and_stays_connected(star):
     assert steps("(h)-[:R]->(a)-[:S]->(o), (h)-[:R]->(b)", star) == [
         ("relationships", 1, -1),
         ("combine", 0, 1),
@@ -44,7 +44,7 @@ def test_begins_with_the_fewest_and_stays_connected(star):
     ]
 
 
-def test_closes_a_cycle_as_soon_as_both_ends_are_bound(star):
+def test_a_cycle_is_closed_as_soon_as_both_ends_are_bound(star):
     found = steps("(a)-->(b)-->(c)-->(d), (a)-->(c)", star)
     assert [kind for kind, _, _ in found] == ["relationships", "combine", "close", "combine"]
 
@@ -62,7 +62,7 @@ def test_a_cartesian_product_is_warned_of(star):
     assert warnings("(a)-[r]->(b) MATCH (c)-[r]->(d)", star) == ()
 
 
-def test_the_last_estimate_is_exact_where_statistics_are(star):
+def test_estimates_are_exact_if_statistics_are(star):
     plan = make_plan(
         bind(prepare("MATCH (:Hub)-[:R]->(:Leaf) RETURN 1"), star), star.statistics, ""
     )
@@ -160,7 +160,7 @@ def reference_count(text, data):
 
 
 @given(multigraphs(), query_texts())
-def test_following_a_plan_finds_what_the_reference_finds(graph, case):
+def test_executing_a_plan_gives_the_references_rows(graph, case):
     data = make_graph(*graph)
     query = prepare(case.text)
     plan = make_plan(bind(query, data), data.statistics, "gpsm")

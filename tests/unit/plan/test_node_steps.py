@@ -42,7 +42,7 @@ def plans(text):
 
 
 @pytest.mark.parametrize("text", [*TREES, "(a)-->(b)-->(c)-->(a), (c)-->(d)--(c)", "(a), (b), (c)"])
-def test_each_node_is_added_once_along_all_that_is_there(text):
+def test_each_node_is_added_once_along_all_bound_relationships(text):
     pattern = bound(text)
     steps = ExtendStrategy.plan_steps(pattern)
     assert sorted(step.position for step in steps) == list(range(len(pattern.nodes)))
@@ -57,25 +57,25 @@ def test_each_node_is_added_once_along_all_that_is_there(text):
 
 
 @pytest.mark.parametrize("text", TREES)
-def test_strategies_expect_the_same_rows_of_a_tree(text):
+def test_strategies_estimate_the_same_rows_for_a_tree(text):
     nodes, relationships = (estimate(plan) for plan in plans(text))
     assert nodes.rows == pytest.approx(relationships.rows)
     assert relationships.rows == pytest.approx(matching_order(bound(text))[-1].cardinality)
 
 
 @pytest.mark.parametrize("text", ["(a)-->(b)", "(a:B {x: 1})-[:R]->(b)", "(a), (b)", "(a)"])
-def test_the_router_expects_the_same_seconds_of_what_is_one_step_to_both(text):
+def test_the_router_estimates_equal_seconds_for_equal_steps(text):
     given = [RouteInput(p, GRAPH.statistics, CPU_DEVICE, LOCAL_SERVER) for p in plans(text)]
     assert device_seconds(given[0]) == pytest.approx(device_seconds(given[1]))
     assert native_seconds(given[0]) == pytest.approx(native_seconds(given[1]))
 
 
-def test_a_closed_pattern_uses_what_is_known_of_cycles():
+def test_a_cyclic_pattern_uses_closing_rates():
     nodes, relationships = plans("(a)-[:R]->(b)-[:R]->(c)-[:R]->(a)")
     assert estimate(nodes).rows == pytest.approx(estimate(relationships).rows)
 
 
-def test_the_steps_are_those_that_explain_prints():
+def test_steps_equal_those_that_explain_prints():
     text = "(a:B {x: 1})-[:R]->(b)<-[:S]-(c)"
     steps = ExtendStrategy.plan_steps(bound(text))
     assert [(step.kind, step.position) for step in steps] == [

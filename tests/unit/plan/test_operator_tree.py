@@ -15,7 +15,7 @@ TREE = OperatorNode(
 )
 
 
-def test_as_text():
+def test_the_tree_is_written_as_text():
     assert str(TREE) == "\n".join(
         [
             "project <b>               2 rows  1.0 ms",
@@ -25,7 +25,7 @@ def test_as_text():
     )
 
 
-def test_as_plain_values():
+def test_the_tree_is_written_as_plain_values():
     plain = json.loads(json.dumps(TREE.as_dict()))
     assert plain["children"][0]["rows"] == 1
     assert plain["children"][0]["device_bytes"] == 2048
@@ -33,7 +33,7 @@ def test_as_plain_values():
     assert plain["children"][0]["steps"] == ["nodes (a): 1 row"]
 
 
-def test_drawn_without_markup_of_the_query():
+def test_markup_in_a_query_is_escaped():
     drawn = TREE._repr_html_()
     assert "&lt;b&gt;" in drawn
     assert "<b>" not in drawn
@@ -42,7 +42,7 @@ def test_drawn_without_markup_of_the_query():
     assert drawn.count("<tr>") == 3
 
 
-def test_what_did_not_run_has_no_figures():
+def test_operators_that_did_not_run_have_no_figures():
     assert str(OperatorNode("one row")) == "one row"
 
 

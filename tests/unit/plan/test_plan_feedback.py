@@ -29,7 +29,7 @@ def judged(feedback, rows, expected, plan, *, work=None, seconds=1.0):
     return feedback.judge(rows, expected, plan, work=work, seconds=seconds)
 
 
-def test_a_run_as_expected_keeps_its_plan():
+def test_a_run_as_estimated_keeps_its_plan():
     feedback = PlanFeedback(100)
     assert judged(feedback, [50, 300], [50, 200], "first") == (None, False)
     assert not feedback.should_judge([10_000])
@@ -40,7 +40,7 @@ def test_runs_of_few_rows_are_not_judged():
     assert not PlanFeedback(100).should_judge([30, 60])
 
 
-def test_two_more_plans_are_looked_for_and_the_one_with_the_fewest_rows_stays():
+def test_two_more_plans_are_tried_and_the_one_with_the_fewest_rows_is_kept():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first") == (None, True)
     assert feedback.replan_reason == "planned again: 910 rows, 30 estimated"
@@ -49,27 +49,27 @@ def test_two_more_plans_are_looked_for_and_the_one_with_the_fewest_rows_stays():
     assert not feedback.should_judge([10, 500])
 
 
-def test_a_plan_that_comes_out_worse_gives_way_to_the_one_before():
+def test_a_worse_plan_is_reverted():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first") == (None, True)
     assert feedback.should_judge([1, 2])  # despite few rows: the choice of the plan is still open
     assert judged(feedback, [10, 950], [10, 900], "second") == ("first", False)
 
 
-def test_fewer_rows_that_take_far_longer_are_no_better():
+def test_a_plan_with_fewer_rows_but_more_time_is_reverted():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first", seconds=0.1) == (None, True)
     assert judged(feedback, [10, 30], [10, 20], "second", seconds=0.2) == ("first", False)
 
 
-def test_after_a_slower_plan_no_other_is_tried():
+def test_no_plan_is_tried_after_a_slower_one():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first", seconds=0.1) == (None, True)
     assert judged(feedback, [10, 800], [10, 20], "second", seconds=0.2) == ("first", False)
     assert not feedback.should_judge([10, 900])
 
 
-def test_a_plan_on_trial_is_given_so_much_time():
+def test_a_trial_plan_has_a_time_limit():
     feedback = PlanFeedback(100)
     assert feedback.trial_seconds is None
     assert judged(feedback, [10, 900], [10, 20], "first", seconds=0.2) == (None, True)
@@ -80,26 +80,26 @@ def test_a_plan_on_trial_is_given_so_much_time():
     assert feedback.give_up() is None
 
 
-def test_no_trial_ends_before_it_is_planned():
+def test_a_trial_has_at_least_the_planning_time():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first", seconds=1e-4) == (None, True)
     assert feedback.trial_seconds == pytest.approx(0.02)
 
 
-def test_rows_of_tables_and_counted_nodes_are_rows():
+def test_rows_of_messages_count_as_rows():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first") == (None, True)
     assert judged(feedback, [10, 30], [10, 20], "second", work=1000) == ("first", False)
 
 
-def test_a_better_plan_stays():
+def test_a_better_plan_is_kept():
     feedback = PlanFeedback(100)
     assert judged(feedback, [10, 900], [10, 20], "first") == (None, True)
     assert judged(feedback, [10, 30], [10, 20], "second") == (None, False)
     assert not feedback.should_judge([10, 900])
 
 
-def test_what_runs_tell_is_multiplied():
+def test_corrections_of_several_runs_are_multiplied():
     feedback = PlanFeedback(100)
     feedback.correct({(0, 0, True): 3.0})
     feedback.correct({(0, 0, True): 2.0, (1, 0, False): 0.5})
@@ -111,7 +111,7 @@ def test_what_runs_tell_is_multiplied():
     st.lists(st.integers(1, 40), min_size=4, max_size=4),
     st.booleans(),
 )
-def test_corrected_rates_expect_what_was_met(order, feedback, explored):
+def test_corrected_rates_estimate_the_measured_rows(order, feedback, explored):
     bound = pattern()
     candidates = ExpectedCandidates([60, 60, 60, 60], explored=explored)
     if any(not _connected(order[:end]) for end in range(2, 5)):

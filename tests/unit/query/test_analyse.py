@@ -104,7 +104,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message", "column"), REFUSED, ids=[case[0] for case in REFUSED])
-def test_refused(text, message, column):
+def test_wrong_queries_are_refused_at_their_place(text, message, column):
     with pytest.raises(CypherSyntaxError) as caught:
         analysed(text)
     assert message in caught.value.message
@@ -141,12 +141,12 @@ PASSES = [
 
 
 @pytest.mark.parametrize("text", PASSES)
-def test_passes(text):
+def test_correct_queries_are_analysed(text):
     assert analysed(text).text == text
 
 
 # ------------------------------------------------------------------ the query graph
-def test_occurrences_of_a_node_add_up():
+def test_occurrences_of_a_node_are_combined():
     found = graph("(a:A {x: 1})-->(b), (a:B&C {y: 2}) MATCH (b)-->(a:A)")
     assert [label.name for label in found.nodes[0].labels] == ["A", "B", "C"]
     assert len(found.nodes) == 2
@@ -163,12 +163,12 @@ def test_occurrences_of_a_node_add_up():
         ("(a)<-[r]->(b)", (0, 1, False)),
     ],
 )
-def test_direction(pattern, ends):
+def test_directions_are_analysed(pattern, ends):
     relationship = graph(pattern).relationships[0]
     assert (relationship.source, relationship.target, relationship.directed) == ends
 
 
-def test_relationships_know_their_clause_and_what_they_repeat():
+def test_relationships_know_their_clause_and_earlier_occurrence():
     found = graph(
         "(n) MATCH (a)-[r]->(b)-[s]->(c) MATCH (c)-[r]-(d), (d)-[t]->(a) MATCH ()-[r]->()"
     )
@@ -215,7 +215,7 @@ def test_mode_and_version():
 
 @pytest.mark.parametrize("prefix", ["", "CYPHER 5 "])
 @pytest.mark.parametrize("mode", ["DIFFERENT RELATIONSHIPS", "DIFFERENT RELATIONSHIP BINDINGS"])
-def test_match_modes_are_no_cypher_5(prefix, mode):
+def test_match_modes_are_refused_in_cypher_5(prefix, mode):
     text = f"{prefix}MATCH {mode} (a)-->(b) RETURN a"
     with pytest.raises(CypherSyntaxError, match="DIFFERENT RELATIONSHIP") as caught:
         analyse(parse(text))

@@ -41,11 +41,11 @@ def names(text):
         ("(a) RETURN *, a", ["a"]),
     ],
 )
-def test_star(text, columns):
+def test_star_returns_all_variables(text, columns):
     assert names(text) == columns
 
 
-def test_an_item_takes_the_place_of_the_variable_of_its_name():
+def test_an_alias_replaces_the_variable_of_its_name():
     assert [
         readable(column.expression) for column in analysed("(a) RETURN *, a.x AS a").columns
     ] == ["a.x"]
@@ -106,7 +106,7 @@ def test_an_item_takes_the_place_of_the_variable_of_its_name():
         ),
     ],
 )
-def test_grouping(text, columns, keys, aggregates):
+def test_grouping_keys_are_the_items_without_aggregates(text, columns, keys, aggregates):
     query = analysed(text)
     assert query.aggregating
     assert [readable(column.expression) for column in query.columns] == columns
@@ -142,7 +142,7 @@ def test_without_aggregates_nothing_is_grouped():
         ("(a) RETURN 1.0 AS f, 1 AS i ORDER BY 1, true", ["#c1", "true"]),
     ],
 )
-def test_order(text, keys):
+def test_order_items_are_resolved(text, keys):
     found = [
         readable(key.expression) + (" DESC" if key.descending else "")
         for key in analysed(text).order_by

@@ -12,11 +12,11 @@ def pieces(text):
     return [token[1] for token in tokenise(text)][:-3]
 
 
-def test_a_word_is_of_the_kind_of_its_upper_case_spelling():
+def test_keywords_are_case_insensitive():
     assert kinds("match Foo _x1") == ["MATCH", "FOO", "_X1"]
 
 
-def test_a_word_that_only_looks_like_a_keyword_in_upper_case_is_a_name():
+def test_a_word_that_only_upper_cases_to_a_keyword_is_a_name():
     assert kinds("w\u0131th") == ["name"]  # its upper case is WITH
 
 
@@ -65,7 +65,7 @@ def test_a_comment_ends_with_its_line_and_not_before():
     assert pieces("a // ' \" ` /*\rb") == ["a", "b"]
 
 
-def test_backticks_are_taken_off_and_doubled_ones_are_one():
+def test_backticks_are_removed_and_doubled_ones_unescaped():
     assert tokenise("`a ``b``\nc`")[0][:2] == ("quoted", "a `b`\nc")
 
 
@@ -81,7 +81,7 @@ def test_unicode_names_and_currency_signs_are_words():
     assert pieces("été 变量 a$b x€") == ["été", "变量", "a$b", "x€"]
 
 
-def test_invisible_characters_are_a_part_of_the_name_but_not_its_begin():
+def test_invisible_characters_are_part_of_a_name_but_cannot_start_it():
     assert pieces("n.x\u200b<> n\u200d\ufeffy") == ["n", ".", "x\u200b", "<>", "n\u200d\ufeffy"]
     with pytest.raises(CypherSyntaxError, match=r"U\+200B"):
         pieces("RETURN \u200bx")
@@ -105,7 +105,7 @@ def test_typographic_dashes_are_arrow_lines():
         ("RETURN \u2018a\u2019", 7, "typographic quotes"),
     ],
 )
-def test_what_cannot_be_a_token_is_refused_at_its_place(text, start, said):
+def test_unknown_characters_are_refused_at_their_place(text, start, said):
     with pytest.raises(CypherSyntaxError, match=said.replace("+", "\\+")) as caught:
         tokenise(text)
     assert caught.value.span.start == start
@@ -128,7 +128,7 @@ def test_an_unclosed_string_full_of_backslashes_takes_linear_time():
 
 
 @pytest.mark.parametrize("text", ["RETURN '\ud800'", "MATCH (a:`\udc00`) RETURN a", "// \ud83d\n"])
-def test_half_a_surrogate_pair_is_refused_at_its_place(text):
+def test_an_unpaired_surrogate_is_refused_at_its_place(text):
     with pytest.raises(CypherSyntaxError, match="half a surrogate pair") as raised:
         tokenise(text)
     assert not text[raised.value.span.start].isprintable()

@@ -88,7 +88,7 @@ def test_integers_beyond_64_bits_are_refused(piece):
         ("1e400", "floating point number is too large"),
     ],
 )
-def test_what_neo4j_takes_for_no_number_is_none(piece, said):
+def test_malformed_numbers_are_refused_as_in_neo4j(piece, said):
     with pytest.raises(CypherSyntaxError, match=said):
         number(piece)
 

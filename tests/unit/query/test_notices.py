@@ -24,13 +24,13 @@ def _end(description):
         ("MATCH (), () RETURN count(*)", [""]),
     ],
 )
-def test_parts_that_nothing_connects(text, identifiers):
+def test_disconnected_patterns_give_a_notice(text, identifiers):
     found = described(text)
     assert [each[0] for each in found] == ["CartesianProduct"] * len(identifiers)
     assert [each[2] for each in found] == identifiers
 
 
-def test_the_pattern_is_written_as_neo4j_does():
+def test_a_notice_writes_the_pattern_as_neo4j():
     text = (
         "MATCH  p=(a:Person {i:1})<-[:R*2]-( ),\n(b WHERE b.i=1)-[r :S|T {x:$y}]->(:A&!B)--() "
         "RETURN a"
@@ -43,7 +43,7 @@ def test_the_pattern_is_written_as_neo4j_does():
     assert "(identifier is: (b))" in notice.description
 
 
-def test_places():
+def test_notices_have_their_places():
     text = "MATCH (a)\nMATCH (b)-[r]->(c), (d)-[r]->(e) WHERE Id(a) = 1 AND id(b) = 2 RETURN a"
     assert [(each.code, each.span.place(text)) for each in notices_of(text)] == [
         ("CartesianProduct", (2, 1)),
@@ -53,5 +53,5 @@ def test_places():
     ]
 
 
-def test_what_cannot_be_read_has_none():
+def test_a_malformed_query_gives_no_notices():
     assert notices_of("MATCH (a RETURN") == ()

@@ -12,5 +12,5 @@ from gpugda.query.parameter_names import parameter_names
         ("RETURN 'open $x", None),
     ],
 )
-def test_names(text, names):
+def test_parameter_names_are_found_in_a_text(text, names):
     assert parameter_names(text) == names

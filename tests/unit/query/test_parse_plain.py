@@ -50,7 +50,9 @@ def compare(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_patterns(compare: Callable[[str], None], seed: int) -> None:
+def test_random_patterns_parse_as_by_the_full_parser(
+    compare: Callable[[str], None], seed: int
+) -> None:
     choice = random.Random(seed)
     for _ in range(100):
         start = choice.choice(("", "(n)", "(n:A)-[r]->", "(n)--(m),", "p = "))
@@ -61,6 +63,8 @@ def test_random_patterns(compare: Callable[[str], None], seed: int) -> None:
 
 @pytest.mark.parametrize("depth", range(97, 103))
 @pytest.mark.parametrize("inner", ["(n)-[:T]->(m)", "(n)", "(n)-->(m)<-[r]-()"])
-def test_nesting(compare: Callable[[str], None], depth: int, inner: str) -> None:
+def test_nested_patterns_parse_as_by_the_full_parser(
+    compare: Callable[[str], None], depth: int, inner: str
+) -> None:
     compare(f"MATCH {'(' * depth}{inner}{')' * depth} RETURN 1")
     compare(f"RETURN {'(' * depth}EXISTS {{{inner}}}{')' * depth}")

@@ -90,11 +90,11 @@ def test_hints():
         ("1 AS return", "return"),
     ],
 )
-def test_columns_are_named_as_by_neo4j(written, name):
+def test_columns_have_the_names_of_neo4j(written, name):
     assert names(f"MATCH (n) RETURN {written}") == [name]
 
 
-def test_a_projection_with_everything():
+def test_a_projection_with_all_parts_is_parsed():
     text = "MATCH (n) RETURN DISTINCT *, n.x AS y ORDER BY y DESC, n.z ASCENDING, n SKIP 1 LIMIT $k"
     body = clauses(text)[-1].projection
     assert body.distinct
@@ -105,7 +105,7 @@ def test_a_projection_with_everything():
     assert body.limit == ast.Parameter(S, "k")
 
 
-def test_offset_is_skip():
+def test_offset_means_skip():
     assert clauses("RETURN 1 OFFSET 2")[0].projection.skip == ast.Literal(S, 2)
 
 
@@ -263,11 +263,11 @@ def test_next_binds_less_tightly_than_union():
 
 
 @pytest.mark.parametrize(("text", "writes"), [("CREATE (a)", True), ("SHOW INDEXES", False)])
-def test_clauses_that_write_say_so(text, writes):
+def test_writing_clauses_are_marked(text, writes):
     assert clauses(text)[0].writes is writes
 
 
-def test_a_create_of_a_variable_named_like_a_command_is_a_create():
+def test_create_of_a_variable_named_like_a_command_is_a_clause():
     assert clauses("CREATE index = (a)-[:R]->(b)")[0].construct == "CREATE"
 
 
@@ -355,7 +355,7 @@ def test_a_semicolon_may_end_the_query():
         ("RETURN - - a", "- a", "put a second sign in parentheses"),
     ],
 )
-def test_what_is_no_query_is_refused_at_its_place(text, at, said):
+def test_malformed_queries_are_refused_at_their_place(text, at, said):
     with pytest.raises(CypherSyntaxError) as caught:
         parse(text)
     assert said in caught.value.message

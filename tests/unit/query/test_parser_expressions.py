@@ -53,7 +53,7 @@ def test_the_smallest_integer_is_a_literal():
         parse("RETURN -(9223372036854775808)")
 
 
-def test_infinities_and_nan():
+def test_infinities_and_nan_are_literals():
     assert item("Infinity") == item("INF") == lit(math.inf)
     assert item("-inf") == lit(-math.inf)
     assert math.isnan(item("NaN").value)
@@ -152,7 +152,7 @@ def test_keywords_can_be_names(text):
     assert second.expression == ast.Property(S, var(text), "x")
 
 
-def test_true_null_and_nan_are_values_even_where_a_name_could_be():
+def test_true_null_and_nan_are_never_names():
     assert item("null") == lit(None)
     assert item("`null`") == var("null")
 
@@ -182,11 +182,11 @@ def test_true_null_and_nan_are_values_even_where_a_name_could_be():
         ("(a) > (b)", False),
     ],
 )
-def test_paths_and_arithmetic_are_told_apart_as_in_neo4j(text, is_path):
+def test_paths_and_arithmetic_are_distinguished_as_in_neo4j(text, is_path):
     assert isinstance(item(text), ast.PatternExpression) is is_path
 
 
-def test_arithmetic_that_looks_like_a_path_is_read_as_arithmetic():
+def test_arithmetic_that_resembles_a_path_is_parsed_as_arithmetic():
     assert item("(a)-(b)-(c)") == binary(binary(A, Op.SUBTRACT, B), Op.SUBTRACT, C)
     less = ast.Comparison(S, (A, ast.Unary(S, Un.MINUS, B)), (Compare.LESS,))
     assert item("(a)<-(b)") == less
@@ -355,7 +355,7 @@ def test_types(text, expected):
 @pytest.mark.parametrize(
     "text", ["TIME", "LIST", "DATETIME", "INT8", "INTEGER32", "FLOAT32", "POINT<INT>"]
 )
-def test_what_is_no_type(text):
+def test_malformed_types_are_refused(text):
     with pytest.raises(CypherSyntaxError):
         item(f"a :: {text}")
 
@@ -407,11 +407,11 @@ def test_a_list_whose_first_item_is_an_in_is_a_list():
         ("[x IN l | x:A|B]", "x:A|B"),
     ],
 )
-def test_the_last_bar_that_makes_sense_separates(text, separator):
+def test_the_last_possible_bar_separates(text, separator):
     assert item(text).projection == item(separator)
 
 
-def test_not_before_a_value_that_cannot_be_negated_there():
+def test_not_before_other_values_is_refused():
     with pytest.raises(CypherSyntaxError, match="NOT cannot stand here"):
         item("1 = NOT true")
 

@@ -61,26 +61,26 @@ def check_anything(text):
 @example("MATCH (a)<")
 @example("CYPHER")
 @example("CYPHER a=")
-def test_any_text(text):
+def test_random_text_is_parsed_or_refused(text):
     check_anything(text)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join))
-def test_any_words_of_cypher(text):
+def test_random_words_of_cypher_are_parsed_or_refused(text):
     check_anything(text)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.text(alphabet="()[]{}<>-|:*+.,=!&%$'\"`\\/ \nanAR10", max_size=40))
-def test_any_symbols_of_cypher(text):
+def test_random_symbols_of_cypher_are_parsed_or_refused(text):
     check_anything("MATCH " + text)
     check_anything("RETURN " + text)
 
 
 @settings(max_examples=examples(500), deadline=None)
 @given(st.data())
-def test_damaged_queries(data):
+def test_damaged_queries_are_parsed_or_refused(data):
     text = data.draw(st.sampled_from(QUERIES))
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
@@ -91,7 +91,7 @@ def test_damaged_queries(data):
 
 
 @pytest.mark.parametrize("text", QUERIES)
-def test_queries_cut_off_anywhere(text):
+def test_truncated_queries_are_parsed_or_refused(text):
     for end in range(len(text)):
         check_anything(text[:end])
 
@@ -241,7 +241,7 @@ def literal(value):
 
 @settings(max_examples=examples(500), deadline=None)
 @given(TREES)
-def test_a_written_tree_is_read_back(tree):
+def test_a_rendered_tree_is_parsed_back(tree):
     text = f"RETURN {written(tree)} AS column"
     (item,) = parse(text).parts[0].clauses[0].projection.items
     assert item.expression == tree

@@ -54,25 +54,25 @@ def accepts(text):
 
 
 @pytest.mark.parametrize("text", corpus("accepted.txt"))
-def test_accepted_by_both(text):
+def test_queries_accepted_by_the_oracle_are_accepted(text):
     parse(text)
     assert oracle_accepts(text)
 
 
 @pytest.mark.parametrize("text", corpus("refused.txt"))
-def test_refused_by_both(text):
+def test_queries_refused_by_the_oracle_are_refused(text):
     assert not accepts(text)
     assert not oracle_accepts(text)
 
 
 @pytest.mark.parametrize("text", corpus("oracle_refuses.txt"))
-def test_known_differences_accepted_here(text):
+def test_known_queries_that_only_this_parser_accepts(text):
     parse(text)
     assert not oracle_accepts(text), "the oracle agrees by now: move this line to accepted.txt"
 
 
 @pytest.mark.parametrize("text", corpus("oracle_accepts.txt"))
-def test_known_differences_refused_here(text):
+def test_known_queries_that_only_the_oracle_accepts(text):
     assert not accepts(text)
     assert oracle_accepts(text), "the oracle agrees by now: move this line to refused.txt"
 
@@ -144,14 +144,14 @@ QUERIES = st.builds(
 
 @settings(max_examples=examples(60), deadline=None)
 @given(QUERIES)
-def test_made_queries_are_accepted_by_both(text):
+def test_generated_queries_are_accepted_by_both(text):
     assert oracle_accepts(text)
     parse(text)
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(QUERIES, st.data())
-def test_made_queries_without_a_bracket_are_refused_by_both(text, data):
+def test_generated_queries_without_a_bracket_are_refused_by_both(text, data):
     brackets = [i for i, character in enumerate(text) if character in "()[]{}"]
     cut = data.draw(st.sampled_from(brackets))
     damaged = text[:cut] + text[cut + 1 :]

@@ -34,7 +34,7 @@ def test_a_parameter_alone_is_a_map_of_a_variable_named_where(text):
         patterns(text)
 
 
-def test_a_node_with_everything():
+def test_a_node_with_all_parts_is_parsed():
     (found,) = elements("(n:A {x: 1} WHERE n.y)")
     x = ast.MapLiteral(S, (("x", ast.Literal(S, 1)),))
     y = ast.Property(S, ast.Variable(S, "n"), "y")
@@ -123,7 +123,7 @@ def test_lengths(text, minimum, maximum):
     assert relationship(text).length == ast.Length(S, minimum, maximum)
 
 
-def test_a_relationship_with_everything():
+def test_a_relationship_with_all_parts_is_parsed():
     found = relationship("r:R {x: $x} WHERE r.y")
     assert found.variable == ast.Variable(S, "r")
     assert found.properties == ast.MapLiteral(S, (("x", ast.Parameter(S, "x")),))
@@ -244,7 +244,7 @@ def test_several_patterns():
         ("(n", "(", "never closed"),
     ],
 )
-def test_what_is_no_pattern_is_refused_at_its_place(text, at, said):
+def test_malformed_patterns_are_refused_at_their_place(text, at, said):
     source = f"MATCH {text} RETURN 1" if text != "(n" else "MATCH (n"
     with pytest.raises(CypherSyntaxError) as caught:
         parse(source)

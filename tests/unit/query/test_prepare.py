@@ -11,7 +11,7 @@ from gpugda.query.prepare import check_compiles, prepare
 from gpugda.query.scopes import check_query
 
 
-def test_the_same_text_is_prepared_once():
+def test_a_repeated_text_is_prepared_once():
     text = "MATCH (only:ThisTest) RETURN only"
     assert prepare(text) is prepare(text)
     assert prepare(text + " ") is not prepare(text)
@@ -32,7 +32,7 @@ def test_errors_are_raised_again(text, error):
         assert caught.value.line == 1
 
 
-def test_what_is_refused_is_read_once_and_raised_each_time_anew(monkeypatch):
+def test_a_refused_text_is_parsed_once_and_each_error_is_new(monkeypatch):
     text = "LOAD CSV FROM 'only.that.test' AS row RETURN row"
     with pytest.raises(UnsupportedQueryError) as first:
         prepare(text)
@@ -46,7 +46,7 @@ def test_what_is_refused_is_read_once_and_raised_each_time_anew(monkeypatch):
 
 
 @pytest.mark.parametrize("ending", ["RETURN a", "RETURN a,"])
-def test_garbage_is_looked_for_again_after_reading(monkeypatch, ending):
+def test_garbage_collection_is_paused_only_while_parsing(monkeypatch, ending):
     looked = []
 
     def parse_and_note(text):
@@ -60,7 +60,7 @@ def test_garbage_is_looked_for_again_after_reading(monkeypatch, ending):
     assert gc.isenabled()
 
 
-def test_what_compiles_is_found_out_once_for_a_text_and_a_version(monkeypatch):
+def test_a_text_is_checked_once_per_version(monkeypatch):
     checked = []
 
     def noted(tree, version):

@@ -24,7 +24,7 @@ from gpugda.query.property_needs import property_needs
         ("MATCH (a) WHERE NOT (a.x IS NULL OR 'q' IN [a.z]) RETURN 1", "xz", ""),
     ],
 )
-def test_needs(text, of_nodes, of_relationships):
+def test_the_properties_that_a_query_needs(text, of_nodes, of_relationships):
     needs = property_needs(prepare(text))
     assert needs.of_nodes == set(of_nodes)
     assert needs.of_relationships == set(of_relationships)

@@ -43,7 +43,7 @@ def graph(text):
         "(b) WHERE b:C:D AND NOT b:C:D MATCH (a:A|B)--(b)",
     ],
 )
-def test_text_gives_the_same_graph(pattern):
+def test_the_text_of_a_query_graph_is_analysed_back(pattern):
     found = graph(pattern)
     again = prepare(found.to_cypher()).graph
     assert again == found
@@ -52,12 +52,12 @@ def test_text_gives_the_same_graph(pattern):
 
 
 @given(query_texts())
-def test_text_of_random_queries_gives_the_same_graph(case):
+def test_the_text_of_random_query_graphs_is_analysed_back(case):
     found = prepare(case.text).graph
     assert prepare(found.to_cypher()).graph == found
 
 
-def test_text_can_be_read():
+def test_the_text_of_a_query_graph_is_readable():
     found = graph("(a:A {x: 1})-[r:R]->()<-[:S|T]-(c) WHERE a.y > c.y OR c.z")
     assert found.to_cypher() == (
         "MATCH (a:A)-[r:R]->()<-[:S|T]-(c)\n"
@@ -83,7 +83,7 @@ def test_without_names_rows_are_counted():
 
 
 # ------------------------------------------------------------------ the builder
-def test_builder():
+def test_the_builder_makes_a_query_graph():
     builder = QueryGraph.builder()
     a = builder.node("a", labels=["A", "B"], where={"name": "x", "tags": ["u", 1]})
     b = builder.node("b", labels="C")
@@ -109,7 +109,7 @@ def test_query_of_returns_all_named_variables():
     assert query_of(nameless.build()) == prepare("MATCH ()-->()\nRETURN count(*)")
 
 
-def test_builder_refuses_what_no_query_can_say():
+def test_the_builder_refuses_impossible_queries():
     builder = QueryGraph.builder()
     with pytest.raises(ConfigurationError, match="needs a node"):
         builder.build()
@@ -129,7 +129,7 @@ def test_builder_refuses_what_no_query_can_say():
     assert len(builder.build().nodes) == 1
 
 
-def test_builder_asks_for_a_name_where_cypher_needs_one():
+def test_the_builder_requires_names_that_cypher_needs():
     builder = QueryGraph.builder()
     middle = builder.node()
     for name in "abc":

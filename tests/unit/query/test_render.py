@@ -25,7 +25,7 @@ QUERIES = [
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(expressions())
-def test_an_expression_is_read_back(tree):
+def test_a_rendered_expression_is_parsed_back(tree):
     text = expression_text(tree)
     (item,) = parse(f"RETURN {text} AS x").parts[0].clauses[0].projection.items
     assert item.expression == tree
@@ -33,7 +33,7 @@ def test_an_expression_is_read_back(tree):
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(bodies())
-def test_a_query_is_read_back(tree):
+def test_a_rendered_query_is_parsed_back(tree):
     text = query_text(tree)
     assert parse(text).body == tree
 
@@ -55,7 +55,7 @@ def writes(query):
 
 
 @pytest.mark.parametrize("text", QUERIES)
-def test_a_text_is_written_and_read_back(text):
+def test_a_rendered_text_is_parsed_back(text):
     query = parse(text)
     if writes(query):
         with pytest.raises(KeyError):
@@ -72,7 +72,7 @@ def test_a_text_is_written_and_read_back(text):
     assert query_text(again) == written
 
 
-def test_every_kind_of_node_has_a_text():
+def test_every_kind_of_node_is_rendered():
     kinds = {kind for kind in vars(ast).values() if isinstance(kind, type)}
     kinds = {kind for kind in kinds if issubclass(kind, ast.Node) and not kind.__subclasses__()}
     assert kinds - set(WRITERS) == {
@@ -82,7 +82,7 @@ def test_every_kind_of_node_has_a_text():
     }
 
 
-def test_what_is_too_deep_to_be_written_is_not_read_either():
+def test_expressions_too_deep_to_render_are_not_parsed_either():
     deep = "(" * 200 + "1" + ")" * 200
     with pytest.raises(CypherSyntaxError, match="too deeply"):
         parse(f"RETURN {deep}")

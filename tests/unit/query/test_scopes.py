@@ -22,12 +22,12 @@ def corpus(name):
 
 
 @pytest.mark.parametrize("text", corpus("compiled.txt"))
-def test_what_neo4j_compiles_passes(text):
+def test_queries_that_neo4j_compiles_pass(text):
     check_query(parse(text))
 
 
 @pytest.mark.parametrize("line", corpus("refused.txt"))
-def test_what_neo4j_refuses_is_refused_at_its_place(line):
+def test_queries_that_neo4j_refuses_are_refused_at_the_same_place(line):
     text, status, column = line.split("\t")
     with pytest.raises(CypherSyntaxError) as caught:
         check_query(parse(text))
@@ -77,7 +77,7 @@ COMPILED = {
 
 
 @pytest.mark.parametrize("operator", COMPILED)
-def test_operators_take_what_they_take_in_neo4j(operator):
+def test_operators_accept_the_types_of_neo4j(operator):
     compiled = {}
     for left in OPERANDS:
         for right in OPERANDS:
@@ -127,13 +127,13 @@ def test_queries_that_write_are_left_to_the_server():
     check_query(parse("CREATE (n) RETURN m"))
 
 
-def test_a_wrong_query_outside_the_subset_is_called_wrong():
+def test_a_wrong_unsupported_query_is_a_syntax_error():
     assert isinstance(prepare("MATCH (n) WITH n.x AS y RETURN y"), Statement)
     with pytest.raises(CypherSyntaxError, match="Variable `n` not defined"):
         prepare("MATCH (n) WITH n.x AS y RETURN n")
 
 
-def test_a_sum_of_thousands_of_terms_is_no_fault():
+def test_a_sum_of_thousands_of_terms_is_checked():
     check_query(parse("RETURN " + " + ".join(["1"] * 5000) + " AS x"))
 
 

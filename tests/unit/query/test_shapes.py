@@ -15,7 +15,7 @@ def read(text):
     ("left", "right"),
     [("a . x", "(a.x)"), ("TYPE(r)", "type( r )"), ("a.x=1", "(a.x) = 1"), ("'it'", '"it"')],
 )
-def test_the_same(left, right):
+def test_queries_of_one_shape_have_equal_shapes(left, right):
     assert shape(read(left)) == shape(read(right))
 
 
@@ -35,16 +35,16 @@ def test_the_same(left, right):
         ("a:A", "a:B"),
     ],
 )
-def test_different(left, right):
+def test_other_queries_have_different_shapes(left, right):
     assert shape(read(left)) != shape(read(right))
 
 
-def test_variables():
+def test_variable_names_of_an_expression_are_found():
     expression = read("a.x = b AND [c, {k: d.y}] IN labels(e) OR f:L OR $g OR NOT 1 < h")
     assert variable_names(expression) == set("abcdefh")
 
 
-def test_conjuncts():
+def test_an_expression_is_split_into_conjuncts():
     parts = conjuncts(read("a AND (b OR c) AND (d AND NOT (e AND f))"))
     assert [expression_text(part) for part in parts] == ["a", "b OR c", "d", "NOT (e AND f)"]
 

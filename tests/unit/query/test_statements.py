@@ -35,12 +35,12 @@ def texts(*chunks):
         "RETURN $`a;b`, {`:x`: ':param'}",
     ],
 )
-def test_a_semicolon_inside_something_ends_nothing(statement):
+def test_a_semicolon_inside_quotes_or_comments_ends_no_statement(statement):
     assert texts(f"{statement};RETURN 2;") == [statement, "RETURN 2"]
     assert texts(*f"{statement};\nRETURN 2;\n".splitlines(keepends=True)) == [statement, "RETURN 2"]
 
 
-def test_lines_are_those_of_the_file():
+def test_statements_know_their_line():
     text = "\n\nRETURN 1;\n\n// two\nRETURN\n2; RETURN 3;\n:param x => 1\nRETURN\n'a\nb';RETURN 5"
     expected = [
         Entry("RETURN 1", 3),
@@ -54,7 +54,7 @@ def test_lines_are_those_of_the_file():
     assert entries(*text.splitlines(keepends=True)) == expected
 
 
-def test_commands_end_with_their_line():
+def test_commands_end_at_the_line_end():
     text = ":params\n:param x => 'a;b'\n // now\n  :engine gpu;\nMATCH (n)\n:Not a command;\r\n"
     assert texts(text + ":exit\r\n") == [
         ":params",
@@ -74,27 +74,27 @@ def test_explain_ends_as_its_statement_does():
 
 
 @pytest.mark.parametrize("text", ["", ";", " ;;\n; ", "// only;", "/* a */;\n// b\n", "\n"])
-def test_nothing(text):
+def test_empty_texts_have_no_statements(text):
     assert texts(text) == []
 
 
 @pytest.mark.parametrize(
     "text", ["RETURN 'a;", 'RETURN "a;', "RETURN `a;", "RETURN 1 /* ;", ":explain RETURN 1", "/* ;"]
 )
-def test_what_is_not_ended_is_within(text):
+def test_an_unfinished_statement_is_pending(text):
     reader = EntryReader()
     assert not list(reader.feed(text))
     assert reader.is_within
     assert [entry.text for entry in reader.finish()] == [text]
 
 
-def test_nothing_is_within_after_the_end():
+def test_nothing_is_pending_after_the_end():
     reader = EntryReader()
     assert len(list(reader.feed("RETURN 1; // done\n"))) == 1
     assert not reader.is_within
 
 
-def test_lines_or_all_at_once_is_the_same():
+def test_reading_by_lines_equals_reading_at_once():
     pieces = [
         "RETURN 1",
         ";",
@@ -116,6 +116,6 @@ def test_lines_or_all_at_once_is_the_same():
         assert entries(*text.splitlines(keepends=True)) == entries(text), text
 
 
-def test_a_long_script_takes_time_in_proportion():
+def test_a_long_script_takes_linear_time():
     lines = ["// a comment\n"] * 50_000 + ["RETURN [\n", *["1,\n"] * 50_000, "1];\n"]
     assert len(entries(*lines)) == 1

@@ -81,7 +81,7 @@ def test_the_subset_is_supported(text):
         ("MATCH (a {x: count(*)}) RETURN a", "count() outside RETURN", "count(*)"),
     ],
 )
-def test_the_construct_is_named_with_its_place(text, construct, at):
+def test_an_unsupported_construct_is_named_with_its_place(text, construct, at):
     with pytest.raises(UnsupportedQueryError) as caught:
         check_supported(parse(text))
     assert caught.value.construct == construct
@@ -89,7 +89,7 @@ def test_the_construct_is_named_with_its_place(text, construct, at):
     assert caught.value.span.start == text.index(at)
 
 
-def test_the_first_construct_in_the_text_is_named():
+def test_the_first_unsupported_construct_is_named():
     text = (
         "MATCH (a)\nWHERE toUpper(a.x) = 'B'\nOPTIONAL MATCH (b) RETURN a UNION MATCH (c) RETURN c"
     )

@@ -8,7 +8,7 @@ def names(text, **options):
     return [node.name for node in nodes if isinstance(node, ast.Variable)]
 
 
-def test_nodes_come_in_the_order_of_the_text():
+def test_nodes_are_visited_in_the_order_of_the_text():
     text = "MATCH (a {x: b})-[c]->(d WHERE e), (f) WHERE g AND h < i < j RETURN [k, {l: m}], n.o"
     assert names(text) == list("abcdefghijkmn")
 

@@ -32,7 +32,7 @@ def always(monkeypatch):
 
 @pytest.mark.parametrize("kind", VALUES)
 @given(data=st.data())
-def test_the_same_mask_as_without(kind, data):
+def test_masks_with_an_index_equal_those_without(kind, data):
     values = data.draw(st.lists(VALUES[kind], max_size=40))
     graph = make_graph([("A", {"x": value}) for value in values])
     conjuncts, parameters = [], {}
@@ -51,7 +51,7 @@ def test_the_same_mask_as_without(kind, data):
     assert by_index.tolist() == by_all.tolist()
 
 
-def test_an_index_is_used(monkeypatch):
+def test_an_index_is_used_if_there_is_one(monkeypatch):
     graph = make_graph([("", {"x": at}) for at in range(100)])
     seen = []
     really = masks.evaluate_truth
@@ -67,7 +67,7 @@ def test_an_index_is_used(monkeypatch):
     assert seen[-1] < 10
 
 
-def test_possible_errors_are_not_passed_over(monkeypatch):
+def test_possible_errors_are_not_skipped(monkeypatch):
     """The first node has no x: no index holds it, and the other conjunct raises an error for it."""
     graph = make_graph([("", {"y": "text"}), ("", {"x": 2, "y": True})])
     conjuncts = [prop("n", "y"), comparison(prop("n", "x"), "=", 2)]
@@ -79,7 +79,7 @@ def test_possible_errors_are_not_passed_over(monkeypatch):
     assert rest.residuals == rest_without.residuals == tuple(conjuncts)
 
 
-def test_a_parameter_without_a_value():
+def test_a_missing_parameter_is_refused():
     graph = make_graph([("", {"x": 1})])
     asked = bound(ASKED, predicates={"n": [comparison(prop("n", "x"), "=", param("p"))]})
     with pytest.raises(ParameterMissingError):

@@ -57,7 +57,7 @@ def masked(predicates, graph, parameters=None):
         max_size=8,
     )
 )
-def test_states_have_the_masks_that_evaluating_all_gives(seed, steps):
+def test_updated_masks_equal_those_of_evaluating_all(seed, steps):
     database = RandomDatabase(seed, 70)
     server, draw = database.server, database.draw
     graph, version = database.graph(), server.version_of()
@@ -80,7 +80,7 @@ def test_states_have_the_masks_that_evaluating_all_gives(seed, steps):
             ), name
 
 
-def test_only_nodes_that_changed_are_evaluated(monkeypatch):
+def test_only_changed_nodes_are_evaluated(monkeypatch):
     database = RandomDatabase(1, 100)
     graph, version = database.graph(), database.server.version_of()
     nodes = database.server.state.nodes
@@ -109,7 +109,7 @@ def test_only_nodes_that_changed_are_evaluated(monkeypatch):
 
 
 @pytest.mark.parametrize("values", [[1, 1.0, True, "1", None, 0.0, -0.0, float("nan")]])
-def test_equal_values_of_other_types_are_told_apart(values):
+def test_equal_values_of_other_types_have_other_keys(values):
     known = {}
     for value in values:
         for inside in (value, [value]):
@@ -142,11 +142,11 @@ def test_equal_values_of_other_types_are_told_apart(values):
         binary(lit(True), "OR", comparison(call("rand"), "<", 0.5)),
     ],
 )
-def test_what_may_hang_on_something_else_has_no_key(predicate):
+def test_predicates_with_other_inputs_have_no_key(predicate):
     assert mask_key([predicate], "n", Parameters({"map": {"a": 1}}, "")) is None
 
 
-def test_a_literal_and_a_parameter_have_masks_of_their_own():
+def test_a_literal_and_a_parameter_have_different_masks():
     """Neo4j orders some texts in two ways, depending on their source."""
     literal, parameter = (
         mask_key([comparison(prop("n", "s"), "<", value)], "n", Parameters({"p": "x"}, ""))
@@ -156,7 +156,7 @@ def test_a_literal_and_a_parameter_have_masks_of_their_own():
     assert literal != parameter
 
 
-def test_a_mask_of_properties_of_which_no_changes_are_told_goes():
+def test_a_mask_of_unreported_properties_is_dropped():
     masks, bits = MaskCache(), np.array([5], dtype=np.uint32)
     masks.put("x", bits, frozenset("x"))
     masks.put("xy", bits, frozenset("xy"))
@@ -168,7 +168,7 @@ def test_a_mask_of_properties_of_which_no_changes_are_told_goes():
     assert not len(masks.get("x").stale)
 
 
-def test_few_masks_are_kept_those_that_were_asked_for_last():
+def test_the_most_recently_used_masks_are_kept():
     masks, bits = MaskCache(), np.array([5], dtype=np.uint32)
     for number in range(8):
         masks.put(number, bits, frozenset("x"))
@@ -177,7 +177,7 @@ def test_few_masks_are_kept_those_that_were_asked_for_last():
     assert [masks.get(number) is not None for number in range(9)] == [True, False, *[True] * 7]
 
 
-def test_columns_read_later_are_looked_at():
+def test_masks_consider_columns_read_later():
     database = RandomDatabase(2, 60)
     graph, version = database.graph(), database.server.version_of()
     masked(PREDICATES["less"], graph)

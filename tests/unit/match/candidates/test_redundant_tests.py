@@ -32,7 +32,7 @@ def test_relationships_with_disjoint_masks_need_no_test():
     assert set(plan.bound.tests) - set(found.bound.tests) == {RowTest(False, 0, 2, False)}
 
 
-def test_the_same_plan_comes_again():
+def test_the_plan_without_redundant_tests_is_cached():
     plan = make_plan([Node()] * 4, PATH)
     first, second = (drop_redundant_tests(plan, masks(r0=1, r1=each)) for each in (2, 4))
     assert first is second is not plan
@@ -40,12 +40,12 @@ def test_the_same_plan_comes_again():
 
 
 @pytest.mark.parametrize("bits", [{}, {"r0": 1}, {"r0": 3, "r1": 6, "r2": 7}])
-def test_what_may_be_the_same_is_tested(bits):
+def test_relationships_that_may_be_equal_are_tested(bits):
     plan = make_plan([Node()] * 4, PATH)
     assert drop_redundant_tests(plan, masks(**bits)) is plan
 
 
-def test_what_must_be_the_same_is_tested():
+def test_relationships_that_must_be_equal_are_tested():
     plan = make_plan([Node()] * 4, PATH, [RowTest(False, 0, 1, True)])
     found = drop_redundant_tests(plan, masks(r0=1, r1=2))
     assert RowTest(False, 0, 1, True) in found.bound.tests
@@ -75,7 +75,7 @@ def masked_paths(draw):
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 @given(masked_paths())
-def test_counts_of_masked_relationships(context, case):
+def test_masked_relationships_are_counted(context, case):
     graph, plan, found = case
     fewer = drop_redundant_tests(plan, found)
     counted = ExtendStrategy(DeviceGraph(context, graph)).count(fewer, found, StrategyReport())

@@ -31,7 +31,7 @@ def bits(mask, count):
 
 
 @given(st.lists(st.sampled_from([None, 1, 2, 3]), max_size=100), st.sampled_from([1, 2]))
-def test_bitmaps_at_every_length(numbers, wanted):
+def test_bitmaps_are_right_at_every_length(numbers, wanted):
     graph = make_graph([("", {"x": number}) for number in numbers])
     asked = bound(ASKED, predicates={"n": [comparison(prop("n", "x"), ">=", wanted)]})
     mask = make_masks(asked, graph, {}).nodes[0]
@@ -39,7 +39,7 @@ def test_bitmaps_at_every_length(numbers, wanted):
     assert bits(mask, len(numbers)) == expected
 
 
-def test_several_conjuncts_and_relationships():
+def test_conjuncts_on_nodes_and_relationships_are_combined():
     graph = make_graph(
         [("", {"x": i, "name": f"name {i}"}) for i in range(40)],
         [(i, "R", i + 1, {"w": i}) for i in range(39)],
@@ -59,13 +59,13 @@ def test_several_conjuncts_and_relationships():
     assert np.flatnonzero(bits(masks.relationships[0], 39)).tolist() == [0, 5]
 
 
-def test_no_predicates_no_masks():
+def test_no_predicates_give_no_masks():
     masks = make_masks(bound(ASKED), make_graph([("", {})]), {})
     assert not masks.nodes
     assert not masks.relationships
 
 
-def test_only_the_nodes_of_a_rare_label():
+def test_only_nodes_of_a_rare_label_are_evaluated():
     graph = make_graph([("Rare" if i in (3, 70) else "Common", {"x": i}) for i in range(100)])
     rare = graph.labels.get("Rare")
     asked = bound(
@@ -79,7 +79,7 @@ def test_only_the_nodes_of_a_rare_label():
     assert np.flatnonzero(bits(other, 100)).tolist() == [11, 12]
 
 
-def test_nodes_that_any_label_may_have_are_all_looked_at():
+def test_all_nodes_with_any_of_the_labels_are_evaluated():
     graph = make_graph([("Rare" if i == 3 else "Common", {"x": i}) for i in range(100)])
     rare, common = graph.labels.get("Rare"), graph.labels.get("Common")
     program = ((LabelOp.LABEL, rare), (LabelOp.LABEL, common), (LabelOp.OR, 0))
@@ -89,7 +89,7 @@ def test_nodes_that_any_label_may_have_are_all_looked_at():
     assert np.flatnonzero(bits(mask, 100)).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_labels_as_predicates():
+def test_labels_may_be_predicates():
     graph = make_graph([("A", {}), ("A:B", {}), ("", {})], [(0, "R", 1, {}), (0, "S", 1, {})])
     negated = ast.LabelNot(var("n").span, name("B"))
     asked = bound(ASKED, predicates={"n": [label("n", negated)], "r": [label("r", name("S"))]})
@@ -116,7 +116,7 @@ def test_nodes_with_a_type_error_are_kept_and_tested_again():
             make_masks(asked, graph, {})
 
 
-def test_an_error_counts_only_where_a_row_has_it():
+def test_an_error_counts_only_if_a_row_has_it():
     graph = make_graph(MIXED)
     asked = query([("n", var("n"))])
     _, rest = mask_query(bound(asked, predicates={"n": [prop("n", "x")]}), graph, {})
@@ -126,7 +126,7 @@ def test_an_error_counts_only_where_a_row_has_it():
         projected(asked, graph, GivenEmbeddings([[(1,)]]), {}, rest)
 
 
-def test_a_count_is_not_plain_while_errors_are_possible():
+def test_possible_errors_prevent_a_plain_count():
     counting = query([], aggregating=True, aggregates=(ast.CountStar(var("n").span),))
     asked = bound(counting, predicates={"n": [unary("NOT", prop("n", "x"))]})
     assert need_of(counting, asked) == Count()
@@ -149,17 +149,17 @@ def test_a_count_is_not_plain_while_errors_are_possible():
         ([param("float"), lit(False)], Verdict.FALSE),
     ],
 )
-def test_constants(constants, expected):
+def test_constant_conditions_are_evaluated_once(constants, expected):
     parameters = {"p": True, "list": [1], "float": 1.5}
     assert evaluate_constants(bound(ASKED, constants=constants), parameters) is expected
 
 
-def test_constants_without_value():
+def test_a_missing_parameter_of_a_constant_condition_is_refused():
     with pytest.raises(ParameterMissingError):
         evaluate_constants(bound(ASKED, constants=[param("p")]), {})
 
 
-def test_constants_that_are_errors_wait_for_rows():
+def test_errors_of_constants_are_raised_only_for_rows():
     graph = make_graph([("", {"x": number}) for number in (1, 2, None)])
     predicates = {"n": [comparison(prop("n", "x"), "=", 2)]}
     asked = bound(ASKED, predicates=predicates, constants=[param("p")])

@@ -91,14 +91,14 @@ class Asked:
 GIVEN_UP = "joining everything was given up after"
 
 
-def test_what_is_counted_at_once_is_never_searched_for(context, monkeypatch):
+def test_a_quick_join_never_starts_a_search(context, monkeypatch):
     asked = Asked(context, monkeypatch, {"search_again_seconds": 60.0})
     for _ in range(3):
         asked.count()
     assert asked.searches == 0
 
 
-def test_what_takes_longer_is_searched_for_when_it_comes_again(context, monkeypatch):
+def test_a_slow_join_is_searched_for_when_repeated(context, monkeypatch):
     asked = Asked(context, monkeypatch, NOT_AT_ONCE, join={"entries_at_once": 1})
     first = asked.count()
     assert asked.searches == 0
@@ -111,14 +111,14 @@ def test_what_takes_longer_is_searched_for_when_it_comes_again(context, monkeypa
     assert asked.searches == before
 
 
-def test_a_search_that_would_never_pay_is_given_up(context, monkeypatch):
+def test_a_search_that_cannot_pay_is_abandoned(context, monkeypatch):
     asked = Asked(context, monkeypatch, {"search_share": 0.0})
     steps = [asked.count().steps for _ in range(3)]
     assert steps[0] == steps[1] == steps[2]
     assert asked.searches == 1
 
 
-def test_what_takes_longer_than_a_search_is_searched_for_at_once(context, monkeypatch):
+def test_a_join_slower_than_a_search_starts_one_at_once(context, monkeypatch):
     asked = Asked(context, monkeypatch, NO_PATIENCE, NOT_AT_ONCE)
     report = asked.count()
     assert asked.searches > 0
@@ -134,13 +134,13 @@ def first_of(relationships, decides=CPU.count, need=None, candidates=1000, join_
     )
 
 
-def test_small_queries_are_tried_for_less_time_than_large_ones():
+def test_small_queries_have_a_smaller_attempt_budget():
     attempts = [first_of(path(*range(size + 1), kind=0)).otherwise for size in (2, 5, 10, 20)]
     times = [each.seconds for each in attempts]
     assert 0 < times[0] < times[1] < times[2] == times[3] == CPU.count.most_first_seconds
 
 
-def test_what_is_done_first_is_a_value():
+def test_the_first_plan_is_a_value():
     three = path(0, 1, 2, 3, kind=0)
     later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=CPU.count.search_pairs)
     assert first_of(three) == Attempt(None, Join(), later)
@@ -152,7 +152,7 @@ def test_what_is_done_first_is_a_value():
     assert "Attempt(seconds=None, quick=Join(), otherwise=Attempt(" in repr(first_of(three))
 
 
-def test_explain_says_what_is_done_first():
+def test_explain_shows_the_first_plan():
     ring = {"source": list(range(60)), "target": list(range(1, 61)), "type": ["R"] * 60}
     with gpugda.connect(gpugda.graph(relationships=ring)) as accelerator:
         match = "MATCH (a)-->(b)-->(c)-->(d)"
@@ -165,14 +165,14 @@ def test_explain_says_what_is_done_first():
     assert "to count" not in rows
 
 
-def test_an_attempt_ends_with_the_query(context, monkeypatch):
+def test_an_attempt_ends_at_the_querys_deadline(context, monkeypatch):
     asked = Asked(context, monkeypatch, NOT_AT_ONCE)
     with pytest.raises(QueryTimeoutError):
         asked.count(deadline=time.monotonic() - 1)
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
-def test_groups_are_made_before_a_search_too(context, monkeypatch, counted):
+def test_groups_are_also_attempted_before_a_search(context, monkeypatch, counted):
     asked = Asked(context, monkeypatch)
     expected = asked.groups(counted=counted)
     assert asked.searches == 0
@@ -185,7 +185,7 @@ def test_groups_are_made_before_a_search_too(context, monkeypatch, counted):
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
 @pytest.mark.parametrize(("nodes", "tables"), [((0,), 0), ((4,), 2), ((0, 2), 1)])
-def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
+def test_an_abandoned_attempt_does_not_affect_later_counts(
     context, monkeypatch, counted, nodes, tables
 ):
     """Memory that was released before is overwritten by then."""
@@ -217,7 +217,7 @@ def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
 
 
 @given(case=branched_queries(alike=True), seed=st.integers(0, 1 << 16), few=st.booleans())
-def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, few):
+def test_abandoning_at_any_check_changes_no_answer(context, case, seed, few):
     graph, plan, masks, grouped = case
     random, given_up = Random(seed), []
 
@@ -242,7 +242,7 @@ def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, f
     event("given up" if given_up else "never given up")
 
 
-def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
+def test_streamed_groups_are_not_attempted(context, monkeypatch):
     asked = Asked(context, monkeypatch)
     wanted = Groups((0,), counted=False, streamed=True)
     chunks = asked.strategy.groups(PATHS, NO_MASKS, wanted, StrategyReport())
@@ -271,7 +271,7 @@ def too_large(run):
 
 
 @pytest.mark.parametrize("work", [too_long, too_large])
-def test_what_is_given_up_leaves_its_memory(run, work):
+def test_an_abandoned_attempt_frees_its_memory(run, work):
     kept = run.workspace.allocate(1000, "u4")
     free = run.workspace.available
     assert run.attempt(0.001 if work is too_long else 60.0, work) is None
@@ -279,7 +279,7 @@ def test_what_is_given_up_leaves_its_memory(run, work):
     assert run.workspace.allocate(1000, "u4").buffer is not kept.buffer
 
 
-def test_what_is_done_in_time_keeps_its_memory(run):
+def test_a_completed_attempt_keeps_its_memory(run):
     free = run.workspace.available
     assert run.attempt(60.0, lambda shorter: shorter.workspace.allocate(1000, "u4")) is not None
     assert run.workspace.available == free - 4000

@@ -86,7 +86,7 @@ def rows_with(context, graph, plan, limit):
 
 @pytest.mark.parametrize("step", [0.25, pytest.param(0.1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_limit_gives_all_rows_or_names_one_that_does(context, shape, step):
+def test_each_memory_limit_gives_all_rows_or_names_a_sufficient_one(context, shape, step):
     nodes, relationships = SHAPES[shape]
     graph = complete(9, parallel=2 if shape == "parallel" else 1, types=("R", "S"))
     plan = make_plan([Node()] * nodes, relationships)
@@ -115,7 +115,7 @@ def test_each_limit_gives_all_rows_or_names_one_that_does(context, shape, step):
             rows_with(context, graph, plan, enough - 2048)
 
 
-def test_a_device_that_is_full_is_not_told_to_raise_the_limit(context, monkeypatch):
+def test_a_full_device_gives_no_advice_to_raise_the_limit(context, monkeypatch):
     def full(*_, **__):
         raise MemoryLimitError("allocating on a device: memory is full")
 
@@ -134,7 +134,7 @@ def paths_from_a_node(n):
     return n**3 - 3 * n + 2
 
 
-def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
+def test_10_to_the_11_rows_are_counted_in_256_mebibytes(budgets):
     # Half of them pass. The comparison forces a join: otherwise this would be a sum of a few
     # counts.
     assert 700 * paths_from_a_node(700) // 2 > 10**11
@@ -151,7 +151,7 @@ def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
 
 
 @pytest.mark.parametrize("limit", ["64KiB", "1MiB", "256MiB"])
-def test_groups_and_counts_are_right_whatever_the_chunks(limit, budgets):
+def test_groups_and_counts_are_right_for_any_chunk_size(limit, budgets):
     n = 40
     with gpugda.connect(complete_source(n), memory_limit=limit) as accelerator:
         groups = accelerator.run(f"{PATH} RETURN a.id, count(*) ORDER BY a.id", engine="gpu")
@@ -162,7 +162,7 @@ def test_groups_and_counts_are_right_whatever_the_chunks(limit, budgets):
 
 
 @pytest.mark.parametrize("window", [(0, 5), (700, 300), (62_000, 10_000), (10**6, 5)])
-def test_skip_and_limit_across_chunks(window):
+def test_skip_and_limit_work_across_chunks(window):
     n, (skip, limit) = 40, window
     text = f"MATCH (a)-->(b)-->(c) RETURN a.id, b.id, c.id SKIP {skip} LIMIT {limit}"
     with gpugda.connect(complete_source(n), memory_limit="64KiB") as accelerator:
@@ -174,7 +174,7 @@ def test_skip_and_limit_across_chunks(window):
 
 
 @pytest.mark.parametrize("incoming", [False, True], ids=["from the hub", "to the hub"])
-def test_row_that_is_longer_than_a_chunk(incoming):
+def test_a_row_longer_than_a_chunk_is_joined(incoming):
     # Each of 5,000 leaves has 4,999 others: no row fits in a chunk of a few hundred places.
     leaves = 5_000
     with gpugda.connect(star_source(leaves, incoming=incoming), memory_limit="256KiB") as hub:

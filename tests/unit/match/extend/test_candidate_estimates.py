@@ -36,7 +36,7 @@ def mask(count):
     return np.packbits(flags, bitorder="little").view(np.uint32)
 
 
-def test_counts_of_masks_replace_guesses(graph):
+def test_counts_of_masks_replace_estimates(graph):
     bound = path(1000.0, 1000.0)
     assert with_counted_cardinalities(bound, NO_MASKS, graph) is bound
     counted = with_counted_cardinalities(bound, Masks({0: mask(10)}, {}), graph)
@@ -51,12 +51,12 @@ def pays(bound, graph, leaves, thresholds):
     return exploration_pays(Exploration(bound), graph, leaves, thresholds.filter)
 
 
-def test_only_what_is_selective_is_worth_it(graph):
+def test_only_selective_filters_pay(graph):
     assert not pays(path(1000.0, 1000.0, 1000.0), graph, tuple, CPU)
     assert pays(path(10.0, 1000.0, 1000.0, relationship=50.0), graph, tuple, CPU)
 
 
-def test_much_to_look_at_must_be_less_than_the_join(graph):
+def test_a_filter_must_cost_less_than_the_join(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
     assert not pays(few_rows, graph, tuple, CPU)
     many_rows = path(*[200.0] * 5, relationship=1e6)
@@ -65,6 +65,6 @@ def test_much_to_look_at_must_be_less_than_the_join(graph):
     assert not pays(leaves_multiplied, graph, lambda: {0, 2}, CPU)
 
 
-def test_a_gpu_looks_at_many_at_once(graph):
+def test_filters_pay_sooner_on_a_gpu(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
     assert pays(few_rows, graph, tuple, GPU)

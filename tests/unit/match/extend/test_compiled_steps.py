@@ -24,9 +24,7 @@ def bits(nodes: list[int]) -> np.ndarray:
     return np.array([sum(1 << node for node in nodes)], np.uint32)
 
 
-def test_which_node_has_the_fewest_candidates_does_not_change_the_steps_of_a_path(
-    context, monkeypatch
-):
+def test_steps_of_a_path_do_not_depend_on_the_smallest_candidate_set(context, monkeypatch):
     compiled = []
     steps = StepCompiler.steps
 

@@ -96,7 +96,7 @@ def check(known, bound, masks, copy, expected):
 
 @pytest.mark.parametrize(("explores", "size"), [(False, 2), (True, 1), (True, 4)])
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_none_is_missing_and_all_fit(context, pattern, explores, size):
+def test_updated_candidates_are_complete_and_fit(context, pattern, explores, size):
     decides = thresholds(context, candidates={"explores": explores})
     query = prepare(f"MATCH {pattern} RETURN count(*)")
     copy = known = None
@@ -135,7 +135,7 @@ def looked_for(query, graph, copy, decides):
     return found[0] if found else None
 
 
-def test_too_many_changes_are_looked_for_anew(context, monkeypatch):
+def test_candidates_are_filtered_again_after_many_changes(context, monkeypatch):
     database = RandomDatabase(3, 60)
     graphs = list(states(database, 1, 4))
     query = prepare(f"MATCH {PATTERNS[1]} RETURN count(*)")
@@ -164,7 +164,7 @@ def test_too_many_changes_are_looked_for_anew(context, monkeypatch):
         ("(a)-[r:R]->(b) WHERE r.number = 1", False),
     ],
 )
-def test_which_queries_it_may_be_done_for(pattern, may):
+def test_only_suitable_queries_update_their_candidates(pattern, may):
     graph = RandomDatabase(1, 20).graph()
     bound = plan_of(prepare(f"MATCH {pattern} RETURN count(*)"), graph, "extend").bound
     masks, _ = mask_query(bound, graph, {})

@@ -143,7 +143,7 @@ def factors(most, count):
     return found
 
 
-def test_the_graphs_and_patterns():
+def test_enumerated_graphs_and_patterns_are_complete():
     # OEIS A000595 and A000273: relations, and directed graphs without loops, on four nodes.
     assert len(all_graphs("loops")) == 3044
     assert len(all_graphs("simple")) == 218
@@ -205,7 +205,7 @@ def grown_at_random(random):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sample(counting, kind):
+def test_a_sample_of_patterns_equals_the_reference(counting, kind):
     random = np.random.default_rng(KINDS.index(kind))
     sample = all_patterns(2)[KINDS.index(kind) :: SAMPLE]
     sample += [grown_at_random(random) for _ in range(SAMPLE)]
@@ -220,6 +220,6 @@ SQUARE = ((0, 1, False), (0, 2, False), (1, 3, False), (2, 3, False))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_all(counting, kind):
+def test_all_small_patterns_equal_the_reference(counting, kind):
     for each in all_patterns(MOST):
         counting.check(kind, each)

@@ -32,7 +32,7 @@ ACTIONS = st.lists(
 
 
 @given(ACTIONS, st.integers(0, 4), st.integers(0, 40))
-def test_what_is_kept_is_what_a_list_of_the_last_ones_keeps(actions, most, most_bytes):
+def test_the_cache_keeps_the_most_recent_queries(actions, most, most_bytes):
     kept, expected = KeptQueries(most), []
     for action, place, masks, size, after in actions:
         bound = BOUNDS[place]

@@ -82,7 +82,7 @@ class Asked:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
-def test_named_limits_suffice_and_all_above_them(context, seed):
+def test_named_limits_and_larger_ones_suffice(context, seed):
     rng = random.Random(seed)
     asked = Asked(context, rng)
     right = asked.rows()

@@ -49,7 +49,7 @@ def test_loops_of_explored_candidates_are_not_joined(context):
     assert not any("close" in step for step in steps)
 
 
-def test_loops_that_nobody_looked_for_are_joined(context):
+def test_unexplored_loops_are_joined(context):
     rows, steps = counted(context, chain(1), path_with_loops(UNSELECTIVE))
     assert rows == 4
     assert any("close" in step for step in steps)
@@ -61,7 +61,7 @@ def test_parallel_loops_are_joined(context):
     assert any("close" in step for step in steps)
 
 
-def test_two_loops_at_a_node_differ(context):
+def test_two_loops_at_a_node_are_distinct(context):
     plan = make_plan([Node()], [Relationship(0, 0, (0,)), Relationship(0, 0, (0,))])
     assert counted(context, chain(1), plan)[0] == 0
     assert counted(context, chain(2), plan)[0] == 5 * 2
@@ -92,7 +92,7 @@ def looped(draw):
 
 
 @given(case=looped())
-def test_any_loops(context, case):
+def test_random_loops_equal_the_reference(context, case):
     graph, plan, wanted = case
     expected = all_embeddings(graph, plan)
     strategy = ExtendStrategy(DeviceGraph(context, graph))

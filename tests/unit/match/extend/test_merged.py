@@ -102,7 +102,7 @@ def simple_graphs(draw):
 
 @pytest.mark.parametrize("decides", [STEP_BY_STEP, TOGETHER], ids=["step by step", "together"])
 @given(specs=st.one_of(simple_graphs(), simple_graphs(), multigraphs()), text=patterns())
-def test_the_same_rows(accelerator, decides, specs, text):
+def test_merged_lists_give_the_same_rows(accelerator, decides, specs, text):
     graph = make_graph(*specs)
     device_graph = DeviceGraph(accelerator, graph)
     plan = plan_of(text, graph)
@@ -126,7 +126,7 @@ def test_the_same_rows(accelerator, decides, specs, text):
         ("MATCH (a)-[:R|S]->(b)<-[:S|T]-(a) RETURN count(*)", (0, "T", 1, {})),
     ],
 )
-def test_other_types_are_other_relationships(accelerator, at_once, text, other):
+def test_merged_lists_distinguish_relationships_of_other_types(accelerator, at_once, text, other):
     # Each of the two has at most one match, and yet the matches may differ.
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), other, (1, "S", 2, {})])
     device_graph = DeviceGraph(accelerator, graph)
@@ -148,7 +148,7 @@ def ring(count, kinds="R"):
 @pytest.mark.parametrize(
     ("kinds", "text"), [("R", TRIANGLE), ("RS", TRIANGLE), ("RS", UNTYPED)], ids=str
 )
-def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
+def test_lists_are_merged_if_that_pays(accelerator, at_once, kinds, text):
     graph = ring(40, kinds)
     strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(text, graph)
@@ -160,7 +160,7 @@ def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
     assert strategy.cached_bytes() > 0
 
 
-def test_they_are_not_merged_before(accelerator):
+def test_lists_are_not_merged_before_that_pays(accelerator):
     graph = ring(40)
     strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
@@ -172,7 +172,7 @@ def test_they_are_not_merged_before(accelerator):
     assert BOTH in strategy._merged.lists
 
 
-def test_they_are_given_up_for_good(accelerator, at_once):
+def test_freed_merged_lists_are_not_made_again(accelerator, at_once):
     graph = ring(40)
     strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
@@ -187,7 +187,7 @@ def test_they_are_given_up_for_good(accelerator, at_once):
     assert len(set(found)) == 1
 
 
-def test_memory_gets_short_while_they_are_made(accelerator, at_once, monkeypatch):
+def test_merging_stops_if_memory_runs_out(accelerator, at_once, monkeypatch):
     graph = ring(40)
     strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
@@ -211,7 +211,7 @@ def test_memory_gets_short_while_they_are_made(accelerator, at_once, monkeypatch
     assert not strategy._merged.lists
 
 
-def test_without_room_they_are_not_made(accelerator, at_once):
+def test_lists_are_not_merged_without_memory(accelerator, at_once):
     graph = ring(4000)
     device_graph = DeviceGraph(accelerator, graph)
     plan = plan_of(TRIANGLE, graph)

@@ -82,7 +82,7 @@ def counted(context, runs):
     return [list(each.steps) for each in reports]
 
 
-def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
+def test_repeated_counts_find_a_plan_with_few_rows(context, monkeypatch):
     # However long it takes: neither a search nor a trial is abandoned on a busy machine.
     monkeypatch.setattr(plan_feedback, "_SLOWDOWN_LIMIT", math.inf)
     first, *_, before, last = counted(context, 6)
@@ -92,7 +92,7 @@ def test_a_count_finds_a_plan_that_makes_few_rows(context, monkeypatch):
     assert before == last
 
 
-def test_a_plan_that_takes_too_long_is_given_up(context, monkeypatch):
+def test_a_new_plan_that_takes_too_long_is_abandoned(context, monkeypatch):
     for name in ("_SLOWDOWN_LIMIT", "_MIN_TRIAL_SECONDS"):
         monkeypatch.setattr(plan_feedback, name, 0.0)
     first, second, third = counted(context, 3)
@@ -102,21 +102,21 @@ def test_a_plan_that_takes_too_long_is_given_up(context, monkeypatch):
     assert rows_made(first) == rows_made(second) == rows_made(third)
 
 
-def test_groups_stay_what_they_are(accelerator):
+def test_planning_again_keeps_the_groups(accelerator):
     text = of_calls(5, "RETURN id(a) AS a, count(*) AS c ORDER BY a")
     runs = [accelerator.run(text, engine="gpu") for _ in range(5)]
     expected = [(2 * pair, EXPECTED // PAIRS) for pair in range(PAIRS)]
     assert all([tuple(row) for row in each.values()] == expected for each in runs)
 
 
-def test_rows_stay_what_they_are(accelerator):
+def test_planning_again_keeps_the_rows(accelerator):
     text = of_calls(4, "RETURN id(a), id(b), id(c0), id(c1), id(c2), id(c3)")
     runs = [sorted(map(tuple, accelerator.run(text, engine="gpu").values())) for _ in range(4)]
     assert len(runs[0]) == len({*runs[0]}) == PAIRS * sum(1 for _ in permutations(range(CALLS), 4))
     assert all(each == runs[0] for each in runs)
 
 
-def test_who_takes_a_few_rows_learns_nothing(accelerator):
+def test_a_limited_query_is_not_planned_again(accelerator):
     text = of_calls(5, "RETURN id(a), id(c0) LIMIT 3")
     for _ in range(3):
         result = accelerator.run(text, engine="gpu")

@@ -66,7 +66,7 @@ def check(context, graph, plan, masks=NO_MASKS, **settings):
 
 # ------------------------------------------------------------------ random cases
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
-def test_any_query_on_any_graph(context, case, refinement):
+def test_random_queries_equal_the_reference(context, case, refinement):
     check_case(strategy_for(context, case[0], refinement=refinement), case)
 
 
@@ -118,7 +118,7 @@ def test_queries_of_one_shape_share_steps(context, case, by_parts):
     event(f"{len(queries)} queries, steps compiled {compiled(strategy)} times")
 
 
-def test_other_names_and_values_compile_nothing(context):
+def test_other_names_and_values_compile_no_steps(context):
     graph = dense_graph(5)
     strategy = strategy_for(context, graph)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
@@ -132,7 +132,7 @@ def test_other_names_and_values_compile_nothing(context):
     assert sizes[0] == sizes[-1] > 0
 
 
-def test_masks_of_other_parts_compile_other_steps(context):
+def test_masks_of_other_variables_compile_other_steps(context):
     graph, bits = dense_graph(4), np.array([0b110], dtype=np.uint32)
     strategy = strategy_for(context, graph)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
@@ -173,7 +173,7 @@ OTHER_JOINS = {
 # Each case with all settings: drawing a case takes longer than running it.
 @pytest.mark.slow
 @given(case=cases())
-def test_any_query_by_other_joins(context, case):
+def test_random_queries_with_other_join_limits_equal_the_reference(context, case):
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
     for name, (limits, changes) in OTHER_JOINS.items():
@@ -195,7 +195,7 @@ FILTERS = {
 
 
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
-def test_any_query_by_other_filters(context, case, refinement):
+def test_random_queries_with_other_filters_equal_the_reference(context, case, refinement):
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
     for name, explores in product(FILTERS, [False, True]):
@@ -234,7 +234,7 @@ def cyclic_cases(draw):
 
 
 @given(case=cyclic_cases())
-def test_any_cycles(context, case):
+def test_random_cycles_equal_the_reference(context, case):
     graph, plan = case
     expected = all_embeddings(graph, plan)
     for shortest in (1, 3):
@@ -293,7 +293,7 @@ def ways(shape, heads, tails):
 
 @pytest.mark.slow
 @given(case=crowded_cases())
-def test_crowded_graphs_count_as_gpsm_does(context, case):
+def test_counts_on_dense_graphs_equal_gpsms(context, case):
     graph, plan = case
     device_graph = DeviceGraph(context, graph)
     expected = count(GpsmStrategy(device_graph), plan)
@@ -306,7 +306,7 @@ def test_crowded_graphs_count_as_gpsm_does(context, case):
 
 @pytest.mark.parametrize("parallel", [1, 15, 16, 17, 300])
 @pytest.mark.parametrize("directed", [True, False])
-def test_more_ways_than_a_mark_holds(context, parallel, directed):
+def test_more_parallel_relationships_than_a_mark_holds_are_counted(context, parallel, directed):
     """Between three nodes: each relationship of one pair with each of the others."""
     ends = [(0, 1), (1, 2), (0, 2)]
     graph = make_graph([("", {})] * 3, [(a, "R", b, {}) for a, b in ends] * parallel)
@@ -324,7 +324,7 @@ def test_more_ways_than_a_mark_holds(context, parallel, directed):
 
 
 @given(case=cases())
-def test_any_query_with_hardly_any_memory(context, case):
+def test_random_queries_in_little_memory_equal_the_reference(context, case):
     graph, plan, masks, wanted = case
     expected = projected(all_embeddings(graph, plan, masks), wanted)
     roomy = strategy_for(context, graph)
@@ -344,7 +344,7 @@ def tight_strategy(device_graph, plan, masks, wanted=None):
 
 # ------------------------------------------------------------------ windows, memory, time
 @pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
-def test_windows_of_a_few_rows(context, window):
+def test_small_windows_give_all_rows(context, window):
     sizes = ("first_window", "largest_window", "largest_last_window")
     join = dict.fromkeys(sizes, window)
     graph = dense_graph(5)
@@ -364,7 +364,7 @@ def test_windows_of_a_few_rows(context, window):
     assert len([line for line in report.steps if " rows" in line]) == 5
 
 
-def test_memory_limit_gives_the_same_rows_and_is_kept(context):
+def test_a_memory_limit_is_respected_and_changes_no_rows(context):
     graph = dense_graph(12)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     strategy = strategy_for(context, graph)
@@ -378,7 +378,7 @@ def test_memory_limit_gives_the_same_rows_and_is_kept(context):
         found_by(ExtendStrategy(strategy._graph, memory_limit=3000), plan)
 
 
-def test_chunks_are_made_when_asked_for(context):
+def test_chunks_are_made_on_demand(context):
     join = {"first_window": 4, "largest_last_window": 4}
     strategy = strategy_for(context, dense_graph(6), join=join)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
@@ -392,7 +392,7 @@ def test_chunks_are_made_when_asked_for(context):
     assert found_by(strategy, plan).total() == 6**3 - 6
 
 
-def test_who_takes_few_rows_does_not_wait_for_many(context):
+def test_the_first_rows_arrive_before_all_are_made(context):
     graph = dense_graph(40)
     strategy = strategy_for(context, graph)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
@@ -407,7 +407,7 @@ def test_who_takes_few_rows_does_not_wait_for_many(context):
     assert rows == found_by(strategy, plan)
 
 
-def test_counts_past_32_bits(context):
+def test_counts_beyond_32_bits_are_exact(context):
     plan = make_plan([Node()] * 5)
     graph = make_graph([("", {})] * 100)
     assert count(strategy_for(context, graph), plan) == 100**5
@@ -418,7 +418,7 @@ def test_counts_past_32_bits(context):
     )
 
 
-def test_report(context):
+def test_the_report_lists_the_steps(context):
     strategy = strategy_for(context, design_graph())
     bound = bind(prepare("MATCH (n0)-[r0:R]->(n1)-[r1:R]->(n2) RETURN n0"), design_graph())
     plan = replace(make_plan([Node()] * 3), bound=bound)
@@ -431,7 +431,7 @@ def test_report(context):
     assert rows / 4 < float(expected) < rows * 4
 
 
-def test_report_says_what_goes_pair_by_pair(context):
+def test_the_report_names_steps_joined_pair_by_pair(context):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     again = [Relationship(0, 1), Relationship(1, 2), Relationship(1, 2, clause=1)]
@@ -449,7 +449,7 @@ def test_report_says_what_goes_pair_by_pair(context):
 
 
 # ------------------------------------------------------------------ threads, interruptions, freeing
-def test_threads_take_turns(context):
+def test_threads_share_a_strategy(context):
     join = {"first_window": 20, "largest_last_window": 20}
     strategy = strategy_for(context, dense_graph(6), join=join)
     plans_by_rows = {
@@ -467,7 +467,7 @@ def test_threads_take_turns(context):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
-def test_interruption_frees_everything(context, monkeypatch, share):
+def test_an_interruption_frees_all_memory(context, monkeypatch, share):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     found_by(strategy, plan)  # uploads the graph
@@ -501,7 +501,7 @@ def test_interruption_frees_everything(context, monkeypatch, share):
     assert strategy._graph.nbytes == 0
 
 
-def test_a_mask_leaves_one_of_two_parallel_relationships(context):
+def test_a_mask_keeps_one_of_two_parallel_relationships(context):
     """The parallel relationship that it removes comes last, and must not replace the other."""
     graph = make_graph([("", {})], [(0, "R", 0, {}), (0, "S", 0, {})])
     links = [Relationship(0, 1, (R,), directed=False), Relationship(0, 1, directed=False)]
@@ -510,7 +510,7 @@ def test_a_mask_leaves_one_of_two_parallel_relationships(context):
         assert check(context, graph, make_plan([Node()] * 2, links), masks) == rows
 
 
-def test_where_windows_end_is_read_once_for_few_rows(context, monkeypatch):
+def test_window_ends_are_downloaded_once_for_few_rows(context, monkeypatch):
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     reads, really_download = [], Workspace.download
 
@@ -543,7 +543,7 @@ def launches_of(monkeypatch, run):
 
 
 @pytest.mark.parametrize(("place", "tried"), [(10, [True, False]), (100, [True, True])])
-def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
+def test_an_outgrown_small_join_is_not_tried_again(context, monkeypatch, place, tried):
     """If the first steps outgrew the small join, it is not tried again."""
     strategy = strategy_for(context, dense_graph(6), join={"most_at_once": place})
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
@@ -553,7 +553,7 @@ def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
         assert bool({"join_rows", "join_few"}.intersection(names)) == expected
 
 
-def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
+def test_candidates_are_cached_for_the_same_query_and_masks(context, monkeypatch):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 2, [Relationship(0, 1)])
     for bits in (0b11, 0b11, 0b111, 0b11):
@@ -569,7 +569,7 @@ def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
     assert count(strategy, plan, NO_MASKS) == 36
 
 
-def test_steps_of_a_query_whose_bitmaps_lie_elsewhere(context):
+def test_steps_are_right_for_other_masks_of_equal_size(context):
     """Masks decide where the filter starts, although they keep the same nodes, in one order."""
     random = np.random.default_rng(2)
     ends = random.integers(0, 8, (30, 2)).tolist()
@@ -588,7 +588,7 @@ def test_steps_of_a_query_whose_bitmaps_lie_elsewhere(context):
         assert count(strategy, plan, masks) == expected.total()
 
 
-def test_a_query_without_candidates_is_known_again(context, monkeypatch):
+def test_a_query_without_candidates_launches_nothing_again(context, monkeypatch):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 2, [Relationship(0, 1)])
     nobody = Masks({0: np.zeros(1, dtype=np.uint32)}, {})
@@ -596,7 +596,7 @@ def test_a_query_without_candidates_is_known_again(context, monkeypatch):
     assert launches_of(monkeypatch, lambda: count(strategy, plan, nobody)) == (0, [])
 
 
-def test_few_queries_are_kept_and_counted(context):
+def test_few_queries_are_cached_and_their_bytes_counted(context):
     strategy = strategy_for(context, dense_graph(6), join={"most_queries": 3})
     kept = make_plan([Node()], [])
     for size in (1, 2, 3, 4):
@@ -612,7 +612,7 @@ def test_few_queries_are_kept_and_counted(context):
         assert workspace.outside == strategy._kept.nbytes == 0
 
 
-def test_kept_bytes_are_those_of_all_arrays_when_a_run_ends(context):
+def test_cached_bytes_equal_all_arrays_after_a_run(context):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     find = make_plan([Node()] * 2, [Relationship(0, 1)])
@@ -625,7 +625,7 @@ def test_kept_bytes_are_those_of_all_arrays_when_a_run_ends(context):
         assert strategy._kept.nbytes == sum(held) > 0
 
 
-def test_kept_queries_give_way(context):
+def test_cached_queries_are_freed_if_memory_is_short(context):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     assert count(strategy, plan) == 210

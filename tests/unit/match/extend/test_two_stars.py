@@ -15,7 +15,7 @@ pytestmark = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, True], ids=["from the hubs", "to the hubs"])
-def test_two_stars(reverse):
+def test_two_stars_of_large_degree_are_counted(reverse):
     n = 3_000_000
     out, into = ("-->", "<--") if not reverse else ("<--", "-->")
     source = star_source(n)

@@ -32,26 +32,26 @@ def path(length, **settings):
     return make_plan([Node()] * (length + 1), relationships, **settings).bound
 
 
-def test_levels_go_out_from_the_most_selective_node_of_each_component():
+def test_levels_start_at_the_most_selective_node_of_each_component():
     nodes = [Node(cardinality=size) for size in (9, 5, 1, 4, 7, 2)]
     relationships = [Relationship(0, 1), Relationship(1, 2), Relationship(3, 4), Relationship(2, 2)]
     levels = levels_of(make_plan(nodes, relationships).bound)
     assert levels == [[2, 5, 3], [1, 4], [0]]
 
 
-def test_join_starts_at_the_fewest_and_grows_least():
+def test_the_join_starts_with_the_fewest_rows_and_grows_least():
     found = order(path(3), [10, 10, 10, 10], [50, 5, 20])
     assert found == [("relationships", 1, -1), ("combine", 2, 2), ("combine", 0, 1)]
 
 
-def test_closing_comes_before_combining():
+def test_closing_steps_precede_combining_steps():
     relationships = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0), Relationship(2, 3)]
     bound = make_plan([Node()] * 4, relationships).bound
     found = order(bound, [10] * 4, [1, 20, 90, 10])
     assert [kind for kind, *_ in found] == ["relationships", "combine", "close", "combine"]
 
 
-def test_components_follow_and_single_nodes_are_last():
+def test_components_follow_each_other_and_single_nodes_are_last():
     relationships = [Relationship(1, 2), Relationship(3, 4), Relationship(4, 4)]
     bound = make_plan([Node()] * 6, relationships).bound
     found = order(bound, [3, 9, 9, 9, 9, 1], [7, 4, 8])
@@ -79,7 +79,7 @@ def compiled(bound, wanted, nodes=10, relationships=10):
     return compile_steps(bound, steps, ends, wanted)
 
 
-def test_columns_that_nobody_needs_are_left_out():
+def test_unneeded_columns_are_dropped():
     wanted = Rows(frozenset([2]), frozenset())
     first, second = compiled(
         path(
@@ -94,7 +94,7 @@ def test_columns_that_nobody_needs_are_left_out():
     assert second.added == (0, None)
 
 
-def test_everything_wanted_is_there():
+def test_all_needed_columns_are_present():
     wanted = Rows(frozenset(range(3)), frozenset(range(2)))
     last = compiled(path(2), wanted)[-1]
     assert set(last.variables) == {n(0), n(1), n(2), r(0), r(1)}
@@ -107,7 +107,7 @@ def test_tests_of_a_product_become_a_step():
     assert steps[2].variables == (n(0),)
 
 
-def test_loop_that_closes_needs_one_end():
+def test_a_loop_that_closes_needs_one_end():
     bound = make_plan([Node()] * 2, [Relationship(0, 1), Relationship(1, 1)]).bound
     _, close = compiled(bound, Rows(frozenset([0]), frozenset()))
     assert close.kind is StepKind.CLOSE
@@ -115,7 +115,7 @@ def test_loop_that_closes_needs_one_end():
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_loop_that_starts_has_one_node(count):
+def test_a_loop_that_starts_has_one_node(count):
     bound = make_plan([Node()], [Relationship(0, 0)] * count).bound
     steps = compiled(bound, Rows(frozenset([0]), frozenset(range(count))))
     assert steps[0].variables == (n(0), r(0))
@@ -123,7 +123,7 @@ def test_loop_that_starts_has_one_node(count):
     assert len(steps) == count
 
 
-def test_names_in_reports():
+def test_reports_name_nodes_and_relationships():
     from gpugda.match.gpsm.report import describe_steps
 
     bound = make_plan([Node()] * 2, [Relationship(0, 1, (1, 0), directed=False)]).bound

@@ -51,7 +51,7 @@ def check(context, graph, plan, masks=NO_MASKS, **settings):
 
 # ------------------------------------------------------------------ random cases
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
-def test_any_query_on_any_graph(context, case, refinement):
+def test_random_queries_equal_the_reference(context, case, refinement):
     check_case(strategy_for(context, case[0], refinement=refinement), case)
 
 
@@ -66,7 +66,7 @@ def tight_strategy(device_graph, plan, masks):
 
 # ------------------------------------------------------------------ windows, memory, time
 @pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
-def test_windows_of_a_few_rows(context, monkeypatch, window):
+def test_small_windows_give_all_rows(context, monkeypatch, window):
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", window)
     monkeypatch.setattr("gpugda.match.gpsm.join._LARGEST_WINDOW", window)
     monkeypatch.setattr("gpugda.match.gpsm.join._LARGEST_LAST_WINDOW", window)
@@ -87,7 +87,7 @@ def test_windows_of_a_few_rows(context, monkeypatch, window):
     assert len(report.steps) == 5
 
 
-def test_memory_limit_gives_the_same_rows_and_is_kept(context):
+def test_a_memory_limit_is_respected_and_changes_no_rows(context):
     graph = dense_graph(12)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     strategy = strategy_for(context, graph)
@@ -101,7 +101,7 @@ def test_memory_limit_gives_the_same_rows_and_is_kept(context):
         found_by(GpsmStrategy(strategy._graph, memory_limit=3000), plan)
 
 
-def test_chunks_are_made_when_asked_for(context, monkeypatch):
+def test_chunks_are_made_on_demand(context, monkeypatch):
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 4)
     monkeypatch.setattr("gpugda.match.gpsm.join._LARGEST_LAST_WINDOW", 4)
     strategy = strategy_for(context, dense_graph(6))
@@ -115,7 +115,7 @@ def test_chunks_are_made_when_asked_for(context, monkeypatch):
     assert found_by(strategy, plan).total() == 6**3 - 6
 
 
-def test_counts_past_32_bits(context):
+def test_counts_beyond_32_bits_are_exact(context):
     plan = make_plan([Node()] * 5)
     graph = make_graph([("", {})] * 100)
     assert count(strategy_for(context, graph), plan) == 100**5
@@ -126,7 +126,7 @@ def test_counts_past_32_bits(context):
     )
 
 
-def test_report(context):
+def test_the_report_lists_the_steps(context):
     strategy = strategy_for(context, design_graph())
     plan = make_plan([Node()] * 3, [Relationship(0, 1, (R,)), Relationship(1, 2, (R,))])
     report = StrategyReport()
@@ -141,7 +141,7 @@ def test_report(context):
 
 
 # ------------------------------------------------------------------ threads, interruptions, freeing
-def test_threads_take_turns(context, monkeypatch):
+def test_threads_share_a_strategy(context, monkeypatch):
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 20)
     monkeypatch.setattr("gpugda.match.gpsm.join._LARGEST_LAST_WINDOW", 20)
     strategy = strategy_for(context, dense_graph(6))
@@ -160,7 +160,7 @@ def test_threads_take_turns(context, monkeypatch):
 
 
 @pytest.mark.parametrize("launch", [1, 4, 9, 14, 19])
-def test_interruption_frees_everything(context, monkeypatch, launch):
+def test_an_interruption_frees_all_memory(context, monkeypatch, launch):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     found_by(strategy, plan)  # uploads the graph

@@ -60,7 +60,7 @@ def check(context, graph, plan, masks=NO_MASKS, **settings):
 
 
 @given(case=cases(), variant=st.sampled_from(sorted(VARIANTS)))
-def test_any_query_on_any_graph(context, case, variant):
+def test_random_queries_equal_the_reference(context, case, variant):
     check_case(strategy_for(context, case[0], options=VARIANTS[variant]), case)
 
 
@@ -77,14 +77,14 @@ def test_long_rows_are_balanced_and_every_variant_agrees(context, name):
     assert min(found.values()) > 100
 
 
-def test_rows_of_a_hub_are_those_of_counting_by_hand(context):
+def test_rows_of_a_hub_equal_those_counted_by_hand(context):
     graph = hub_graph(40)
     sizes = GsiOptions(launch_from=20, group_from=10, share_from=3)
     for plan in HUB_PLANS.values():
         check(context, graph, plan, options=sizes)
 
 
-def test_windows_of_a_few_rows(context, monkeypatch):
+def test_small_windows_give_all_rows(context, monkeypatch):
     for name in ("_FIRST_WINDOW", "_LARGEST_WINDOW", "_LARGEST_LAST_WINDOW"):
         monkeypatch.setattr(f"gpugda.match.gsi.windows.{name}", 3)
     monkeypatch.setattr("gpugda.match.gsi.combine._MOST_PLACES", 4)
@@ -100,7 +100,7 @@ def test_windows_of_a_few_rows(context, monkeypatch):
     check(context, graph, plan)
 
 
-def test_lists_that_no_query_needs_make_room(context, budgets):
+def test_unused_lists_are_freed(context, budgets):
     graph = hub_graph(2000)
     device_graph = DeviceGraph(context, graph)
     plans = [make_plan([Node()] * 2, [Relationship(0, 1, (kind,))]) for kind in (0, 1)]
@@ -118,7 +118,7 @@ def test_lists_that_no_query_needs_make_room(context, budgets):
         count(GsiStrategy(device_graph, memory_limit=8192), plans[0])
 
 
-def test_signatures_take_candidates_away(context):
+def test_signatures_remove_candidates(context):
     graph = make_graph([("A", {})] * 40 + [("B", {})], [(at, "R", 40, {}) for at in range(7)])
     plan = make_plan(
         [Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),))], [Relationship(0, 1, (0,))]
@@ -145,7 +145,7 @@ def test_planned_steps_are_those_that_run(context):
 
 
 @pytest.mark.parametrize("options", [GsiOptions(), ablation_steps()["basic"]])
-def test_threads_share_a_strategy_that_drops_lists(context, options):
+def test_threads_share_a_strategy_that_frees_lists(context, options):
     graph = hub_graph(300)
     device_graph = DeviceGraph(context, graph)
     plans = [

@@ -93,13 +93,13 @@ def test_entries_are_sorted_piece_by_piece(looks, graph, partition):
 
 @pytest.mark.parametrize("hashed", [15, None])
 @pytest.mark.parametrize("seconds", [2, 8, 14])
-def test_lists_end_at_their_deadline(looks, graph, hashed, seconds):
+def test_making_lists_stops_at_the_deadline(looks, graph, hashed, seconds):
     with working_until(float(seconds)), pytest.raises(QueryTimeoutError):
         make_lists(graph, BOTH, hashed=hashed)
     assert looks[0] == seconds
 
 
-def test_gathering_lists_looks_at_the_clock_for_each_piece(looks, graph):
+def test_gathering_lists_checks_the_deadline_per_piece(looks, graph):
     found = sorted_entries(graph, BOTH)
     with working_until(1e9):
         hashed_lists(found, 15)
@@ -107,7 +107,7 @@ def test_gathering_lists_looks_at_the_clock_for_each_piece(looks, graph):
     assert looks[0] >= 20
 
 
-def test_segments_that_end_early_are_not_kept(looks, graph):
+def test_interrupted_segments_are_not_stored(looks, graph):
     host = HostSegments(graph, 15, None)
     for seconds in (2, 10, 40):
         looks[0] = 0
@@ -117,7 +117,7 @@ def test_segments_that_end_early_are_not_kept(looks, graph):
     assert found.entries == len(in_order(graph, BOTH))
 
 
-def test_rows_of_partitions_that_end_early_are_not_kept(looks, graph):
+def test_interrupted_partitions_are_not_stored(looks, graph):
     kept = KeptParts(15)
     with working_until(5.0), pytest.raises(QueryTimeoutError):
         kept.rows(graph, BOTH)
@@ -136,7 +136,7 @@ def test_rows_of_partitions_that_end_early_are_not_kept(looks, graph):
 
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
-def test_a_run_that_ends_among_its_lists_leaves_none(context, graph, monkeypatch):
+def test_a_run_interrupted_while_making_lists_stores_none(context, graph, monkeypatch):
     strategy = GsiStrategy(DeviceGraph(context, graph), options=GsiOptions(signatures=False))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     made = []

@@ -49,7 +49,7 @@ def expected(triples, partition, node):
 
 @pytest.mark.parametrize("hashed", [1, 15, 200, None])
 @given(data=st.data())
-def test_every_list_is_that_of_the_graph(hashed, data):
+def test_every_list_equals_that_of_the_graph(hashed, data):
     count = data.draw(st.integers(1, 60))
     node = st.integers(0, count - 1)
     one = st.tuples(node, st.sampled_from("RST"), node, st.just({}))
@@ -79,7 +79,7 @@ def test_every_list_is_that_of_the_graph(hashed, data):
         assert (np.diff(lists.neighbours[slice(*span)].astype(np.int64)) >= 0).all()
 
 
-def test_full_groups_go_on_behind_the_others():
+def test_full_groups_overflow_into_further_groups():
     graph = make_graph([("", {})] * 101, [(at, "R", 100, {}) for at in range(100)])
     lists = make_lists(graph, Partition(None, True, False), hashed=100)
     assert lists.group_count == 1
@@ -87,7 +87,7 @@ def test_full_groups_go_on_behind_the_others():
     assert all(entries(lists, look_up(lists, at)) == [(100, at)] for at in range(100))
 
 
-def test_more_entries_than_offsets_can_name_are_refused(monkeypatch):
+def test_more_entries_than_offsets_can_address_are_refused(monkeypatch):
     monkeypatch.setattr("gpugda.match.gsi.entries._MOST_ENTRIES", 5)
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {})] * 3)
     assert make_lists(graph, Partition(None, True, False), hashed=5).longest == 3
@@ -96,6 +96,6 @@ def test_more_entries_than_offsets_can_name_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("base", [1, 7, 1 << 16, (1 << 16) + 1, 300_000])
-def test_owners_come_in_the_order_of_their_groups(base):
+def test_owners_are_in_the_order_of_their_groups(base):
     homes = np.random.default_rng(base).integers(0, base, 5000)
     assert _order_of(homes, base).tolist() == np.argsort(homes, kind="stable").tolist()

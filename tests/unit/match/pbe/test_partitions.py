@@ -62,7 +62,7 @@ def checked(graph, count):
 @pytest.mark.parametrize("metis", [True, False])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_shape_is_divided(shape, count, metis, monkeypatch):
+def test_every_graph_is_partitioned(shape, count, metis, monkeypatch):
     if not metis:
         monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
     checked(SHAPES[shape], count)
@@ -75,7 +75,7 @@ def test_metis_cuts_between_cliques():
     assert len(plan.crossing) == 1
 
 
-def test_without_metis_shares_are_equal(monkeypatch):
+def test_partitions_have_equal_size_without_metis(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
     plan = checked(dense_graph(30), 3)
     assert plan.by == "order of nodes"
@@ -85,7 +85,7 @@ def test_without_metis_shares_are_equal(monkeypatch):
 
 
 @needs_metis
-def test_a_large_graph_is_divided_by_a_process_of_its_own(monkeypatch):
+def test_a_large_graph_is_partitioned_in_another_process(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
     plan = checked(two_cliques(12), 2)
     assert plan.by == "METIS"
@@ -93,7 +93,7 @@ def test_a_large_graph_is_divided_by_a_process_of_its_own(monkeypatch):
 
 
 @needs_metis
-def test_its_time_limit_is_kept(monkeypatch):
+def test_partitioning_stops_at_its_time_limit(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
     with pytest.raises(QueryTimeoutError):
         make_partitions(two_cliques(12), 2, time.monotonic() + 0.05)
@@ -107,7 +107,7 @@ def test_its_time_limit_is_kept(monkeypatch):
 
 
 @needs_metis
-def test_its_failure_is_told(monkeypatch):
+def test_a_failure_of_partitioning_is_a_device_error(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
     failed = subprocess.CompletedProcess([], 1, "", "Traceback\nMemoryError: too large\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)

@@ -66,14 +66,16 @@ PLACES = st.lists(st.integers(0, 4), min_size=6, max_size=6)
 
 
 @given(case=cases(), places=PLACES, partitions=st.integers(1, 5), name=st.sampled_from(VARIANTS))
-def test_any_query_on_any_graph_in_any_partitions(context, case, places, partitions, name):
+def test_random_queries_in_random_partitions_equal_the_reference(
+    context, case, places, partitions, name
+):
     with pytest.MonkeyPatch.context() as patched:
         put_anywhere(patched, places)
         check_case(strategy_for(context, case[0], pbe_variants(partitions)[name]), case)
 
 
 @given(case=cases(), places=PLACES, partitions=st.integers(2, 5))
-def test_any_query_in_small_windows(context, case, places, partitions):
+def test_random_queries_in_small_windows_equal_the_reference(context, case, places, partitions):
     with pytest.MonkeyPatch.context() as patched:
         put_anywhere(patched, places)
         patched.setattr("gpugda.match.pbe.seeds._MOST_GIVEN", 2)
@@ -120,7 +122,7 @@ def test_symmetric_patterns_are_searched_together(context, case, places, partiti
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_two_over_k_parallel_relationships(context, k, monkeypatch):
+def test_pairs_of_parallel_relationships_are_counted(context, k, monkeypatch):
     put_anywhere(monkeypatch, [0, 1])
     graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
     plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
@@ -144,7 +146,7 @@ def test_embeddings_within_across_two_and_across_three_partitions(context, monke
     assert check(context, graph, plan) == 4
 
 
-def test_a_ring_over_a_dense_graph(context):
+def test_a_cycle_on_a_dense_graph_is_counted(context):
     graph = dense_graph(5)
     for partitions in (1, 2, 3, 4):
         assert check(context, graph, make_plan([Node()] * 4, RING), partitions) > 100
@@ -153,7 +155,7 @@ def test_a_ring_over_a_dense_graph(context):
         assert check(context, graph, plan, partitions) > 100
 
 
-def test_relationships_that_automorphisms_exchange_are_one_group(context):
+def test_symmetric_relationships_form_one_group(context):
     graph, report = dense_graph(4), StrategyReport()
     plan = make_plan([Node()] * 4, RING)
     strategy_for(context, graph, PbeOptions(partitions=2)).count(plan, NO_MASKS, report)
@@ -164,7 +166,7 @@ def test_relationships_that_automorphisms_exchange_are_one_group(context):
     assert any("4 prime relationships in 4 groups" in line for line in alone.steps)
 
 
-def test_a_predicate_on_one_of_them_keeps_it_apart(context):
+def test_a_predicate_breaks_the_symmetry_of_relationships(context):
     graph, report = dense_graph(4), StrategyReport()
     plan = make_plan([Node()] * 4, RING)
     masks = Masks({0: np.array([0b0111], dtype=np.uint32)}, {})
@@ -186,7 +188,7 @@ TRIANGLE = [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)]
 
 
 @pytest.mark.parametrize("undirected", [False, True])
-def test_a_hub_with_a_quarter_of_all_relationships(context, budgets, undirected):
+def test_a_hub_with_a_quarter_of_all_relationships_is_counted(context, budgets, undirected):
     graph = hub_graph(500)
     relationships = [Relationship(e.source, e.target, None, not undirected) for e in TRIANGLE]
     plan = make_plan([Node()] * 3, relationships)
@@ -203,7 +205,7 @@ def test_a_hub_with_a_quarter_of_all_relationships(context, budgets, undirected)
         assert found_by(tight, plan).total() == expected
 
 
-def test_a_memory_limit_that_is_too_small_names_one_that_suffices(context, budgets):
+def test_a_too_small_memory_limit_names_a_sufficient_one(context, budgets):
     graph, plan = hub_graph(2000), make_plan([Node()] * 3, TRIANGLE)
     expected = count(strategy_for(context, graph), plan)
     with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
@@ -214,7 +216,7 @@ def test_a_memory_limit_that_is_too_small_names_one_that_suffices(context, budge
     assert budgets[-1].peak <= limit
 
 
-def test_a_limit_without_room_for_candidates_names_one_that_suffices(context, budgets):
+def test_a_limit_too_small_for_candidates_names_a_sufficient_one(context, budgets):
     nodes = 60_000
     graph = make_graph([("", {})] * nodes, [(at, "R", at + 1, {}) for at in range(0, nodes - 1, 7)])
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(2, 1)])
@@ -226,7 +228,7 @@ def test_a_limit_without_room_for_candidates_names_one_that_suffices(context, bu
     assert budgets[-1].peak <= limit
 
 
-def test_a_deadline_is_kept(context):
+def test_a_deadline_stops_the_search(context):
     graph, plan = dense_graph(20), make_plan([Node()] * 4, RING)
     strategy = strategy_for(context, graph, PbeOptions(partitions=3))
     late = time.monotonic() - 1
@@ -256,7 +258,7 @@ def test_partitions_are_kept_as_long_as_the_graph(context, monkeypatch):
     assert made == [3, 3]
 
 
-def test_another_component_may_take_a_relationship_beside_the_prime_one(context, monkeypatch):
+def test_another_component_may_match_the_prime_relationship(context, monkeypatch):
     put_anywhere(monkeypatch, [0, 0, 1])
     graph = make_graph([("", {})] * 3, [(1, "R", 1, {}), (1, "R", 2, {}), (1, "R", 2, {})])
     ways = [Relationship(0, 0), Relationship(1, 2), Relationship(0, 3)]
@@ -264,7 +266,7 @@ def test_another_component_may_take_a_relationship_beside_the_prime_one(context,
     assert check(context, graph, plan, 2) == 2
 
 
-def test_several_components_and_predicates_on_relationships(context):
+def test_components_with_predicates_on_relationships_are_counted(context):
     graph = make_graph(
         [("", {})] * 4,
         [(0, "R", 1, {}), (1, "R", 2, {}), (0, "R", 2, {}), (0, "S", 2, {}), (3, "S", 3, {})],
@@ -279,7 +281,7 @@ def test_several_components_and_predicates_on_relationships(context):
     check(context, graph, plan, masks=masks)
 
 
-def test_explain_tells_of_how_many_searches_a_count_is_made():
+def test_explain_shows_the_number_of_searches():
     square = make_plan([Node()] * 4, RING).bound
     said = PbeStrategy.first_attempt_text(square, Count())
     assert "in 1 searches for 4 query relationships" in said
@@ -288,7 +290,7 @@ def test_explain_tells_of_how_many_searches_a_count_is_made():
     assert not PbeStrategy.first_attempt_text(square, everything(make_plan([Node()] * 4, RING)))
 
 
-def test_a_parallel_relationship_that_is_never_the_prime_one(context, monkeypatch):
+def test_a_parallel_relationship_is_never_the_prime_one(context, monkeypatch):
     put_anywhere(monkeypatch, [0, 1, 1])
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (0, "S", 1, {}), (1, "R", 2, {})] * 2)
     ways = [Relationship(0, 1), Relationship(0, 1, (1,)), Relationship(2, 3, (1,)), *RING[1:2]]

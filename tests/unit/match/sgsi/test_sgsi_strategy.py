@@ -66,12 +66,12 @@ def check(context, graph, plan, masks=NO_MASKS, **settings):
 
 
 @given(case=cases(), variant=st.sampled_from(sorted(VARIANTS)))
-def test_any_query_on_any_graph(context, case, variant):
+def test_random_queries_equal_the_reference(context, case, variant):
     check_case(strategy_for(context, case[0], options=VARIANTS[variant]), case)
 
 
 @given(case=cases(), variant=st.sampled_from(sorted(VARIANTS)), rows=st.sampled_from([1, 3]))
-def test_any_query_with_short_tables_on_the_host(context, case, variant, rows):
+def test_random_queries_with_short_host_tables_equal_the_reference(context, case, variant, rows):
     # A step goes deeper while the previous one still has pieces of its subtable to process.
     strategy = strategy_for(context, case[0], options=VARIANTS[variant])
     with pytest.MonkeyPatch.context() as patched:
@@ -89,7 +89,7 @@ def named_limit(context, graph, plan, **settings):
 
 
 @given(case=cases(), entries=st.sampled_from([None, 1, 5]))
-def test_any_query_with_the_smallest_limit_that_is_named(context, case, entries):
+def test_random_queries_fit_the_smallest_named_limit(context, case, entries):
     graph, plan, _, _ = case
     if not graph.node_count or not plan.bound.nodes or not graph.relationship_count:
         return
@@ -103,7 +103,7 @@ def test_any_query_with_the_smallest_limit_that_is_named(context, case, entries)
 
 
 @pytest.mark.parametrize("name", HUB_PLANS)
-def test_a_hub_over_many_segments(context, budgets, name):
+def test_a_hub_over_many_segments_is_joined(context, budgets, name):
     graph, plan = hub_graph(400), HUB_PLANS[name]
     device_graph = DeviceGraph(context, graph)
     expected = count(GsiStrategy(device_graph), plan)
@@ -123,7 +123,7 @@ def test_a_hub_over_many_segments(context, budgets, name):
     assert int(report.steps[-1].split()[0]) > 1, report.steps[-1]
 
 
-def test_segments_stay_for_later_queries_and_make_room(context, budgets):
+def test_segments_stay_for_later_queries_until_memory_is_needed(context, budgets):
     graph = hub_graph(400)
     device_graph = DeviceGraph(context, graph)
     plan = HUB_PLANS["triangles"]
@@ -141,7 +141,7 @@ def test_segments_stay_for_later_queries_and_make_room(context, budgets):
     assert strategy.cached_bytes() == 0
 
 
-def test_threads_share_a_strategy_and_what_is_on_the_device(context):
+def test_threads_share_a_strategy_and_its_segments(context):
     graph = hub_graph(300)
     device_graph = DeviceGraph(context, graph)
     plans = [
@@ -157,7 +157,7 @@ def test_threads_share_a_strategy_and_what_is_on_the_device(context):
     assert found == expected * 4
 
 
-def test_explain_and_profile_tell_segments_and_bytes():
+def test_explain_and_profile_show_segments_and_bytes():
     nodes = {"id": list(range(300)), "labels": [["A"]] * 300}
     chain = {"source": list(range(299)), "target": list(range(1, 300)), "type": ["R"] * 299}
     text = "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN count(*) AS n"
@@ -171,7 +171,7 @@ def test_explain_and_profile_tell_segments_and_bytes():
 
 # ------------------------------------------------------------------ single cases
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_two_over_k_parallel_relationships(context, k):
+def test_pairs_of_parallel_relationships_are_counted(context, k):
     graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
     plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
     for entries in (None, 1, 2):
@@ -179,7 +179,7 @@ def test_two_over_k_parallel_relationships(context, k):
         assert check(context, graph, plan, options=options) == k * (k - 1)
 
 
-def test_tables_of_a_few_rows_on_the_host(context, monkeypatch):
+def test_small_host_tables_give_all_rows(context, monkeypatch):
     monkeypatch.setattr("gpugda.match.sgsi.windows._MOST_BYTES", 24)
     nodes = 5
     graph = make_graph(
@@ -190,7 +190,7 @@ def test_tables_of_a_few_rows_on_the_host(context, monkeypatch):
     check(context, graph, plan)
 
 
-def test_few_rows_are_made_where_few_suffice(context):
+def test_a_limit_makes_few_rows(context):
     graph = make_graph([("", {})] * 3000)
     plan = make_plan([Node(), Node()])
     need = Rows(frozenset({0, 1}), frozenset(), enough=1)
@@ -200,7 +200,7 @@ def test_few_rows_are_made_where_few_suffice(context):
 
 
 @pytest.mark.parametrize("nodes", [None, 32])
-def test_signatures_take_candidates_away(context, nodes):
+def test_signatures_remove_candidates(context, nodes):
     graph = make_graph([("A", {})] * 40 + [("B", {})], [(at, "R", 40, {}) for at in range(7)])
     plan = make_plan(
         [Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),))], [Relationship(0, 1, (0,))]
@@ -214,7 +214,7 @@ def test_signatures_take_candidates_away(context, nodes):
     assert report.steps[-2].endswith("7 rows")
 
 
-def test_many_types(context):
+def test_many_types_are_joined(context):
     kinds = 5000
     graph = make_graph([("", {})] * 3, [(0, f"T{at}", 1 + at % 2, {}) for at in range(kinds)])
     for types, found in (((4242,), 1), (tuple(range(0, kinds, 5)), 1000), (None, kinds)):

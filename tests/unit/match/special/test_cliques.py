@@ -67,7 +67,7 @@ def test_cliques_are_counted_from_their_lowest_nodes(accelerator, any_size, size
 
 
 @given(data=st.data())
-def test_cliques_of_any_multigraph(accelerator, data):
+def test_cliques_of_random_multigraphs_equal_the_reference(accelerator, data):
     count = data.draw(st.integers(4, 6))
     node = st.integers(0, count - 1)
     one = st.tuples(node, st.sampled_from("RRRS"), node, st.just({}))
@@ -95,17 +95,17 @@ def test_cliques_of_any_multigraph(accelerator, data):
         (clique(4).replace(", (c)", " MATCH (c)"), []),
     ],
 )
-def test_what_is_no_clique_of_any_nodes(accelerator, any_size, text, more):
+def test_other_patterns_are_not_counted_as_cliques(accelerator, any_size, text, more):
     steps = found(accelerator, text, CLIQUE + more)[2]
     assert not any("cliques" in step for step in steps)
 
 
-def test_a_small_graph_is_joined(accelerator):
+def test_cliques_of_a_small_graph_are_joined(accelerator):
     assert found(accelerator, clique(4), CLIQUE)[2] == []
 
 
 @pytest.mark.parametrize("share", ["gpugda.match.ranked_graph._SHARE", tasks])
-def test_lists_or_rows_that_have_no_room(accelerator, any_size, monkeypatch, share):
+def test_cliques_are_joined_if_memory_is_short(accelerator, any_size, monkeypatch, share):
     if share is tasks:
         monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0.0)
     else:

@@ -70,7 +70,7 @@ def along(*pairs, types=(0,), directed=True):
     ],
     ids=["directed", "undirected", "to and fro", "in another order"],
 )
-def test_a_square_is_counted_at_once(context, counts, links, loops):
+def test_a_square_is_counted_without_rows(context, counts, links, loops):
     plan = make_plan([Node()] * 4, links)
     for seed in range(4):
         graph = a_graph(seed, 18, loops=loops)
@@ -79,7 +79,7 @@ def test_a_square_is_counted_at_once(context, counts, links, loops):
 
 
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
-def test_an_undirected_triangle_is_counted_at_once(context, counts, loops):
+def test_an_undirected_triangle_is_counted_without_rows(context, counts, loops):
     links = along((0, 1), (2, 1), (2, 0), types=None, directed=False)
     plan = make_plan([Node()] * 3, links)
     for seed in range(6):
@@ -103,7 +103,7 @@ def test_an_undirected_triangle_is_counted_at_once(context, counts, loops):
         (4, along(*SQUARE), [RowTest(False, 0, 2, True)]),
     ],
 )
-def test_what_is_no_square(context, counts, nodes, links, tests):
+def test_other_patterns_are_not_counted_as_squares(context, counts, nodes, links, tests):
     plan = make_plan([Node()] * nodes, links, tests)
     graph = a_graph(1, 14)
     assert count(context, graph, plan) == all_embeddings(graph, plan).total()
@@ -111,7 +111,7 @@ def test_what_is_no_square(context, counts, nodes, links, tests):
 
 
 @pytest.mark.slow
-def test_more_types_than_lists(context, counts):
+def test_squares_of_many_types_are_counted(context, counts):
     plan = make_plan([Node()] * 4, along(*SQUARE, types=None, directed=False))
     for types, expected in (("ABCDEFGH", 1), ("ABCDEFGHI", 1)):
         graph = a_graph(5, 40, types=types)
@@ -141,21 +141,21 @@ def test_a_cycle_is_counted_from_the_node_with_the_fewest_candidates(context, mo
     assert starts == ([rare] if context.is_cpu else [])
 
 
-def test_sums_that_might_not_fit_are_left_to_the_join():
+def test_sums_that_may_overflow_are_left_to_the_join():
     bound, graph = make_plan([Node()] * 4, along(*SQUARE)).bound, a_graph(1, 20)
     rows = {node: node for node in range(4)}
     assert cycles.find_cycle(bound, graph, NO_MASKS, rows, first=0) is not None
     assert cycles.find_cycle(bound, graph, NO_MASKS, rows, first=0, most=1000) is None
 
 
-def test_the_report_says_so(context):
+def test_the_report_names_the_cycle_count(context):
     report = StrategyReport()
     plan, graph = make_plan([Node()] * 4, along(*SQUARE)), a_graph(1, 20)
     rows = ExtendStrategy(DeviceGraph(context, graph)).count(plan, NO_MASKS, report)
     assert (report.steps[-1] == f"cycle of 4 nodes counted: {rows} rows") == context.is_cpu
 
 
-def test_in_many_launches(context):
+def test_a_square_is_counted_in_many_launches(context):
     plan = make_plan([Node()] * 4, along(*SQUARE, directed=False))
     graph = a_graph(2, 30, nodes=12)
     decides = thresholds(context, join={"item_work": 1})
@@ -194,7 +194,7 @@ def squares_and_graphs(draw):
 
 
 @given(squares_and_graphs())
-def test_any_square(context, case):
+def test_random_squares_equal_the_reference(context, case):
     graph, plan, masks = case
     assert count(context, graph, plan, masks) == all_embeddings(graph, plan, masks).total()
 
@@ -254,7 +254,7 @@ def test_single_relationships_are_looked_up(context, single_counts, monkeypatch,
     assert len(single_counts) == (4 if context.is_cpu and single else 0)
 
 
-def test_what_statistics_call_single_is_looked_at(context, single_counts, monkeypatch):
+def test_a_wrong_statistic_of_single_relationships_is_detected(context, single_counts, monkeypatch):
     monkeypatch.setattr(single_walks, "_is_single", lambda _, link, end: link.directed)
     graph = a_forum(1, single=False)
     plan = forum_query(graph)
@@ -262,7 +262,7 @@ def test_what_statistics_call_single_is_looked_at(context, single_counts, monkey
     assert not single_counts
 
 
-def test_squares_that_are_few_are_counted_by_their_paths(context, single_counts, monkeypatch):
+def test_few_squares_are_counted_by_their_paths(context, single_counts, monkeypatch):
     monkeypatch.setattr(single_walks, "_COST_OF_NODE", 1e9)
     graph = a_forum(2)
     plan = forum_query(graph)

@@ -80,12 +80,12 @@ def test_triangles_are_counted_from_their_lowest_nodes(accelerator, monkeypatch,
         ("MATCH (a)-[:R]->(b)-[:R]->(c), (a)-[:R]->(b) RETURN count(*)", ()),
     ],
 )
-def test_what_is_no_triangle_of_any_nodes(accelerator, monkeypatch, text, more):
+def test_other_patterns_are_not_counted_as_triangles(accelerator, monkeypatch, text, more):
     assert found(accelerator, monkeypatch, text, more=more)[0] is None
 
 
 @given(graph=any_multigraphs(5, 24, "R", first=((0, "R", 1, {}), (0, "R", 0, {}))))
-def test_loops_of_any_multigraph(accelerator, graph):
+def test_triangles_with_loops_equal_the_reference(accelerator, graph):
     """Each direction of each relationship, against the join."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
@@ -102,22 +102,22 @@ def test_loops_of_any_multigraph(accelerator, graph):
         device_graph.close()
 
 
-def test_triangles_with_loops_do_not_come_in_segments(accelerator, monkeypatch):
+def test_triangles_with_loops_are_not_counted_in_segments(accelerator, monkeypatch):
     monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
     assert found(accelerator, monkeypatch, CYCLE, more=LOOPS)[0] is None
 
 
-def test_a_small_graph_is_joined(accelerator, monkeypatch):
+def test_triangles_of_a_small_graph_are_joined(accelerator, monkeypatch):
     assert found(accelerator, monkeypatch, CYCLE, fewest=1 << 17)[0] is None
 
 
-def test_a_cpu_has_another_way(monkeypatch):
+def test_a_cpu_does_not_use_ranked_lists(monkeypatch):
     context = DeviceContext(choose_device(), like_cpu=True)
     assert found(context, monkeypatch, CYCLE)[0] is None
     context.close()
 
 
-def test_lists_that_have_no_room_come_in_segments(accelerator, monkeypatch):
+def test_lists_beyond_memory_are_sent_in_segments(accelerator, monkeypatch):
     monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
     count, expected, steps, kept = found(accelerator, monkeypatch, CYCLE)
     assert count == expected > 0

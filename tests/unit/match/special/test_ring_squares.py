@@ -59,7 +59,7 @@ def found(context, monkeypatch, text, fewest=0, more=()):
 @pytest.mark.parametrize(
     "text", [RING, TURNED, UNDIRECTED, UNDIRECTED.replace(":R", ""), RING.replace(":R", "")]
 )
-def test_a_ring_is_counted_from_its_highest_node(accelerator, monkeypatch, text, more):
+def test_a_square_is_counted_from_its_highest_node(accelerator, monkeypatch, text, more):
     ring, expected, steps = found(accelerator, monkeypatch, text, more=more)
     assert ring == expected > 0
     assert steps == [f"cycle of 4 nodes counted from the one of most relationships: {ring:,} rows"]
@@ -78,20 +78,20 @@ def test_a_ring_is_counted_from_its_highest_node(accelerator, monkeypatch, text,
         ("MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d) RETURN count(*)", ()),
     ],
 )
-def test_what_is_no_ring(accelerator, monkeypatch, text, more):
+def test_other_patterns_are_not_counted_as_squares(accelerator, monkeypatch, text, more):
     assert found(accelerator, monkeypatch, text, more=more)[0] is None
 
 
-def test_a_small_graph_is_joined(accelerator, monkeypatch):
+def test_squares_of_a_small_graph_are_joined(accelerator, monkeypatch):
     assert found(accelerator, monkeypatch, RING, fewest=1 << 17)[0] is None
 
 
-def test_a_cpu_has_another_way(monkeypatch):
+def test_a_cpu_does_not_use_ranked_lists(monkeypatch):
     context = DeviceContext(choose_device(), like_cpu=True)
     assert found(context, monkeypatch, RING)[0] is None
     context.close()
 
 
-def test_ranks_of_those_that_take_parts_of_the_memory(accelerator, monkeypatch):
+def test_squares_are_joined_without_scratch_memory(accelerator, monkeypatch):
     monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0.0)
     assert found(accelerator, monkeypatch, RING)[0] is None

@@ -63,7 +63,7 @@ def test_a_square_is_not_enumerated(context, name, directed):
     assert SAID in steps
 
 
-def test_the_square_alone_by_its_nodes(context):
+def test_squares_are_grouped_by_their_nodes(context):
     plan = make_plan([Node()] * 4, links(SQUARE, directed=False))
     graph = make_graph([("", {})] * 5, [(a, "R", b, {}) for a, b in PARALLEL])
     report = StrategyReport()
@@ -82,14 +82,14 @@ def test_the_square_alone_by_its_nodes(context):
         ([], {0, 1, 2, 4}),
     ],
 )
-def test_what_is_no_square_to_add_up(tests, inside):
+def test_unsuitable_patterns_are_refused(tests, inside):
     graph = make_graph([("", {})] * 5, [(a, "R", b, {}) for a, b in PARALLEL])
     bound = make_plan([Node()] * 5, links([*SQUARE, (0, 4)]), tests).bound
     assert find_square_at(bound, {0, 1, 2, 3}, 0, graph, NO_MASKS) is None or not tests
     assert find_square_at(bound, inside, 0, graph, NO_MASKS) is None
 
 
-def test_without_place_for_marks_rows_are_made(context, monkeypatch):
+def test_rows_are_made_without_memory_for_marks(context, monkeypatch):
     monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0)
     plan = make_plan([Node()] * 6, links(SQUARE) + links(TAILS["a path"], types=(1,)))
     ends = [(a, kind, b, {}) for a, b in PARALLEL for kind in "RS"]
@@ -123,6 +123,6 @@ def square_queries(draw):
 
 
 @given(asked=square_queries())
-def test_as_the_enumerating_form(context, asked):
+def test_square_sums_equal_enumeration(context, asked):
     graph, plan = asked
     assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()

@@ -78,7 +78,7 @@ def found(context, graph, text, **options):
 
 @pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
 @pytest.mark.parametrize("text", [CYCLE, CHAIN, MIXED, UNDIRECTED])
-def test_a_graph_in_segments(accelerator, text, more):
+def test_triangles_are_counted_in_segments(accelerator, text, more):
     graph = skewed(more=more)
     count, expected, report = found(accelerator, graph, text, thresholds=IN_SEGMENTS)
     assert count == expected > 0
@@ -89,7 +89,7 @@ def test_a_graph_in_segments(accelerator, text, more):
     )
 
 
-def test_a_limit_below_the_lists(accelerator):
+def test_triangles_are_counted_below_the_size_of_the_lists(accelerator):
     """Lists are then made in several windows, and counted in several segments."""
     graph = skewed(nodes=1_000, count=60_000)
     limit = 12 * graph.relationship_count // 4
@@ -101,7 +101,7 @@ def test_a_limit_below_the_lists(accelerator):
 
 
 @given(data=st.data())
-def test_segments_of_any_size(accelerator, data):
+def test_triangles_are_counted_in_segments_of_any_size(accelerator, data):
     count = data.draw(st.integers(2, 9))
     node = st.integers(0, count - 1)
     one = st.tuples(node, st.just("R"), node, st.just({}))
@@ -127,14 +127,14 @@ def test_segments_of_any_size(accelerator, data):
     device_graph.close()
 
 
-def test_pairs_are_each_looked_at_once():
+def test_each_pair_of_segments_is_visited_once():
     for count in range(1, 9):
         pairs = streamed_triangles._pairs(count)
         assert sorted(pairs) == [(low, each) for low in range(count) for each in range(low + 1)]
 
 
 @pytest.mark.parametrize("share", [2, 4, 8])
-def test_what_is_expected_to_be_sent(accelerator, share):
+def test_the_expected_bytes_are_sent(accelerator, share):
     graph = skewed(nodes=1_000, count=60_000)
     limit = 12 * graph.relationship_count // share
     device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
@@ -162,18 +162,18 @@ def test_what_is_expected_to_be_sent(accelerator, share):
         "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN count(*)",
     ],
 )
-def test_other_patterns_are_not_expected_to_send_lists(text):
+def test_no_lists_are_expected_for_other_patterns(text):
     graph = skewed(more=[(0, "S", 1, {}), (2, "S", 2, {})])
     bound = bind(prepare(text), graph)
     assert expected_triangles(bound, graph, 100_000, 20_000, lambda _: False) is None
 
 
-def test_lists_that_have_no_room_on_the_host(accelerator, monkeypatch):
+def test_lists_beyond_the_host_memory_are_not_made(accelerator, monkeypatch):
     monkeypatch.setenv("GPUGDA_HOST_LIMIT", "1000")
     assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
 
 
-def test_lists_that_would_be_made_in_many_parts(accelerator, monkeypatch):
+def test_lists_that_need_many_windows_are_not_made(accelerator, monkeypatch):
     monkeypatch.setattr(upward_lists, "_MOST_WINDOWS", 0)
     assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
 
@@ -194,7 +194,7 @@ def no_room(*_):
 
 
 @pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
-def test_the_host_ranks_nodes_where_the_device_has_no_room(accelerator, monkeypatch, more):
+def test_the_host_ranks_nodes_if_the_device_lacks_memory(accelerator, monkeypatch, more):
     graph = skewed(more=more)
     device_graph = DeviceGraph(accelerator, graph)
     directory = device_graph.directory_arguments(MemoryBudget(1 << 30))
@@ -209,7 +209,7 @@ def test_the_host_ranks_nodes_where_the_device_has_no_room(accelerator, monkeypa
     assert "lists by rank came in 1 segments" in report.steps[0]
 
 
-def test_who_is_out_of_time_leaves_the_place_to_the_next_one(accelerator, monkeypatch):
+def test_a_timeout_while_making_lists_frees_their_memory(accelerator, monkeypatch):
     graph = skewed()
     device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
     strategy = ExtendStrategy(device_graph, thresholds=IN_SEGMENTS)

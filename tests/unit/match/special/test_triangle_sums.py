@@ -64,7 +64,7 @@ def test_a_triangle_is_not_enumerated(context, name, clauses):
     assert SAID in steps
 
 
-def test_the_triangle_alone_by_its_nodes(context):
+def test_triangles_are_grouped_by_their_nodes(context):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     plan, graph, report = make_plan([Node()] * 3, links(TRIANGLE)), some_graph(), StrategyReport()
@@ -74,7 +74,7 @@ def test_the_triangle_alone_by_its_nodes(context):
     assert SAID in report.steps
 
 
-def test_without_place_for_marks_rows_are_made(context, monkeypatch):
+def test_rows_are_made_without_memory_for_marks(context, monkeypatch):
     monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0)
     plan = make_plan([Node()] * 4, links(TRIANGLE) + links(TAILS["a leaf"], types=(1,)))
     found, steps = count(context, some_graph(), plan)
@@ -83,7 +83,7 @@ def test_without_place_for_marks_rows_are_made(context, monkeypatch):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_what_is_a_triangle_to_add_up(first):
+def test_suitable_triangles_are_found(first):
     bound = make_plan([Node()] * 3, links(TRIANGLE), [RowTest(True, 0, 2, False)]).bound
     assert find_triangle_at(bound, {0, 1, 2}, first, some_graph(), NO_MASKS) == (0,)
 
@@ -109,7 +109,7 @@ ALL = links([*TRIANGLE, (0, 3)])
         (NODES, ALL, [], {0, 1, 2}, Masks({}, {1: MASK})),
     ],
 )
-def test_what_is_no_triangle_to_add_up(nodes, relationships, tests, inside, masks):
+def test_unsuitable_patterns_are_refused(nodes, relationships, tests, inside, masks):
     bound = make_plan(nodes, relationships, tests).bound
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (1, "S", 1, {}), (1, "S", 2, {})])
     assert find_triangle_at(bound, inside, 0, graph, masks) is None
@@ -146,6 +146,6 @@ def triangle_queries(draw):
 
 
 @given(asked=triangle_queries())
-def test_as_trying_every_assignment(context, asked):
+def test_random_triangles_equal_the_reference(context, asked):
     graph, plan, masks = asked
     assert count(context, graph, plan, masks)[0] == all_embeddings(graph, plan, masks).total()

@@ -45,12 +45,12 @@ RING = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 3), Relationship
 
 
 @given(case=cases())
-def test_any_query_on_any_graph(context, case):
+def test_random_queries_equal_the_reference(context, case):
     check_case(strategy_for(context, case[0]), case)
 
 
 @given(case=cases())
-def test_any_query_in_pieces_and_many_launches(context, case):
+def test_random_queries_in_many_launches_equal_the_reference(context, case):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("gpugda.match.stwig.pipeline._LARGEST_OUTPUT", 2)
         patched.setattr("gpugda.match.stwig.pipeline._STEPS", {False: 3, True: 3})
@@ -87,7 +87,7 @@ def test_decomposition_has_each_relationship_once_and_linked_roots():
     assert reached == set(range(7))
 
 
-def test_rows_come_as_they_are_asked_for(context, monkeypatch):
+def test_rows_are_made_on_demand(context, monkeypatch):
     monkeypatch.setattr("gpugda.match.stwig.pipeline._LARGEST_OUTPUT", 10)
     plan = make_plan([Node()] * 4, RING)
     strategy = strategy_for(context, dense_graph(5))
@@ -98,7 +98,7 @@ def test_rows_come_as_they_are_asked_for(context, monkeypatch):
     assert "join: 10 rows in 1 launches" in report.steps
 
 
-def test_memory_limit_and_deadline(context, budgets):
+def test_memory_limit_and_deadline_are_respected(context, budgets):
     graph, plan = dense_graph(20), make_plan([Node()] * 4, RING)
     with pytest.raises(MemoryLimitError, match="raise memory_limit or ask for less"):
         count(strategy_for(context, graph, memory_limit=20_000), plan)
@@ -111,13 +111,13 @@ def test_memory_limit_and_deadline(context, budgets):
         strategy_for(context, graph).count(plan, NO_MASKS, StrategyReport(), deadline=late)
 
 
-def test_more_matches_than_a_table_can_name_are_refused(context, monkeypatch):
+def test_more_matches_than_a_table_can_address_are_refused(context, monkeypatch):
     monkeypatch.setattr("gpugda.match.stwig.relations._MOST_RECORDS", 7)
     with pytest.raises(MemoryLimitError, match="more than 7 matches"):
         count(strategy_for(context, dense_graph(6)), make_plan([Node()] * 4, RING))
 
 
-def test_planned_steps_go_from_stwig_to_stwig():
+def test_planned_steps_follow_the_stwigs():
     nodes = [Node(cardinality=each) for each in (9.0, 1.0, 5.0, 7.0, 3.0)]
     bound = make_plan(nodes, RING).bound
     planned = [step.position for step in StwigStrategy.plan_steps(bound)]

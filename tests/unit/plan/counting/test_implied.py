@@ -37,30 +37,30 @@ def is_left(plan, graph, test=APART):
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_nodes_differ_as_relationships_do(directed):
+def test_tests_implied_by_distinct_relationships_are_dropped(directed):
     assert not is_left(path(directed=directed), graph_of(ONCE))
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-def test_two_relationships_may_join_them(name):
+def test_parallel_relationships_keep_the_test(name):
     assert is_left(path(), graph_of(SEVERAL[name]))
 
 
-def test_relationships_of_two_clauses_may_be_one():
+def test_relationships_of_two_clauses_keep_the_test():
     assert is_left(path(clauses=(0, 1)), graph_of(ONCE))
 
 
-def test_relationships_of_two_types_may_join_them():
+def test_relationships_of_two_types_keep_the_test():
     assert is_left(path(types=((0,), (1,))), graph_of(ONCE))
     assert is_left(path(types=((0, 1), (0, 1))), graph_of(ONCE))
 
 
 @pytest.mark.parametrize("test", [RowTest(True, 0, 1, False), RowTest(True, 0, 2, True)])
-def test_other_tests_stay(test):
+def test_other_tests_are_kept(test):
     assert is_left(path(tests=[test]), graph_of(ONCE), test)
 
 
-def test_a_pattern_without_such_tests_is_the_same():
+def test_a_pattern_without_such_tests_is_unchanged():
     bound = path(tests=()).bound
     assert without_implied(bound, graph_of(ONCE)) is bound
 
@@ -85,7 +85,7 @@ def paths_with_tests(draw):
 
 
 @given(asked=paths_with_tests())
-def test_the_embeddings_stay(asked):
+def test_dropping_implied_tests_keeps_the_embeddings(asked):
     graph, plan = asked
     left = replace(plan, bound=without_implied(plan.bound, graph))
     assert all_embeddings(graph, left) == all_embeddings(graph, plan)

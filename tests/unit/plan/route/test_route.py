@@ -39,27 +39,27 @@ DENSE = (
 )
 
 
-def test_a_new_dense_text_goes_to_the_device():
+def test_a_new_dense_query_goes_to_the_device():
     verdict = judge_by_cost(question(DENSE))
     assert verdict.engine == "gpu"
     assert verdict.native_seconds > 0.05  # includes its planning
     assert "ms" in verdict.reason
 
 
-def test_what_was_seen_counts_more_than_what_is_expected():
+def test_measured_times_override_estimates():
     fast_there = Observed(device=0.5, native=0.003, planned=True)
     assert judge_by_cost(question(DENSE, observed=fast_there)).engine == "native"
     fast_here = Observed(device=0.003, native=0.5, planned=True)
     assert judge_by_cost(question(DENSE, observed=fast_here)).engine == "gpu"
 
 
-def test_a_repeated_text_is_not_planned_again():
+def test_a_repeated_query_costs_no_planning():
     new = native_seconds(question(DENSE))
     again = native_seconds(question(DENSE, observed=Observed(native_first=new, planned=True)))
     assert again < new / 10
 
 
-def test_a_text_that_keeps_coming_is_tried_by_the_database():
+def test_a_frequent_query_is_tried_on_the_database():
     slow_here = Observed(device=0.02, device_runs=1)
     assert judge_by_cost(question(PATH, observed=slow_here)).engine == "gpu"
     again = Observed(device=0.02, device_runs=1000)
@@ -68,7 +68,7 @@ def test_a_text_that_keeps_coming_is_tried_by_the_database():
     assert judge_by_cost(question(PATH, observed=fast_here)).engine == "gpu"
 
 
-def test_when_it_helps_to_know_the_databases_time():
+def test_the_databases_time_is_measured_only_if_it_can_help():
     assert not is_worth_learning(question(PATH))
     assert not is_worth_learning(question(PATH, observed=Observed(device=0.02, device_runs=1)))
     again = Observed(device=0.02, device_runs=2)
@@ -80,7 +80,7 @@ def test_when_it_helps_to_know_the_databases_time():
     assert not is_worth_learning(replace(question(PATH, observed=again), server=slow))
 
 
-def test_what_is_expected_of_the_database_is_doubted_after_some_runs():
+def test_the_databases_estimate_is_doubted_after_some_runs():
     busy = replace(LOCAL_SERVER, expansions_per_second=1e5)
 
     def asked(device, server):
@@ -110,7 +110,7 @@ def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
     assert judge_by_cost(question(DENSE, observed=known)).engine == "native"
 
 
-def test_the_device_is_given_up_after_a_while():
+def test_a_slow_device_run_has_a_time_limit():
     verdict = judge_by_cost(question(PATH, observed=Observed(native=0.2, planned=True)))
     assert 0.2 < verdict.give_up_after < 2
 
@@ -128,7 +128,7 @@ def test_more_rows_never_cost_less(some, more):
     assert native_seconds(with_rows(few)) <= native_seconds(with_rows(many))
 
 
-def test_the_probe_takes_no_time_beside_longer_work():
+def test_the_probe_costs_nothing_beside_a_longer_query():
     def seconds(probe, work):
         server = replace(LOCAL_SERVER, round_trip_seconds=probe)
         device = replace(CPU_DEVICE, query_seconds=work, prepare_seconds=1e-9)
@@ -139,7 +139,7 @@ def test_the_probe_takes_no_time_beside_longer_work():
     assert seconds(0.04, 0.001) < seconds(0.05, 0.001)
 
 
-def test_a_limit_makes_both_cheaper():
+def test_a_limit_lowers_both_costs():
     text = "MATCH (a)-->(b)-->(c) RETURN a.x"
     assert device_seconds(question(text, limit=1)) < device_seconds(question(text))
     assert native_seconds(question(text, limit=1)) < native_seconds(question(text))
@@ -156,14 +156,14 @@ def test_a_limit_makes_both_cheaper():
         ("MATCH (a:A) RETURN count(*)", 10**7, "native"),
     ],
 )
-def test_density(text, relationships, engine):
+def test_the_density_rule_decides_by_density(text, relationships, engine):
     asked = question(text, statistics={"relationship_count": relationships})
     verdict = judge_by_density(asked)
     assert verdict.engine == engine
     assert verdict.device_seconds == device_seconds(asked)
 
 
-def test_both_rules_are_shown_the_asked_one_first():
+def test_both_rules_are_shown_with_the_chosen_one_first():
     asked = question(PATH)
     lines = route_text([judge_by_cost(asked), judge_by_density(asked)], "density")
     assert lines[0].startswith("planner density (asked): ")
@@ -171,7 +171,7 @@ def test_both_rules_are_shown_the_asked_one_first():
 
 
 # ------------------------------------------------------------------ history
-def test_the_first_native_run_is_known_to_include_planning():
+def test_the_first_native_run_includes_planning():
     history = History()
     history.add_native("q", 1.0)
     assert history.observed("q") == Observed(native_first=1.0, planned=True)
@@ -179,7 +179,7 @@ def test_the_first_native_run_is_known_to_include_planning():
     assert history.observed("q").native == 0.01
 
 
-def test_runs_whose_time_nobody_knows_count_as_runs():
+def test_runs_of_unknown_time_are_counted():
     history = History()
     history.add_native("q", None)
     assert history.observed("q") == Observed(planned=True)
@@ -189,7 +189,7 @@ def test_runs_whose_time_nobody_knows_count_as_runs():
     assert history.observed("q") == Observed(planned=True, native=0.01, native_runs=2)
 
 
-def test_a_cold_start_is_forgotten_and_noise_is_outvoted():
+def test_the_recorded_time_ignores_cold_starts_and_outliers():
     history = History()
     for seconds, typical in ((3.0, 3.0), (0.01, 0.01), (0.02, 0.02), (0.5, 0.02), (0.011, 0.02)):
         history.add_device("q", seconds)
@@ -200,13 +200,13 @@ def test_a_cold_start_is_forgotten_and_noise_is_outvoted():
     assert history.observed("q").device_runs == 8
 
 
-def test_the_faster_side_is_chosen_once_both_are_known():
+def test_the_faster_engine_is_chosen_once_both_are_known():
     close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=6, native_runs=6)
     assert judge_by_cost(question(PATH, observed=close)).engine == "native"
     assert judge_by_cost(question(PATH, observed=replace(close, device=0.0019))).engine == "gpu"
 
 
-def test_the_slower_side_is_looked_at_again_now_and_then():
+def test_the_slower_engine_is_tried_again_at_growing_intervals():
     close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=5)
     runs = [
         n
@@ -234,7 +234,7 @@ def test_the_slower_side_is_looked_at_again_now_and_then():
     assert asked == [16, 32, 64]
 
 
-def test_a_device_that_is_not_open_yet_must_be_worth_opening():
+def test_opening_the_device_counts_as_a_cost():
     known = Observed(device=0.001, native=0.1, planned=True)
     assert judge_by_cost(question(PATH, observed=known)).engine == "gpu"
     closed = question(PATH, observed=known, opening_seconds=0.25)
@@ -243,7 +243,7 @@ def test_a_device_that_is_not_open_yet_must_be_worth_opening():
     assert judge_by_cost(slow).engine == "gpu"
 
 
-def test_whole_entities_that_are_known_cost_no_round_trip():
+def test_known_entities_cost_no_round_trip():
     text = "MATCH (a)-->(b) RETURN a, b"
     unknown = device_seconds(question(text, entity_columns=2))
     known = device_seconds(question(text, entity_columns=2, entities_known=True))

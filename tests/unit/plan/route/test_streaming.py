@@ -47,11 +47,11 @@ PATH = "MATCH (a)-->(b)-->(c) RETURN a.id, c.id"
 TRIANGLE = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id"
 
 
-def test_nothing_is_sent_of_a_graph_that_fits():
+def test_a_graph_that_fits_sends_nothing():
     assert streaming(plan(PATH)[0], StoredGraph(60, 600, 7200), 7200) is None
 
 
-def test_steps_of_two_links_send_the_second_ones_segments_again():
+def test_steps_of_two_relationships_send_the_second_list_again():
     assert sent(PATH, 1800) == 2 * 4 * 600
     assert sent("MATCH (a)-->(b)--(c) RETURN a.id", 1800) > sent(PATH, 1800)
     assert sent(TRIANGLE, 1800) > sent(PATH, 1800)
@@ -101,7 +101,7 @@ def of_many_types():
 
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
-def test_of_many_types_as_much_is_sent_as_was_expected():
+def test_the_expected_bytes_of_many_types_are_sent():
     data = of_many_types()
     graph = load(data, None).graph
     stored = stored_graph(graph)
@@ -124,7 +124,7 @@ def test_of_many_types_as_much_is_sent_as_was_expected():
                 assert 0.5 < expected.sent_bytes / int(sent.replace(",", "")) < 2, (text, share)
 
 
-def test_the_router_counts_what_is_sent():
+def test_the_router_counts_sent_bytes():
     made, graph = plan(PATH)
     given = RouteInput(made, graph.statistics, CPU_DEVICE, LOCAL_SERVER)
     more = replace(given, sent_bytes=CPU_DEVICE.sent_bytes_per_second)
@@ -133,7 +133,7 @@ def test_the_router_counts_what_is_sent():
 
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
-def test_explain_says_it_before_and_the_summary_afterwards():
+def test_explain_and_summary_show_sent_bytes():
     text = "MATCH (a {id: 5})-->(b)-->(c)-->(a) RETURN count(*) AS n"
     explained, steps = told(source(), text, "260KiB")
     assert "would be sent to the device" in explained

@@ -12,12 +12,12 @@ def merged(text):
     return merge_nodes(prepare(text))
 
 
-def test_without_equal_nodes_the_query_stays_what_it_is():
+def test_a_query_without_equal_nodes_is_unchanged():
     query = prepare("MATCH (a)-[r]->(b), (b)-[s]->(c) WHERE a <> c AND a.x = c.x RETURN a")
     assert merge_nodes(query) is query
 
 
-def test_equal_nodes_become_one_with_the_labels_and_conditions_of_all():
+def test_equal_nodes_are_merged_with_all_labels_and_conditions():
     query = merged(
         "MATCH (a:A {x: 1})-[:R]->(b:B), (c:C)-[:S]->(d) WHERE b = c AND c.y = 2 RETURN c, d AS e"
     )
@@ -30,13 +30,13 @@ def test_equal_nodes_become_one_with_the_labels_and_conditions_of_all():
     assert len(graph.predicates) == 2
 
 
-def test_equality_goes_on_through_several_nodes():
+def test_equality_is_transitive():
     query = merged("MATCH (a), (b), (c), (d) WHERE d = c AND a = b AND b = c RETURN count(*)")
     assert len(query.graph.nodes) == 1
     assert query.graph.predicates == ()
 
 
-def test_a_relationship_that_comes_back_brings_its_ends():
+def test_a_repeated_relationship_merges_its_ends():
     query = merged("MATCH (a)-[r]->(b) MATCH (c)<-[r]-(d) RETURN c, d")
     assert len(query.graph.nodes) == 2
     first, second = query.graph.relationships
@@ -45,17 +45,17 @@ def test_a_relationship_that_comes_back_brings_its_ends():
     assert query.columns[1].expression.name == "a"
 
 
-def test_an_undirected_one_does_not_say_which_end_is_which():
+def test_a_repeated_undirected_relationship_merges_no_ends():
     query = prepare("MATCH (a)-[r]->(b) MATCH (c)-[r]-(d) RETURN c, d")
     assert merge_nodes(query) is query
 
 
-def test_not_equal_under_or_is_no_reason():
+def test_equality_under_or_merges_nothing():
     query = prepare("MATCH (a), (b) WHERE a = b OR a.x = 1 RETURN a")
     assert merge_nodes(query) is query
 
 
-def test_no_product_is_left():
+def test_merging_removes_cartesian_products():
     graph = make_graph([("A", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {})])
     bound = bind(prepare("MATCH (a)-->(b), (c)-->(d) WHERE b = c RETURN a, d"), graph)
     assert not [test for test in bound.tests if test.on_nodes]
@@ -76,7 +76,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_the_rows_stay_the_same(query):
+def test_merging_keeps_the_rows(query):
     nodes = {"id": [0, 1, 2, 3], "labels": ["A", "A:B", "B", None], "x": [1, 2, 3, 4]}
     ends = [(0, 0), (0, 1), (0, 1), (1, 0), (1, 2), (2, 3), (3, 3), (2, 0)]
     relationships = {

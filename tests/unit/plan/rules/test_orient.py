@@ -48,17 +48,17 @@ def names(found, positions):
         "(a)--(b)--(c)--(a), (d)--(e)--(f)--(d)": "abc",
     }.items(),
 )
-def test_nodes_that_can_be_exchanged(pattern, expected):
+def test_interchangeable_nodes_are_found(pattern, expected):
     found = bound(pattern)
     assert names(found, interchangeable(found)) == expected
 
 
-def test_a_large_query_passes_for_one_without_symmetry():
+def test_a_large_query_counts_as_asymmetric():
     around = [f"(v{i})--(v{(i + 1) % 17})" for i in range(17)]
     assert interchangeable(bound(", ".join(around))) == ()
 
 
-def test_a_search_ends_in_time_where_there_are_many_symmetries():
+def test_the_search_for_symmetries_is_bounded():
     leaves = ", ".join(f"(a)--(l{i}), (b)--(m{i}), (c)--(n{i})" for i in range(4))
     found = bound(f"(a)--(b)--(c)--(a), {leaves}")
     assert names(found, interchangeable(found)) == "abc"
@@ -73,7 +73,7 @@ def test_a_search_ends_in_time_where_there_are_many_symmetries():
         "(a)--(b)--(c)--(a), (a)--(d)--(e)--(a)": 4,
     }.items(),
 )
-def test_one_order_of_each_set_is_counted(pattern, multiplicity):
+def test_each_set_of_nodes_is_counted_in_one_order(pattern, multiplicity):
     found = orient(bound(pattern), (0, 0))
     assert found.multiplicity == multiplicity
     turned = [each for each in found.query.graph.relationships if each.directed]
@@ -95,11 +95,11 @@ def test_one_order_of_each_set_is_counted(pattern, multiplicity):
         ("(a:Nowhere)--(b:Nowhere)--(a)", ""),
     ],
 )
-def test_what_an_order_of_nodes_would_change_stays_as_it_is(pattern, where):
+def test_patterns_that_an_order_would_change_are_kept(pattern, where):
     assert orient(bound(pattern, where), (0, 0)) is None
 
 
-def test_nodes_that_a_loop_can_join_need_not_be_distinct():
+def test_loops_that_may_match_prevent_orientation():
     assert orient(bound(TRIANGLE, loops=["R"]), (1, 0)) is None
     assert orient(bound("(a)-[:S]-(b)-[:S]-(c)-[:S]-(a)", loops=["R"]), (1, 0)).multiplicity == 6
 
@@ -118,7 +118,9 @@ def test_nodes_that_a_loop_can_join_need_not_be_distinct():
         (f"{TRIANGLE}, (d)--(e)--(f)--(d), (a)--(x)--(d)", "x", ["bc", "ef"], ["x"], 4),
     ],
 )
-def test_groups_keep_their_nodes_in_place(pattern, grouped, sets, places, multiplicity):
+def test_grouped_nodes_are_exchanged_only_among_themselves(
+    pattern, grouped, sets, places, multiplicity
+):
     found = bound(pattern)
     position = {node.name: node.position for node in found.nodes}
     turned = orient(found, (0, 0), tuple(sorted(position[each] for each in grouped)))

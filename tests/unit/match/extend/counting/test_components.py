@@ -74,7 +74,7 @@ APART = {
 
 
 @pytest.mark.parametrize("name", APART)
-def test_parts_are_multiplied(context, name):
+def test_counts_of_components_are_multiplied(context, name):
     relationships, parts = APART[name]
     plan = plan_of(relationships) if relationships else make_plan([Node()] * 2)
     for seed in range(3):
@@ -85,7 +85,7 @@ def test_parts_are_multiplied(context, name):
 
 
 @pytest.mark.parametrize("directed", [True, False])
-def test_parts_that_may_share_a_relationship_are_added_up(context, directed):
+def test_components_that_may_share_a_relationship_use_signed_terms(context, directed):
     one, other = cycle(0, 1, kind=0, directed=directed), path(2, 3, 4, kind=0, directed=directed)
     plan = plan_of([*one, *other])
     for loops in (True, False):
@@ -105,7 +105,7 @@ TESTS = {
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_what_is_tested_connects(context, name):
+def test_row_tests_connect_components(context, name):
     plan = plan_of([Relationship(0, 1), Relationship(2, 3, clause=1)], [TESTS[name]])
     graph = a_graph(1, relationships=14)
     assert not factors_of(plan, graph)
@@ -115,7 +115,7 @@ def test_what_is_tested_connects(context, name):
     assert (factors, terms > 0) == (name == "nodes that differ",) * 2
 
 
-def test_what_is_compared_connects(context):
+def test_comparisons_connect_components(context):
     plan, graph = make_plan([Node()] * 2), a_graph(1)
     less = Comparison(Variable(True, 0), Variable(True, 1), BELOW, None, None, 0.5, "")
     assert count(context, graph, plan, Masks({}, {}, (less,))) == (6, False, 0)
@@ -142,14 +142,14 @@ def test_labels_and_masks_stay_with_their_nodes(context):
     assert 0 < expected < 6
 
 
-def test_a_factor_that_is_zero(context):
+def test_a_component_without_rows_gives_zero(context):
     plan = plan_of([Relationship(0, 0, (0,)), Relationship(1, 2, (1,))])
     graph = a_graph(1, loops=False)
     assert count(context, graph, plan)[0] == 0
 
 
 @pytest.mark.parametrize(("nodes", "is_product"), [((0,), True), ((2, 3), True), ((1, 3), False)])
-def test_groups_of_one_part_are_multiplied(context, nodes, is_product):
+def test_groups_of_one_component_are_multiplied(context, nodes, is_product):
     plan = plan_of([Relationship(0, 1, (0,)), Relationship(2, 3, (1,)), Relationship(4, 5, (2,))])
     graph, report = a_graph(1, relationships=14), StrategyReport()
     expected = expected_groups(graph, plan, nodes)
@@ -157,7 +157,7 @@ def test_groups_of_one_part_are_multiplied(context, nodes, is_product):
     assert any(each.startswith(PART) for each in report.steps) == is_product
 
 
-def test_groups_of_parts_are_at_most_as_many_as_can_be_said(context):
+def test_groups_of_components_saturate_at_the_largest_count(context):
     graph = make_graph([("", {})] * 301, [(0, "R", 1 + each, {}) for each in range(300)])
     plan = plan_of([Relationship(2 * at, 2 * at + 1, None, True, at) for at in range(10)])
     found = groups(context, graph, plan, (1,))
@@ -168,7 +168,7 @@ def test_groups_of_parts_are_at_most_as_many_as_can_be_said(context):
     assert groups(context, graph, nothing, (1,)) == {}
 
 
-def test_counts_beyond_64_bits(context):
+def test_counts_beyond_64_bits_are_exact(context):
     """Ten stars with 300 leaves each, 10 leaves at a time."""
     graph = make_graph([("", {})] * 301, [(0, "R", 1 + each, {}) for each in range(300)])
     plan = plan_of([Relationship(2 * at, 2 * at + 1, None, True, at) for at in range(10)])
@@ -210,7 +210,7 @@ def scattered_queries(draw):
 
 
 @given(case=scattered_queries())
-def test_any_query_on_any_graph(context, case):
+def test_random_queries_equal_the_reference(context, case):
     graph, plan, masks, grouped = case
     counted, factors, terms = count(context, graph, plan, masks)
     event(f"multiplied {bool(factors)}, added up {bool(terms)}")

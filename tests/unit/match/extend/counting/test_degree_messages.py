@@ -133,7 +133,7 @@ LABELLED = {
 
 
 @pytest.mark.parametrize("name", LABELLED)
-def test_leaves_with_labels(context, name):
+def test_leaves_with_labels_are_counted(context, name):
     relationships, nodes = LABELLED[name]
     plan, found = plan_of(relationships, nodes), 0
     for seed in range(4):
@@ -146,7 +146,7 @@ def test_leaves_with_labels(context, name):
     assert found
 
 
-def test_masked_leaves(context):
+def test_masked_leaves_are_counted(context):
     graph = a_graph(nodes=6, relationships=13)
     plan = plan_of(out((0, 1), (0, 2), (0, 3), types=None))
     some = np.array([0b110111], dtype=np.uint32)
@@ -179,7 +179,7 @@ JOINED = {
 
 
 @pytest.mark.parametrize("name", JOINED)
-def test_what_no_formula_counts_is_joined(context, name):
+def test_leaves_that_no_formula_counts_are_joined(context, name):
     for seed in range(3):
         graph = a_graph(seed, nodes=5, relationships=11, types="RST")
         plan = JOINED[name]
@@ -211,7 +211,7 @@ def test_without_memory_for_degrees_leaves_are_joined(context):
 
 
 @pytest.mark.slow
-def test_with_hardly_any_memory(context):
+def test_leaves_are_counted_in_little_memory(context):
     """If joining the leaves is possible, multiplying them (or joining them again) is, too."""
     graph = a_graph(nodes=300, relationships=2000)
     device_graph = DeviceGraph(context, graph)
@@ -241,7 +241,7 @@ def test_with_hardly_any_memory(context):
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_cores_in_many_windows(context, window):
+def test_leaves_of_a_core_in_many_windows_are_counted(context, window):
     tiny = windows_of(window)
     for name in ("path of 3", "tree", "two components"):
         plan = plan_of(TAKEN[name][0])
@@ -249,7 +249,7 @@ def test_cores_in_many_windows(context, window):
         assert count(context, graph, plan, join=tiny)[0] == all_embeddings(graph, plan).total()
 
 
-def test_a_query_that_comes_again(context):
+def test_a_repeated_query_gives_the_same_count(context):
     graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (0, 3)))
     strategy = strategy_for(context, graph)
     expected = all_embeddings(graph, plan)
@@ -258,7 +258,7 @@ def test_a_query_that_comes_again(context):
         assert found_by(strategy, plan) == expected
 
 
-def test_a_core_without_rows(context):
+def test_a_core_without_rows_gives_zero(context):
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {})])
     assert count(context, graph, plan_of(out((0, 1), (0, 2)))) == (0, "")
     plan = plan_of(out((0, 1), (1, 2), (2, 3)))
@@ -311,14 +311,14 @@ def trees_and_more(draw):
 
 
 @given(case=trees_and_more())
-def test_any_leaves_on_any_graph(context, case):
+def test_random_leaves_equal_the_reference(context, case):
     graph, plan, masks = case
     assert count(context, graph, plan, masks)[0] == all_embeddings(graph, plan, masks).total()
 
 
 # ------------------------------------------------------------------ large numbers
 @pytest.mark.parametrize("leaves", [4, 6, 9, 16])
-def test_counts_past_64_bits(context, leaves):
+def test_counts_beyond_64_bits_are_exact(context, leaves):
     degree = 70_000
     graph = make_graph([("", {})] * 3, [(0, "R", 1 + at % 2, {}) for at in range(degree)])
     plan = plan_of(out(*[(0, leaf) for leaf in range(1, leaves + 1)]))
@@ -327,13 +327,13 @@ def test_counts_past_64_bits(context, leaves):
     assert multiplied.count("n") == leaves
 
 
-def test_more_like_leaves_than_a_group_holds(context):
+def test_more_equal_leaves_than_a_group_holds_are_counted(context):
     graph = make_graph([("", {})] * 2, [(0, "R", 1, {})] * 20)
     plan = plan_of(out(*[(0, leaf) for leaf in range(1, 19)]))
     assert count(context, graph, plan)[0] == math.perm(20, 18)
 
 
-def test_two_centres_of_large_degree(context):
+def test_leaves_at_two_centres_of_large_degree_are_counted(context):
     degree = 50_000
     rows = [(0, "R", 1, {})]
     rows += [(at % 2, "R", 2 + at % 3, {}) for at in range(2 * degree)]
@@ -359,7 +359,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_texts_count_as_the_reference_does(text):
+def test_queries_with_leaves_equal_the_reference(text):
     random = np.random.default_rng(8)
     ends = random.integers(0, 6, (2, 20))
     kinds = np.array(["R", "R", "S"], dtype=object)
@@ -383,7 +383,7 @@ def test_texts_count_as_the_reference_does(text):
         assert expected[0][0] > 0
 
 
-def test_a_count_that_is_no_integer_of_cypher_is_an_error():
+def test_a_count_beyond_cyphers_integers_is_an_error():
     relationships = {
         "source": np.zeros(70_000, dtype=int),
         "target": np.ones(70_000, dtype=int),

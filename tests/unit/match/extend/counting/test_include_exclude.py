@@ -123,7 +123,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_two_relationships_are_one(name):
+def test_equal_pairs_of_relationships_are_subtracted(name):
     relationships, terms = PAIRS[name]
     for seed in range(3):
         graph, plan = a_graph(seed, relationships=12), plan_of(relationships)
@@ -147,9 +147,7 @@ def test_relationships_without_a_type_in_common_are_never_one():
         ([(0, 1), (1, 2), (0, 3), (3, 2)], "RS", 3),
     ],
 )
-def test_others_between_the_same_nodes_are_one_where_only_one_fits(
-    alignments, types, relationships
-):
+def test_pairs_forced_to_be_equal_are_merged(alignments, types, relationships):
     links = [
         Relationship(*ends, (0 if kind == "R" else 1,))
         for ends, kind in zip(alignments, types[0] * 2 + "R" + types[1], strict=True)
@@ -166,7 +164,7 @@ def test_others_between_the_same_nodes_are_one_where_only_one_fits(
         assert total(graph, merged.bound, masks_of(graph, plan, merged, masks), plan) == same
 
 
-def test_others_between_the_same_nodes_that_must_differ_leave_nothing():
+def test_merged_pairs_that_must_differ_give_zero():
     links = [Relationship(0, 1, (0,)), Relationship(1, 2, (0,))]
     bound = plan_of([*links, Relationship(0, 3, (0,)), Relationship(3, 2, (0,))]).bound
     single, parallel = a_graph(2, types="R", parallel=False), a_graph(2, types="R")
@@ -174,14 +172,14 @@ def test_others_between_the_same_nodes_that_must_differ_leave_nothing():
     assert identify(bound, parallel, (0, 2), [(1, 3)]) is not None
 
 
-def test_a_test_that_fails_leaves_nothing():
+def test_a_failing_test_gives_zero():
     graph = a_graph(1)
     plan = plan_of([Relationship(0, 1), Relationship(2, 3)], [RowTest(True, 0, 2, False)])
     assert identify(plan.bound, graph, (0, 1), [(0, 2), (1, 3)]) is None
     assert assert_identified_are_the_rest(graph, plan, NO_MASKS) == 0
 
 
-def test_nodes_that_are_one_have_the_labels_and_masks_of_all(context):
+def test_merged_nodes_have_the_labels_and_masks_of_all(context):
     nodes = [("A", {}), ("B", {}), ("A:B", {}), ("", {})]
     graph = make_graph(nodes, [(a, "R", b, {}) for a in range(4) for b in range(4)])
     either = ((LabelOp.LABEL, 0), (LabelOp.LABEL, 1), (LabelOp.OR, 0))
@@ -199,7 +197,7 @@ def graph_mask(bits):
     return np.array([bits & 0xFFFFFFFF], dtype=np.uint32)
 
 
-def test_what_need_not_differ_needs_no_second_relationship():
+def test_dropped_tests_lower_the_needed_degrees():
     plan = plan_of([Relationship(0, 1, (0,)), Relationship(0, 2, (0,)), Relationship(0, 3, (0,))])
     needed = [need.at_least for need in plan.bound.nodes[0].degree_needs]
     assert needed == [3]
@@ -209,7 +207,7 @@ def test_what_need_not_differ_needs_no_second_relationship():
 
 
 @given(st.data())
-def test_any_two_relationships(data):
+def test_random_pairs_of_relationships_equal_the_reference(data):
     graph, plan, masks, _ = data.draw(branched_queries(alike=True))
     assume(len(plan.bound.relationships) <= 5)
     terms = assert_identified_are_the_rest(graph, plan, masks)
@@ -245,7 +243,7 @@ def cases_of(name):
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize("name", SUMS)
-def test_sums(context, name):
+def test_sums_of_signed_terms_equal_the_reference(context, name):
     plan, cases = cases_of(name)
     for graph, expected in cases:
         counted, terms = count(context, graph, plan)
@@ -257,7 +255,7 @@ def test_sums(context, name):
 @needs_device
 @pytest.mark.device
 @given(case=branched_queries(alike=True))
-def test_any_query_on_any_graph(context, case):
+def test_random_queries_equal_the_reference(context, case):
     graph, plan, masks, grouped = case
     counted, terms = count(context, graph, plan, masks)
     event("added up" if terms else "not added up")
@@ -277,7 +275,7 @@ APART = [RowTest(True, 0, 3, False)]
 @pytest.mark.device
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("loops", [True, False])
-def test_nodes_that_differ_are_counted_less_where_they_are_one(context, directed, loops):
+def test_counts_of_distinct_nodes_subtract_equal_ones(context, directed, loops):
     plan, all_counted = plan_of(path(0, 1, 2, 3, kind=0, directed=directed), APART), 0
     for seed in range(4):
         graph, report = a_graph(seed, relationships=16, types="R", loops=loops), StrategyReport()
@@ -293,7 +291,7 @@ def test_nodes_that_differ_are_counted_less_where_they_are_one(context, directed
 @needs_device
 @pytest.mark.device
 @given(case=branched_queries(alike=True), data=st.data())
-def test_any_query_whose_nodes_differ(context, case, data):
+def test_random_queries_with_distinct_nodes_equal_the_reference(context, case, data):
     graph, plan, masks, _ = case
     nodes = st.integers(0, len(plan.bound.nodes) - 1)
     ends = data.draw(st.lists(st.tuples(nodes, nodes), min_size=1, max_size=3))
@@ -310,7 +308,7 @@ def test_any_query_whose_nodes_differ(context, case, data):
 @pytest.mark.device
 @pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 4), (1, 3), (0, 1, 2), (0, 1, 3, 4)])
 @pytest.mark.parametrize("name", ["two triangles at a node", "an undirected path of 4"])
-def test_sums_by_nodes(context, name, nodes):
+def test_grouped_sums_of_signed_terms_equal_the_reference(context, name, nodes):
     plan, all_counted = plan_of(SUMS[name]), 0
     for seed in range(2):
         graph, report = a_graph(seed, relationships=16, types="R"), StrategyReport()
@@ -330,7 +328,7 @@ def test_sums_by_nodes(context, name, nodes):
 
 @needs_device
 @pytest.mark.device
-def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, monkeypatch):
+def test_saturated_terms_are_not_summed(context, monkeypatch):
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = all_embeddings(graph, plan).total()
     monkeypatch.setattr(combine_parts, "MAX_WEIGHT", expected)
@@ -345,7 +343,7 @@ def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, mo
 
 @needs_device
 @pytest.mark.device
-def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, monkeypatch):
+def test_groups_with_saturated_terms_are_joined(context, monkeypatch):
     """A saturated count cannot be subtracted from."""
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = expected_groups(graph, plan, (0,))
@@ -364,7 +362,7 @@ TWO_TRIANGLES = SUMS["two triangles at a node"]
 
 @needs_device
 @pytest.mark.device
-def test_what_is_compared_is_joined(context):
+def test_compared_nodes_are_joined(context):
     plan = plan_of(TWO_TRIANGLES)
     less = Comparison(Variable(True, 1), Variable(True, 3), BELOW, None, None, 0.5, "")
     graph = a_graph(1, relationships=14, types="R")
@@ -379,7 +377,7 @@ def test_what_is_compared_is_joined(context):
 @pytest.mark.parametrize(
     "changes", [{"part_pairs": math.inf}, {"part_gain": 0}, {"most_dropped_tests": 2}]
 )
-def test_only_what_pays_is_added_up(context, changes):
+def test_only_sums_that_pay_are_used(context, changes):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(1, relationships=14, types="R")
     expected = all_embeddings(graph, plan).total()
     assert count(context, graph, plan)[1] > 1
@@ -388,7 +386,7 @@ def test_only_what_pays_is_added_up(context, changes):
 
 @needs_device
 @pytest.mark.device
-def test_sums_that_come_again(context):
+def test_a_repeated_sum_gives_the_same_count(context):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
     strategy, expected = strategy_for(context, graph), all_embeddings(graph, plan)
     for _ in range(3):
@@ -397,7 +395,7 @@ def test_sums_that_come_again(context):
 
 @needs_device
 @pytest.mark.device
-def test_a_sum_says_what_it_is_of(context):
+def test_a_sum_describes_its_terms(context):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
     report = StrategyReport()
     strategy_for(context, graph).count(plan, NO_MASKS, report)

@@ -93,7 +93,7 @@ CASES = {
 
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
 @pytest.mark.parametrize("name", CASES)
-def test_independent_nodes(context, name, loops):
+def test_independent_nodes_are_eliminated(context, name, loops):
     relationships, weighed = CASES[name]
     size = 1 + max(max(each.source, each.target) for each in relationships)
     plan = make_plan([Node()] * size, relationships, ())
@@ -108,7 +108,7 @@ def test_independent_nodes(context, name, loops):
         assert weighed in found
 
 
-def test_labels_that_are_never_together_make_nodes_independent(context):
+def test_nodes_of_disjoint_labels_are_independent(context):
     labels = ["A", "B", "C", "D"]
     random = np.random.default_rng(3)
     rows = [(int(a), "R", int(b), {}) for a, b in random.integers(0, 16, (90, 2))]
@@ -121,7 +121,7 @@ def test_labels_that_are_never_together_make_nodes_independent(context):
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_rows_in_many_windows(context, window):
+def test_rows_in_many_windows_are_counted(context, window):
     plan = make_plan([Node()] * 4, along(*DIAMOND), ())
     for loops in (True, False):
         graph = a_graph(1, loops=loops)
@@ -130,7 +130,7 @@ def test_rows_in_many_windows(context, window):
 
 
 @pytest.mark.parametrize("like_cpu", [True, False])
-def test_many_ways(like_cpu):
+def test_many_paths_and_counts_beyond_64_bits(like_cpu):
     """More paths than a team of work items holds, and counts beyond 64 bits."""
     many = 70_001
     rows = [(0, "R", 1, {})]
@@ -194,6 +194,6 @@ def dense_queries(draw):
 
 
 @given(case=dense_queries())
-def test_any_query_on_any_graph(context, case):
+def test_random_queries_equal_the_reference(context, case):
     graph, plan, masks = case
     assert count(context, graph, plan, masks)[0] == all_embeddings(graph, plan, masks).total()

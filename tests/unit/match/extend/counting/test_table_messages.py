@@ -91,7 +91,7 @@ CASES = {
 
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
 @pytest.mark.parametrize("name", CASES)
-def test_branches(context, name, loops):
+def test_branches_are_eliminated(context, name, loops):
     relationships, roots = CASES[name]
     plan, found, total = plan_of(relationships), [], 0
     for seed in range(3):
@@ -164,7 +164,7 @@ PAIRS = {
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("parallel", [True, False], ids=["parallel", "single"])
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
-def test_branches_of_two_roots(context, name, loops, parallel):
+def test_branches_of_two_roots_are_eliminated(context, name, loops, parallel):
     relationships, branches = PAIRS[name]
     plan, total = plan_of(relationships), 0
     common = [each for each in plan.bound.relationships if {each.source, each.target} == {0, 1}]
@@ -193,7 +193,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_branches_of_branches(context, name):
+def test_branches_of_branches_are_eliminated(context, name):
     plan, total = plan_of(NESTED[name]), 0
     for seed in range(2, 5):
         graph = a_graph(seed, nodes=3, relationships=22)
@@ -206,7 +206,7 @@ def test_branches_of_branches(context, name):
 
 
 @pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 1), (1, 4), (2, 3), (2, 3, 4)])
-def test_groups_are_no_branches_of_two_roots(context, nodes):
+def test_grouped_nodes_are_not_eliminated_between_two_roots(context, nodes):
     plan, report = plan_of(THETA), StrategyReport()
     for seed in range(3):
         graph = a_graph(seed)
@@ -228,7 +228,7 @@ PAIR_TESTS = {
 
 
 @pytest.mark.parametrize("name", PAIR_TESTS)
-def test_what_is_tested_beside_two_roots(context, name):
+def test_row_tests_beside_two_roots_are_kept(context, name):
     test, branches = PAIR_TESTS[name]
     plan = plan_of(THETA, [test])
     for seed in range(3):
@@ -240,7 +240,7 @@ def test_what_is_tested_beside_two_roots(context, name):
 
 @pytest.mark.parametrize(("left", "right"), [(0, 1), (0, 3), (2, 3), (1, 4)])
 @pytest.mark.parametrize("outcomes", [BELOW, ABOVE | BELOW])
-def test_what_is_compared_beside_two_roots(context, left, right, outcomes):
+def test_comparisons_beside_two_roots_are_kept(context, left, right, outcomes):
     plan, variables = plan_of(THETA), (Variable(True, left), Variable(True, right))
     masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
     for seed in range(2):
@@ -252,7 +252,7 @@ def test_what_is_compared_beside_two_roots(context, left, right, outcomes):
 
 
 @pytest.mark.parametrize("nodes", [(0,), (2,), (3,), (0, 4), (1, 2)])
-def test_groups_stay_in_the_rest(context, nodes):
+def test_grouped_nodes_stay_in_the_core(context, nodes):
     plan = plan_of(BOW)
     for seed in range(3):
         graph = a_graph(seed)
@@ -268,7 +268,7 @@ TESTS = {
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_what_is_tested(context, name):
+def test_row_tests_across_branches_prevent_elimination(context, name):
     tests, splits = TESTS[name]
     plan = plan_of(BOW, tests)
     for seed in range(3):
@@ -279,7 +279,7 @@ def test_what_is_tested(context, name):
 
 
 @pytest.mark.parametrize(("left", "right", "splits"), [(3, 4, True), (2, 3, True), (0, 4, False)])
-def test_what_is_compared(context, left, right, splits):
+def test_comparisons_across_branches_prevent_elimination(context, left, right, splits):
     plan, variables = plan_of(BOW), (Variable(True, left), Variable(True, right))
     for outcomes in (BELOW, ABOVE, BELOW | ABOVE):
         masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
@@ -305,7 +305,7 @@ def passes(outcomes, left, right):
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_rows_in_many_windows(context, window):
+def test_rows_in_many_windows_are_counted(context, window):
     tiny = windows_of(window) | {"first_group_rows": 2}
     for relationships in (BOW, CHAIN, THETA):
         plan, graph = plan_of(relationships), a_graph(1)
@@ -335,7 +335,7 @@ def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
 
 
 @pytest.mark.parametrize("changes", [{"pair_pairs": math.inf}, {"pair_gain": 0}])
-def test_tables_are_not_made_where_joining_is_cheap(context, changes):
+def test_messages_are_not_made_if_joining_is_cheap(context, changes):
     plan, graph = plan_of(THETA), a_graph(1)
     assert TWO_ROOTS in count(context, graph, plan)[1]
     found = count(context, graph, plan, **changes)
@@ -343,7 +343,7 @@ def test_tables_are_not_made_where_joining_is_cheap(context, changes):
 
 
 @pytest.mark.parametrize("relationships", [CHAIN, THETA], ids=["one root", "two roots"])
-def test_a_query_that_comes_again(context, relationships):
+def test_a_repeated_query_gives_the_same_count(context, relationships):
     plan, graph = plan_of(relationships), a_graph(2)
     decides = thresholds(context, PAIRED_TABLES)
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
@@ -354,7 +354,7 @@ def test_a_query_that_comes_again(context, relationships):
 
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("per_star", [300, 70_000])
-def test_ways_beyond_32_bits(like_cpu, per_star):
+def test_messages_beyond_32_bits_are_exact(like_cpu, per_star):
     """Stars of three leaves at the far end of a branch; 70,000 of them exceed a word."""
     rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
     rows += [(2, "T", 3 + each, {}) for each in range(per_star)]
@@ -371,7 +371,7 @@ def test_ways_beyond_32_bits(like_cpu, per_star):
 
 
 @pytest.mark.parametrize("like_cpu", [True, False])
-def test_as_many_ways_as_can_be_said(like_cpu):
+def test_messages_saturate_at_the_largest_count(like_cpu):
     """Counts above 2**63 saturate."""
     leaves = 40_000
     rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
@@ -388,7 +388,7 @@ def test_as_many_ways_as_can_be_said(like_cpu):
 
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("stars", [3, 5])
-def test_as_many_ways_of_two_roots_as_can_be_said(like_cpu, stars):
+def test_messages_of_two_roots_saturate_at_the_largest_count(like_cpu, stars):
     """Stars of three leaves at the middle of a path, and of five, which exceed 2**63."""
     leaves = 70_000
     rows = [row for kind in "RST" for row in ((0, kind, 2, {}), (2, kind, 1, {}))]
@@ -431,13 +431,13 @@ def tree(plan):
     return {each.separator: tree(each.plan) for each in plan.tables}
 
 
-def test_only_what_pays_is_split_off():
+def test_only_branches_that_pay_are_eliminated():
     assert split(BOW, lambda nodes: 100 * 10 ** len(nodes)) == {(2,): {}}
     assert split(BOW, lambda nodes: len(nodes)) == {}  # cheap without tables
     assert split(BOW, lambda nodes: 1000 * len(nodes)) == {}  # 6,010 instead of 5,000
 
 
-def test_only_tables_that_pay_are_made():
+def test_only_messages_that_pay_are_made():
     """Two longer paths between two nodes; each part has five nodes, the whole has eight."""
     two = path(0, 2, 3, 4, 1, kind=0) + path(0, 5, 6, 7, 1, kind=1)
 
@@ -479,7 +479,7 @@ def keys(found):
 
 # ------------------------------------------------------------------ random cases
 @given(case=branched_queries())
-def test_any_query_on_any_graph(context, case):
+def test_random_queries_equal_the_reference(context, case):
     graph, plan, masks, grouped = case
     expected = all_embeddings(graph, plan, masks)
     assert count(context, graph, plan, masks)[0] == expected.total()

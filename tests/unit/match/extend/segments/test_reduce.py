@@ -44,35 +44,35 @@ LABELLED = [
 
 
 @pytest.mark.parametrize("text", [*LABELLED, *QUERIES])
-def test_entries_between_candidates_give_the_rows_of_the_whole(context, text):
+def test_entries_between_candidates_give_the_same_rows(context, text):
     graph = graph_with_a_hub(FIRST_SEED)
     expected, _ = rows(context, graph, text)
     assert rows(context, graph, text, 5, reduces=True)[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from([*LABELLED, *QUERIES]), entries=st.integers(1, 5))
-def test_any_multigraph(context, graph, text, entries):
+def test_rows_of_random_multigraphs_equal_the_reference(context, graph, text, entries):
     graph = make_graph(*graph)
     expected, _ = rows(context, graph, text)
     assert rows(context, graph, text, entries, reduces=True)[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from([*PLANS, *LABELLED]), entries=st.integers(1, 5))
-def test_count_plans_of_any_multigraph(context, graph, text, entries):
+def test_count_plans_of_random_multigraphs_equal_the_reference(context, graph, text, entries):
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
     assert followed(context, graph, text, entries, reduces=True)[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from([*LABELLED, *QUERIES]), entries=st.integers(1, 5))
-def test_runs_that_come_with_entries(context, graph, text, entries):
+def test_runs_sent_with_entries_give_the_same_rows(context, graph, text, entries):
     graph = make_graph(*graph)
     expected, _ = rows(context, graph, text)
     assert rows(context, graph, text, entries, reduces=True, **IN_PARTS)[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from([*PLANS, *LABELLED]), entries=st.integers(1, 5))
-def test_count_plans_where_runs_come_with_entries(context, graph, text, entries):
+def test_count_plans_with_runs_sent_with_entries(context, graph, text, entries):
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
     found = followed(context, graph, text, entries, reduces=True, **IN_PARTS)
@@ -90,7 +90,7 @@ def large(types):
 
 
 @pytest.mark.parametrize(("types", "share"), [(1, 0.5), (3, 0.5), (20, 0.99)])
-def test_a_graph_larger_than_the_limit_comes_once(context, types, share):
+def test_a_graph_larger_than_the_limit_is_sent_once(context, types, share):
     graph, size = large(types), 3 * 30_000 * 4
     text = "MATCH (a:L1)-[r]->(b:L2)-[:R0]->(c:L3)-->(a) RETURN id(r), a.id, b.id, c.id"
     expected, _ = rows(context, graph, text)
@@ -109,7 +109,7 @@ def test_a_graph_larger_than_the_limit_comes_once(context, types, share):
         "MATCH (a:L1)-[r]->(b:L2)-->(c:L3)-->(a) RETURN id(r), a.id, b.id, c.id",
     ],
 )
-def test_of_many_types_runs_come_with_their_entries(context, text):
+def test_runs_of_many_types_are_sent_with_entries(context, text):
     """Chunks are shorter than the graph, whose directory exceeds the limit."""
     graph = large(700)
     expected, _ = rows(context, graph, text)
@@ -120,7 +120,7 @@ def test_of_many_types_runs_come_with_their_entries(context, text):
     assert 0 < report.sent_bytes <= whole_bytes(graph)
 
 
-def test_leaves_are_counted_by_what_a_gpu_keeps(context):
+def test_a_gpu_counts_leaves_in_reduced_lists(context):
     graph = large(1)
     text = "MATCH (a:L1)-->(b:L2)-->(c:L3) RETURN count(*)"
     expected, _ = rows(context, graph, text)
@@ -141,13 +141,13 @@ def under_a_limit(context, text):
     return report
 
 
-def test_few_rows_need_few_segments(context):
+def test_few_rows_load_few_segments(context):
     report = under_a_limit(context, "MATCH (a:L1)-->(b:L2) WHERE a.id = 1 RETURN b.id")
     assert "relationships between candidates" not in str(list(report.steps))
     assert report.sent_bytes < 30_000 * 4
 
 
-def test_what_has_no_room_comes_in_segments(context):
+def test_entries_beyond_memory_are_sent_in_segments(context):
     report = under_a_limit(context, "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)")
     assert "segments of up to" in str(list(report.steps))
 
@@ -165,7 +165,7 @@ def asked(strategy, plan):
     return Counter(map(repr, Result(table, Summary("gpu", query="")).values())), report
 
 
-def test_entries_stay_until_other_queries_need_the_room(context):
+def test_reduced_entries_stay_until_memory_is_needed(context):
     graph = large(3)
     texts = [
         f"MATCH (a:L{each})-[r]->(b:L2)-[:R0]->(c:L3)-->(a) RETURN id(r), a.id, b.id, c.id"
@@ -194,7 +194,7 @@ def test_entries_stay_until_other_queries_need_the_room(context):
 
 
 @pytest.mark.parametrize("types", [3, 700])
-def test_what_a_small_query_uses_stays_when_it_comes_again(context, types):
+def test_entries_of_a_repeated_small_query_stay(context, types):
     """Few rows need few segments; with a hundred types or more, runs come with the entries."""
     graph = large(types)
     text = "MATCH (a:L1)-[:R0]->(b)-->(c:L2) WHERE a.id = 1 RETURN b.id, c.id"

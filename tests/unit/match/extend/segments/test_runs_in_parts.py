@@ -56,7 +56,7 @@ def referred(text, types, relationships=6_000):
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_a_limit_below_the_directory(context, text):
+def test_a_limit_below_the_size_of_the_directory_suffices(context, text):
     graph = graph_of_types(1_000, 7_000)
     limit = 75_000  # a large GPU uses most of it for its many work groups
     assert directory_bytes(graph) > 2 * limit
@@ -66,7 +66,7 @@ def test_a_limit_below_the_directory(context, text):
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_pieces_of_a_row_have_some_of_its_runs(context, text):
+def test_parts_of_a_row_have_the_right_runs(context, text):
     graph = graph_of_types(90, 300)
     expected = referred(text, 90, 300)
     for entries in (9, 37):
@@ -74,7 +74,7 @@ def test_pieces_of_a_row_have_some_of_its_runs(context, text):
 
 
 @pytest.mark.slow
-def test_more_types_than_two_bytes_number(context):
+def test_more_than_65536_types_are_joined(context):
     """Every relationship has a separate type."""
     rng, count = random.Random(5), 66_000
     ends = np.array([(rng.randrange(2_000), rng.randrange(2_000)) for _ in range(count)])
@@ -109,7 +109,7 @@ def test_a_limit_below_a_segment_names_one_that_suffices(context):
     assert rows(context, graph, text, limit=enough)[0] == referred(text, 3_000)
 
 
-def test_runs_come_with_parts_where_rows_have_no_room_beside_all_of_them(context):
+def test_runs_are_sent_with_segments_if_memory_is_short(context):
     graph, text = graph_of_types(3_000), TYPED[0]
     limit = directory_bytes(graph) - 30_000
     always = {"share_for_directory": 10.0}

@@ -32,7 +32,7 @@ def source():
     )
 
 
-def test_queries_at_the_same_time_and_closing():
+def test_concurrent_queries_in_segments_and_closing():
     with gpugda.connect(source()) as roomy:
         expected = [roomy.run(text, engine="gpu").values() for text in QUERIES]
     found: dict[int, object] = {}

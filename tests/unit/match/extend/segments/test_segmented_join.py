@@ -39,7 +39,7 @@ FIRST_SEED = int(os.environ.get("GPUGDA_TEST_FIRST_SEED", "0"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", QUERIES)
-def test_parts_give_the_rows_of_the_whole(context, text):
+def test_segments_give_the_rows_of_the_whole_graph(context, text):
     for seed in range(FIRST_SEED, FIRST_SEED + 2):
         graph = graph_with_a_hub(seed)
         expected, _ = rows(context, graph, text)
@@ -53,7 +53,7 @@ def test_parts_give_the_rows_of_the_whole(context, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", PLANS)
-def test_count_plans_of_parts(context, text):
+def test_count_plans_in_segments_give_the_counts_of_the_whole_graph(context, text):
     for seed in range(FIRST_SEED, FIRST_SEED + 2):
         graph = graph_with_a_hub(seed)
         expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
@@ -68,14 +68,14 @@ HOW = st.sampled_from([{}, IN_PARTS])
 
 
 @given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5), how=HOW)
-def test_count_plans_of_any_multigraph(context, graph, text, entries, how):
+def test_count_plans_of_random_multigraphs_equal_the_reference(context, graph, text, entries, how):
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
     assert followed(context, graph, text, entries, **how)[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5), how=HOW)
-def test_any_multigraph(context, graph, text, entries, how):
+def test_rows_of_random_multigraphs_equal_the_reference(context, graph, text, entries, how):
     graph = make_graph(*graph)
     expected, _ = rows(context, graph, text)
     assert rows(context, graph, text, entries, **how)[0] == expected
@@ -98,7 +98,7 @@ def misled():
 
 
 @given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5), how=HOW)
-def test_count_plans_look_at_no_other_rows(context, misled, graph, text, entries, how):
+def test_count_plans_read_only_loaded_segments(context, misled, graph, text, entries, how):
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
     assert followed(context, graph, text, entries, **how)[0] == expected
@@ -106,7 +106,7 @@ def test_count_plans_look_at_no_other_rows(context, misled, graph, text, entries
 
 
 @given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5), how=HOW)
-def test_joins_look_at_no_other_rows(context, misled, graph, text, entries, how):
+def test_joins_read_only_loaded_segments(context, misled, graph, text, entries, how):
     graph = make_graph(*graph)
     query = parse(text)
     expected = Counter(repr(list(row)) for row in run_reference(query, graph, {}).rows)
@@ -129,7 +129,7 @@ def test_segments_without_counted_nodes_are_not_sent(context):
     assert 0 < report.sent_bytes < 4 * graph.relationship_count
 
 
-def test_a_graph_larger_than_the_limit(context):
+def test_a_graph_larger_than_the_limit_is_joined(context):
     rng = random.Random(1)
     ends = [(rng.randrange(400), rng.randrange(400)) for _ in range(30_000)]
     graph = make_graph(
@@ -160,7 +160,7 @@ def test_a_limit_too_small_names_one_that_suffices(context):
     assert found == expected
 
 
-def test_rows_that_need_the_same_segment_next_stay_on_the_device(context, monkeypatch):
+def test_rows_that_need_the_loaded_segment_stay_on_the_device(context, monkeypatch):
     graph, waiting = graph_with_a_hub(1), []
     add = Batch.add
 
@@ -177,7 +177,7 @@ def test_rows_that_need_the_same_segment_next_stay_on_the_device(context, monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize("to_hub", [True, False])
-def test_rows_of_a_hub_s_segment_are_taken_in_parts(context, to_hub):
+def test_rows_of_a_hubs_segment_are_joined_in_parts(context, to_hub):
     rng = random.Random(1)
     ends = [(rng.randrange(300), rng.randrange(300)) for _ in range(12_000)]
     ends += [(each % 300, 0)[:: 1 if to_hub else -1] for each in range(4_000)]

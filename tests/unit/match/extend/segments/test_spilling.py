@@ -85,7 +85,7 @@ def some_graph():
 
 
 @pytest.mark.parametrize("text", QUERIES)
-def test_rows_on_disk_are_the_rows(context, place, text):
+def test_spilled_rows_are_read_back_unchanged(context, place, text):
     graph = some_graph()
     found, report = rows(context, graph, text)
     assert found == rows(context, graph, text, SegmentLimits(reduces=False, most_entries=3))[0]
@@ -97,7 +97,7 @@ def test_rows_on_disk_are_the_rows(context, place, text):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=multigraphs(), text=st.sampled_from(QUERIES), limit=st.integers(1, 200))
-def test_any_multigraph_equals_the_reference(context, place, graph, text, limit):
+def test_random_multigraphs_with_spilling_equal_the_reference(context, place, graph, text, limit):
     graph = make_graph(*graph)
     limits = replace(ALL_TO_DISK, rows_bytes=limit)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
@@ -105,7 +105,7 @@ def test_any_multigraph_equals_the_reference(context, place, graph, text, limit)
     assert left_in(place) == []
 
 
-def test_few_rows_or_no_cache_go_on_without_the_disk(context, place, monkeypatch):
+def test_few_rows_or_no_cache_are_not_spilled(context, place, monkeypatch):
     graph, text = some_graph(), QUERIES[0]
     expected, _ = rows(context, graph, text, SegmentLimits())
     # More rows than sending the graph again is worth.
@@ -118,7 +118,7 @@ def test_few_rows_or_no_cache_go_on_without_the_disk(context, place, monkeypatch
     assert (found, report.spilled_bytes) == (expected, 0)
 
 
-def test_leaving_early_removes_the_files(context, place):
+def test_leaving_early_removes_spilled_files(context, place):
     text = QUERIES[0]
     decides = replace(context.profile.thresholds, segments=ALL_TO_DISK)
     graph = some_graph()
@@ -134,7 +134,7 @@ def test_leaving_early_removes_the_files(context, place):
     strategy.graph.close()
 
 
-def test_a_full_disk_is_said_and_nothing_is_left(context, place, monkeypatch):
+def test_a_full_disk_is_an_error_and_leaves_no_files(context, place, monkeypatch):
     write = waiting_rows._write
     monkeypatch.setattr(
         waiting_rows, "_write", lambda path, tables: write(Path("/dev/full"), tables)
@@ -149,7 +149,7 @@ def test_a_full_disk_is_said_and_nothing_is_left(context, place, monkeypatch):
     assert left_in(place) == []
 
 
-def test_a_disk_that_fills_up_on_the_way(context, place, monkeypatch):
+def test_a_disk_that_becomes_full_is_an_error(context, place, monkeypatch):
     write, calls = waiting_rows._write, []
 
     def fills(path, tables):
@@ -162,7 +162,7 @@ def test_a_disk_that_fills_up_on_the_way(context, place, monkeypatch):
     assert left_in(place) == []
 
 
-def test_a_folder_that_may_not_be_written(context, place, monkeypatch):
+def test_an_unwritable_folder_is_an_error(context, place, monkeypatch):
     def refused(folder):
         raise PermissionError(13, "Permission denied", str(folder))
 
@@ -171,7 +171,7 @@ def test_a_folder_that_may_not_be_written(context, place, monkeypatch):
         rows(context, some_graph(), QUERIES[0])
 
 
-def test_the_limit_of_the_host(monkeypatch):
+def test_the_host_limit_bounds_waiting_rows(monkeypatch):
     usual = host_bytes(SegmentLimits())
     monkeypatch.setenv("GPUGDA_HOST_LIMIT", "5MiB")
     assert host_bytes(SegmentLimits()) == 5 << 20 < usual
@@ -192,7 +192,7 @@ time.sleep(600)
 """
 
 
-def test_files_of_a_killed_process_go_with_the_next_start(place):
+def test_files_of_a_killed_process_are_removed_at_the_next_start(place):
     with subprocess.Popen(
         [sys.executable, "-c", CHILD, str(place)], stdout=subprocess.PIPE, text=True
     ) as child:
@@ -211,7 +211,7 @@ def test_files_of_a_killed_process_go_with_the_next_start(place):
     assert left_in(place) == []
 
 
-def test_a_number_that_another_process_has_now(place):
+def test_files_of_a_reused_process_id_are_kept(place):
     gone = SpillFolder(place)
     host, process, started, rest = gone.path.name.split(".")
     gone.remove()
@@ -251,7 +251,7 @@ gpugda.connect(source, memory_limit="1MiB").run(text, engine="gpu").values()
 
 
 @pytest.mark.slow
-def test_a_query_that_is_killed(place):
+def test_a_killed_query_leaves_files_that_are_removed(place):
     environment = os.environ | {"GPUGDA_HOST_LIMIT": "20KiB"}
     child = subprocess.run(
         [sys.executable, "-c", KILLED], env=environment, capture_output=True, text=True, check=False
