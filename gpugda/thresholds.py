@@ -38,6 +38,8 @@ class CountThresholds:
             time of a search grows.
         most_first_seconds: Upper bound of that budget, in seconds. Estimates are easily 1,000 times
             too high, and a query may never come again.
+        most_first_pairs: Pairs per second of that budget beyond which no join is tried: several
+            times as many as the device tests.
         search_again_seconds: Seconds of a join above which a plan is searched for when the query
             comes again.
         search_share: Budget of that search, as a multiple of the join's time.
@@ -79,6 +81,7 @@ class CountThresholds:
     joins_first: bool = True
     first_seconds: float = 12e-6
     most_first_seconds: float = 0.012
+    most_first_pairs: float = 1 << 32
     search_again_seconds: float = 0.001
     search_share: float = 4
     replan_rows: float = 1 << 13
@@ -256,6 +259,7 @@ CPU = Thresholds()
 
 GPU = Thresholds(
     CountThresholds(
+        most_first_pairs=_GPU_SPEEDUP << 32,
         replan_rows=_GPU_SPEEDUP << 13,
         search_pairs=_GPU_SPEEDUP << 14,
         part_pairs=_GPU_SPEEDUP << 20,

@@ -118,7 +118,7 @@ class Attempts:
         search: CountSearch | None = None
         run, query = self._joins.run, self._joins.query
         while isinstance(plan, (Attempt, Search)):
-            if search is None and (isinstance(plan, Search) or plan.least_pairs):
+            if search is None and (isinstance(plan, Search) or plan.reads_pairs):
                 search = CountSearch(
                     problem,
                     thresholds,
@@ -131,7 +131,7 @@ class Attempts:
             if isinstance(plan, Search):
                 assert search is not None
                 return search.plan(plan.seconds), None
-            if search is None or search.pairs >= plan.least_pairs:
+            if search is None or plan.is_worthwhile(search.pairs):
                 done = self._attempt(plan)
                 describe_attempt(run.report, plan, is_done=done is not None)
                 if done is not None:

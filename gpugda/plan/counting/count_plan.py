@@ -6,6 +6,7 @@ one pattern and its evaluated predicates (`Masks`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -267,12 +268,23 @@ class Attempt:
         otherwise: What to do if the attempt is abandoned.
         least_pairs: Estimated pairs from which the attempt is made; below, `otherwise` runs
             directly.
+        most_pairs: The same above: the attempt would be in vain.
     """
 
     seconds: float | None
     quick: CountPlan
     otherwise: FirstPlan
     least_pairs: float = 0.0
+    most_pairs: float = math.inf
+
+    @property
+    def reads_pairs(self) -> bool:
+        """True if the number of pairs decides whether the attempt is made."""
+        return self.least_pairs > 0 or self.most_pairs < math.inf
+
+    def is_worthwhile(self, pairs: float) -> bool:
+        """True if a join that tests this many pairs should be attempted."""
+        return self.least_pairs <= pairs <= self.most_pairs
 
 
 def _merged(

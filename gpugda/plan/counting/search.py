@@ -70,7 +70,8 @@ def first_plan(
     links = len(bound.relationships)
     seconds = min(thresholds.first_seconds * links**3, thresholds.most_first_seconds)
     if seconds > 0 and not streamed:
-        found = Attempt(seconds, Join(), found, least_pairs=thresholds.search_pairs)
+        most = seconds * thresholds.most_first_pairs
+        found = Attempt(seconds, Join(), found, thresholds.search_pairs, most)
     return Attempt(None, Join(), found) if thresholds.joins_first and not grouped else found
 
 

@@ -45,6 +45,7 @@ PATIENT = {
     "search_pairs": 0,
     "first_seconds": 60.0,
     "most_first_seconds": 60.0,
+    "most_first_pairs": math.inf,
     "search_again_seconds": 0.0,
     "search_share": math.inf,
 }
@@ -125,6 +126,13 @@ def test_a_join_slower_than_a_search_starts_one_at_once(context, monkeypatch):
     assert any(each.startswith(GIVEN_UP) for each in report.steps)
 
 
+def test_a_join_of_far_more_pairs_than_its_budget_allows_is_not_tried(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE, {"most_first_pairs": 1e-3})
+    report = asked.count()
+    assert asked.searches == 1
+    assert not any(each.startswith("joining everything") for each in report.steps)
+
+
 def first_of(relationships, decides=CPU.count, need=None, candidates=1000, join_seconds=None):
     bound = plan_of(relationships).bound
     counts = ExpectedCandidates([candidates] * len(bound.nodes))
@@ -142,7 +150,9 @@ def test_small_queries_have_a_smaller_attempt_budget():
 
 def test_the_first_plan_is_a_value():
     three = path(0, 1, 2, 3, kind=0)
-    later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=CPU.count.search_pairs)
+    seconds, decides = 12e-6 * 27, CPU.count
+    most = seconds * decides.most_first_pairs
+    later = Attempt(seconds, Join(), Search(), least_pairs=decides.search_pairs, most_pairs=most)
     assert first_of(three) == Attempt(None, Join(), later)
     assert first_of(three, replace(CPU.count, joins_first=False)) == later
     assert first_of(three, need=Groups((0,), counted=True, streamed=False)) == later
