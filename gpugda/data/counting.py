@@ -92,15 +92,16 @@ def gather_statistics(
         triples, loop_counts = known, facts.loop_counts
     else:
         triples, loop_counts = _count_relationships(label_sets, type_count, outgoing)
-    found, complete = pattern_counts(triples, label_sets.sets)
+    patterns = pattern_counts(triples, label_sets.sets)
     parallel_types = facts.parallel_types if facts else _parallel_types(outgoing, type_count)
     return GraphStatistics(
         node_count=outgoing.node_count,
         relationship_count=outgoing.relationship_count,
         label_counts=_label_counts(label_sets),
         type_counts=tuple(lengths.totals),
-        pattern_counts=found,
-        pattern_counts_complete=complete,
+        pattern_counts=patterns.counts,
+        pattern_counts_complete=patterns.complete,
+        pattern_counts_typed=patterns.typed,
         outgoing_degrees=_degree_summaries(lengths, degrees),
         incoming_degrees=_degree_summaries(*_lengths(incoming, type_count, counter)),
         parallel_types=parallel_types,

@@ -2,41 +2,68 @@
 
 from __future__ import annotations
 
-import threading
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gpugda.data.statistics import ANY
+from gpugda.data.tally import Tally, summed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from gpugda.data.tally import Counted
 
-__all__ = ["Triples", "pattern_counts"]
+__all__ = ["PatternCounts", "Triples", "pattern_counts"]
 
-_LARGEST_COUNT_TABLE = 1 << 22
 _LARGEST_PATTERN_COUNT = 1 << 18
+_LARGEST_PAIR_COUNT = 1 << 19
+"""Pairs of a label set and a type beyond which only labels and types alone are counted."""
+
+
+class PatternCounts(NamedTuple):
+    """Counts per (start label, type, end label), and which of them there are.
+
+    ``complete`` and ``typed`` are the fields of `GraphStatistics` with those endings.
+    """
+
+    counts: dict[tuple[int, int, int], int]
+    complete: bool
+    typed: bool
 
 
 class Triples:
-    """Relationship counts per (start's label set, type, end's label set); thread-safe."""
+    """Relationship counts per (start's label set, type, end's label set); thread-safe.
 
-    def __init__(self, set_count: int, type_count: int) -> None:
+    If there are too many triples, it counts pairs of a label set and a type at either end instead;
+    if these are too many, too, label sets and types alone. Which of these it does depends on the
+    relationships, not on their order.
+
+    Args:
+        set_count: The number of label sets.
+        type_count: The number of types.
+        limited: False to count triples whatever their number.
+    """
+
+    def __init__(self, set_count: int, type_count: int, *, limited: bool = True) -> None:
         self.shape = (set_count, type_count, set_count)
         size = set_count * type_count * set_count
-        self._table = np.zeros(size, dtype=np.int64) if size <= _LARGEST_COUNT_TABLE else None
-        self._lock = threading.Lock()
-        self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        most = _LARGEST_PATTERN_COUNT if limited and set_count > 1 else None
+        self._triples = Tally(size, most)
+        sizes = (set_count * type_count, set_count, type_count)
+        pairs, sets, types = sizes if self._triples.may_give_up else (0, 0, 0)
+        self._pairs = [Tally(pairs, _LARGEST_PAIR_COUNT) for _ in range(2)]
+        self._sets = [Tally(sets, None) for _ in range(2)]
+        self._types = Tally(types, None)
 
     @classmethod
     def of_counts(cls, counts: NDArray[np.int64], set_count: int, type_count: int) -> Triples:
         """Wraps existing counts, one per triple in row-major order."""
         made = cls(set_count, type_count)
-        made._table = counts
+        made._triples = Tally.of_counts(counts)
         return made
 
     def count(
@@ -47,64 +74,113 @@ class Triples:
     ) -> None:
         """Adds relationships given by start's set, type and end's set; sets None: only one set."""
         keys = types.astype(np.int64)
-        if starts is not None and ends is not None:
-            keys += starts.astype(np.int64) * self.shape[1]
-            keys *= self.shape[2]
-            keys += ends
-        if self._table is None:
-            self._sparse.append(np.unique(keys, return_counts=True))
+        if starts is None or ends is None:
+            self._triples.add(keys)
             return
-        counts = np.bincount(keys, minlength=len(self._table))
-        with self._lock:
-            self._table += counts
+        if self._triples.may_give_up:
+            self._types.add(keys)
+            for codes, pairs, sets in zip((starts, ends), self._pairs, self._sets, strict=True):
+                pairs.add(codes * np.int64(self.shape[1]) + keys)
+                sets.add(codes)
+        keys += starts.astype(np.int64) * self.shape[1]
+        keys *= self.shape[2]
+        keys += ends
+        self._triples.add(keys)
 
-    def result(self) -> tuple[NDArray[np.int64], ...]:
-        """Start set, type, end set and count of each triple with a count above 0."""
-        if self._table is not None:
-            keys = np.flatnonzero(self._table)
-            counts = self._table[keys]
-        else:
-            nothing = np.empty(0, dtype=np.int64)
-            keys, places = np.unique(
-                np.concatenate([nothing, *[keys for keys, _ in self._sparse]]), return_inverse=True
-            )
-            parts = np.concatenate([nothing, *[counts for _, counts in self._sparse]])
-            counts = np.bincount(places.reshape(-1), weights=parts).astype(np.int64)
-        starts, rest = np.divmod(keys, max(1, self.shape[1] * self.shape[2]))
+    def result(self) -> tuple[NDArray[np.int64], ...] | None:
+        """Start set, type, end set and count of each triple with a count above 0.
+
+        None if there were too many.
+        """
+        found = self._triples.result()
+        if found is None:
+            return None
+        starts, rest = np.divmod(found[0], max(1, self.shape[1] * self.shape[2]))
         types, ends = np.divmod(rest, max(1, self.shape[2]))
-        return starts, types, ends, counts
+        return starts, types, ends, found[1]
+
+    def pairs(self) -> tuple[Counted, Counted] | None:
+        """For starts and for ends, counts by label set * types + type. None if too many."""
+        found = self.result()
+        if found is not None:
+            starts, types, ends, counts = found
+            one, other = (summed(each * self.shape[1] + types, counts) for each in (starts, ends))
+            return one, other
+        of_starts, of_ends = (each.result() for each in self._pairs)
+        return None if of_starts is None or of_ends is None else (of_starts, of_ends)
+
+    def singles(self) -> tuple[Counted, Counted, Counted]:
+        """Counts by start's label set, by type, and by end's label set."""
+        found = self.result()
+        if found is not None:
+            starts, types, ends, counts = found
+            return summed(starts, counts), summed(types, counts), summed(ends, counts)
+        starts, types, ends = (
+            each.result() for each in (self._sets[0], self._types, self._sets[1])
+        )
+        assert starts is not None
+        assert types is not None
+        assert ends is not None  # they have no limit
+        return starts, types, ends
 
 
 def pattern_counts(
-    triples: Triples, sets: Sequence[Sequence[int]], complete: bool | None = None
-) -> tuple[dict[tuple[int, int, int], int], bool]:
-    """Relationships per (start label, type, end label); True if both ends may be given labels.
+    triples: Triples,
+    sets: Sequence[Sequence[int]],
+    complete: bool | None = None,
+    typed: bool | None = None,
+) -> PatternCounts:
+    """Relationships per (start label, type, end label).
 
     Args:
         triples: Counts per label set.
         sets: Label ids of each set.
         complete: True to expand the sets of both ends; None: unless that gives too many entries.
+        typed: False to count labels and types alone; None: if there are too many pairs of them.
+            Read only if not complete.
     """
-    starts, types, ends, counts = triples.result()
-    if complete is None:
-        widths = np.array([len(each) + 1 for each in sets], dtype=np.int64)
-        complete = int((widths[starts] * widths[ends]).sum()) <= _LARGEST_PATTERN_COUNT
-    if complete:
-        start_labels = [(ANY, *each) for each in sets]
-        return _expanded(starts, types, ends, counts, start_labels, start_labels), True
+    labels = [(ANY, *each) for each in sets]
+    found = triples.result()
+    if found is not None and complete is None:
+        widths = np.array([len(each) for each in labels], dtype=np.int64)
+        complete = int((widths[found[0]] * widths[found[2]]).sum()) <= _LARGEST_PATTERN_COUNT
+    if found is not None and complete:
+        return PatternCounts(_expanded(*found, labels, labels), complete=True, typed=True)
+    pairs = None if typed is False else triples.pairs()
+    if pairs is not None:
+        return PatternCounts(
+            _of_pairs(*pairs, triples.shape[1], labels), complete=False, typed=True
+        )
+    return PatternCounts(_of_singles(*triples.singles(), labels), complete=False, typed=False)
+
+
+def _of_pairs(
+    of_starts: Counted, of_ends: Counted, type_count: int, labels: Sequence[tuple[int, ...]]
+) -> dict[tuple[int, int, int], int]:
+    """Entries with ``ANY`` at one end at least."""
+    sets, types = np.divmod(of_starts[0], max(1, type_count))
+    nowhere = np.zeros_like(sets)
+    found = _expanded(sets, types, nowhere, of_starts[1], labels, [(ANY,)])
+    sets, types = np.divmod(of_ends[0], max(1, type_count))
+    nowhere = np.zeros_like(sets)
+    return found | _expanded(nowhere, types, sets, of_ends[1], [(ANY,)], labels)
+
+
+def _of_singles(
+    of_starts: Counted, of_types: Counted, of_ends: Counted, labels: Sequence[tuple[int, ...]]
+) -> dict[tuple[int, int, int], int]:
+    """Entries with ``ANY`` in two places at least."""
     found: dict[tuple[int, int, int], int] = {}
-    for side, is_start in ((starts, True), (ends, False)):
-        # Sum over the other end first, which leaves few rows to expand.
-        keys, places = np.unique(side * triples.shape[1] + types, return_inverse=True)
-        sums = np.bincount(places.reshape(-1), weights=counts).astype(np.int64)
-        side_sets, side_types = np.divmod(keys, triples.shape[1])
-        nowhere = np.zeros_like(side_sets)
-        any_label, labels = [(ANY,)], [(ANY, *each) for each in sets]
-        if is_start:
-            found |= _expanded(side_sets, side_types, nowhere, sums, labels, any_label)
-        else:
-            found |= _expanded(nowhere, side_types, side_sets, sums, any_label, labels)
-    return found, False
+    for (sets, sums), is_start in ((of_starts, True), (of_ends, False)):
+        for each, count in zip(sets.tolist(), sums.tolist(), strict=True):
+            for label in labels[each][1:]:
+                key = (label, ANY, ANY) if is_start else (ANY, ANY, label)
+                found[key] = found.get(key, 0) + count
+    kinds, sums = of_types
+    found |= {(ANY, kind, ANY): n for kind, n in zip(kinds.tolist(), sums.tolist(), strict=True)}
+    if len(kinds):
+        found[ANY, ANY, ANY] = int(sums.sum())
+    return found
 
 
 def _expanded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,8 @@ class GraphStatistics:
             zeros are left out. A relationship counts once per pair of its nodes' labels.
         pattern_counts_complete: False if there were too many pairs of labels: then
             ``pattern_counts`` holds only entries with ``ANY`` on at least one end.
+        pattern_counts_typed: False if there were too many pairs of a label and a type, too: then it
+            holds only entries with ``ANY`` in at least two places.
         outgoing_degrees: Per type id, and ``ANY``.
         incoming_degrees: Per type id, and ``ANY``.
         parallel_types: Per type id, True if two relationships have the same start and end.
@@ -91,6 +94,7 @@ class GraphStatistics:
         default_factory=dict[tuple[int, int, int], int]
     )
     pattern_counts_complete: bool = True
+    pattern_counts_typed: bool = True
     outgoing_degrees: Mapping[int, DegreeSummary] = field(default_factory=dict[int, DegreeSummary])
     incoming_degrees: Mapping[int, DegreeSummary] = field(default_factory=dict[int, DegreeSummary])
     parallel_types: tuple[bool, ...] = ()
@@ -140,18 +144,26 @@ class GraphStatistics:
     ) -> float:
         """Number of relationships of a type between nodes with these labels; None: any.
 
-        Exact unless ``pattern_counts_complete`` is False and both labels are given: then the two
-        ends are assumed to be independent.
+        Exact if ``pattern_counts`` may hold it. Else the ends, and if ``pattern_counts_typed`` is
+        False the type, are assumed to be independent.
         """
         start = ANY if start_label is None else start_label
         end = ANY if end_label is None else end_label
         kind = ANY if type_id is None else type_id
         counts = self.pattern_counts
-        if self.pattern_counts_complete or start == ANY or end == ANY:
+        if self.pattern_counts_complete or (
+            (start == ANY or end == ANY)
+            and (self.pattern_counts_typed or kind == ANY or start == end == ANY)
+        ):
             return float(counts.get((start, kind, end), 0))
-        total = counts.get((ANY, kind, ANY), 0)
-        share = counts.get((start, kind, ANY), 0) * counts.get((ANY, kind, end), 0)
-        return share / total if total else 0.0
+        if self.pattern_counts_typed:
+            parts, whole = [(start, kind, ANY), (ANY, kind, end)], (ANY, kind, ANY)
+        else:
+            parts, whole = [(start, ANY, ANY), (ANY, kind, ANY), (ANY, ANY, end)], (ANY, ANY, ANY)
+        total = counts.get(whole, 0)
+        if not total:
+            return 0.0
+        return total * math.prod([counts.get(each, 0) / total for each in parts])
 
     def degrees(self, type_id: int | None, *, outgoing: bool) -> DegreeSummary:
         """Summary of the degrees for a type; None: any type."""
@@ -167,6 +179,7 @@ class GraphStatistics:
             "type_counts": list(self.type_counts),
             "pattern_counts": [[*key, count] for key, count in self.pattern_counts.items()],
             "pattern_counts_complete": self.pattern_counts_complete,
+            "pattern_counts_typed": self.pattern_counts_typed,
             "outgoing_degrees": _degrees_to_list(self.outgoing_degrees),
             "incoming_degrees": _degrees_to_list(self.incoming_degrees),
             "parallel_types": list(self.parallel_types),
@@ -191,6 +204,7 @@ class GraphStatistics:
             type_counts=tuple(values["type_counts"]),
             pattern_counts={(s, t, e): count for s, t, e, count in values["pattern_counts"]},
             pattern_counts_complete=bool(values["pattern_counts_complete"]),
+            pattern_counts_typed=bool(values.get("pattern_counts_typed", True)),  # as in old files
             outgoing_degrees=_degrees_from_list(values["outgoing_degrees"]),
             incoming_degrees=_degrees_from_list(values["incoming_degrees"]),
             parallel_types=tuple(values["parallel_types"]),

@@ -67,8 +67,11 @@ class Side:
         some = self.relationships
         return np.bincount(some.types[some.starts == some.ends], minlength=self.type_count)
 
-    def patterns(self, complete: bool) -> dict[tuple[int, int, int], int]:
-        """Pattern counts over the changed relationships and all relationships of ``nodes``."""
+    def patterns(self, statistics: GraphStatistics) -> dict[tuple[int, int, int], int]:
+        """Pattern counts over the changed relationships and all relationships of ``nodes``.
+
+        Only entries of the kinds that ``statistics`` holds.
+        """
         starts, types, ends = self._touched()
         if not len(starts):
             return {}
@@ -78,9 +81,10 @@ class Side:
         examples = np.unique(codes, return_index=True)[1].tolist()
         sets = [tuple(ids[offsets[each] : offsets[each + 1]].tolist()) for each in examples]
         of_ends = codes[places.reshape(-1)]
-        triples = Triples(len(sets), self.type_count)
+        triples = Triples(len(sets), self.type_count, limited=False)
         triples.count(of_ends[: len(starts)], types, of_ends[len(starts) :])
-        return pattern_counts(triples, sets, complete)[0]
+        complete, typed = statistics.pattern_counts_complete, statistics.pattern_counts_typed
+        return pattern_counts(triples, sets, complete, typed).counts
 
     def _touched(self) -> tuple[NDArray[np.int64], ...]:
         """Start, type and end of each changed relationship and each one of ``nodes``, distinct."""
@@ -174,8 +178,7 @@ def _sums(
 def _patterns(
     statistics: GraphStatistics, old: Side, new: Side
 ) -> Mapping[tuple[int, int, int], int]:
-    complete = statistics.pattern_counts_complete
-    less, more = old.patterns(complete), new.patterns(complete)
+    less, more = old.patterns(statistics), new.patterns(statistics)
     if less == more:
         return statistics.pattern_counts
     found = dict(statistics.pattern_counts)

@@ -8,7 +8,7 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import counting, pattern_counts
+from gpugda.data import counting, pattern_counts, tally
 from gpugda.data.statistics import GraphStatistics
 
 LABELS = st.lists(st.sampled_from("ABC"), unique=True)
@@ -83,7 +83,7 @@ def test_counts_equal_those_of_the_lists(listed):
 def test_counts_are_the_same_in_small_pieces_and_without_a_table(listed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PIECE", 3)
-        patch.setattr(pattern_counts, "_LARGEST_COUNT_TABLE", -1)
+        patch.setattr(tally, "_LARGEST_TABLE", -1)
         graph = make_graph(*listed)
     assert graph.statistics == make_graph(*listed).statistics
     check_parallels_and_loops(graph, listed[1])
@@ -96,6 +96,42 @@ def test_counts_with_one_label_stay_exact_when_pairs_are_too_many(listed):
         graph = make_graph(*listed)
     assert not graph.statistics.pattern_counts_complete
     check_counts(graph, *listed)
+
+
+@pytest.mark.parametrize("most", [-1, 3])
+@given(listed=listed_graphs())
+def test_counts_with_one_label_stay_exact_when_triples_are_not_counted(most, listed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_PIECE", 3)
+        patch.setattr(tally, "_LARGEST_TABLE", -1)
+        patch.setattr(tally, "_WAITING", 1)
+        patch.setattr(pattern_counts, "_LARGEST_PATTERN_COUNT", most)
+        graph = make_graph(*listed)
+    statistics = make_graph(*listed).statistics
+    assert graph.statistics.pattern_counts_typed
+    check_counts(graph, *listed)
+    if graph.statistics.pattern_counts_complete:
+        assert graph.statistics == statistics
+
+
+@given(listed_graphs())
+def test_counts_of_labels_and_types_alone_stay_exact_when_their_pairs_are_too_many(listed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally, "_LARGEST_TABLE", -1)
+        patch.setattr(pattern_counts, "_LARGEST_PATTERN_COUNT", -1)
+        patch.setattr(pattern_counts, "_LARGEST_PAIR_COUNT", -1)
+        graph = make_graph(*listed)
+    found, exact = graph.statistics, make_graph(*listed).statistics
+    if found.pattern_counts_complete:  # of one label set there are few triples
+        return
+    labels, types = [None, *range(len(graph.labels))], [None, *range(len(graph.types))]
+    for start, kind, end in product(labels, types, labels):
+        estimate = found.relationships_between(start, kind, end)
+        expected = exact.relationships_between(start, kind, end)
+        if [start, kind, end].count(None) >= 2:
+            assert estimate == expected
+        else:
+            assert (estimate > 0) or not expected
 
 
 @given(listed_graphs())
