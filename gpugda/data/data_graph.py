@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from gpugda.caching import LruCache
+from gpugda.data.degree_sample import DegreeSample, draw_nodes, find_hubs, is_sampled
 from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.node_changes import NodeChanges
@@ -39,6 +40,8 @@ __all__ = ["DataGraph"]
 
 _Value = TypeVar("_Value")
 _CACHE_SIZE = 8
+_SAMPLES = 16
+"""Number of labels whose samples of degrees are kept, each of about 50 MB."""
 _ORDER = "order of labels"
 _CHANGES = "node changes"
 _BOUNDS = ("parallel counts", "undirected parallel counts", "max between", "labels disjoint")
@@ -301,19 +304,48 @@ class DataGraph:
         known = self._derived.peek(key, -1.0)  # planning a query asks several times
         if known >= 0:
             return known
-        return self._derived.get(
-            key, lambda: reached_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
-        )
+
+        def count() -> float:
+            sample = self._degree_sample(label_id)
+            if sample is not None:
+                return reached_degree(sample.degrees(along), sample.degrees(kind), sample.weights)
+            return reached_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
+
+        return self._derived.get(key, count)
 
     def nodes_having(self, kind: Kind, label_id: int | None) -> int:
-        """Number of nodes with a label (None: any) that have a relationship of a kind."""
+        """Number of nodes with a label (None: any) that have a relationship of a kind.
+
+        An estimate in a very large graph.
+        """
         key = "nodes having", kind, label_id
         known = self._derived.peek(key, -1)
         if known >= 0:
             return known
-        return self._derived.get(
-            key, lambda: int(np.count_nonzero(self._degrees_of(kind, label_id)))
+
+        def count() -> int:
+            sample = self._degree_sample(label_id)
+            if sample is not None:
+                return round(float(sample.weights[sample.degrees(kind) > 0].sum()))
+            return int(np.count_nonzero(self._degrees_of(kind, label_id)))
+
+        return self._derived.get(key, count)
+
+    def _degree_sample(self, label_id: int | None) -> DegreeSample | None:
+        """Degrees of some nodes with a label (None: any); None in all but very large graphs."""
+        if not is_sampled(self.outgoing):
+            return None
+
+        def draw() -> DegreeSample:
+            sides = self.outgoing, self.incoming
+            hubs = self._derived.get("hubs", lambda: find_hubs(*sides))
+            nodes, weights = draw_nodes(self.label_offsets, self.label_ids, label_id, hubs)
+            return DegreeSample(*sides, nodes, weights)
+
+        kept: LruCache[int | None, DegreeSample] = self._derived.get(
+            "degree samples", lambda: LruCache(_SAMPLES)
         )
+        return kept.get(label_id, draw)
 
     def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
         """``float64[n]`` degrees of a kind; 0 for nodes without the label."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.identifiers import name_id_type
 from gpugda.data.runs import places_in_runs
+from gpugda.data.threads import in_threads, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
     from gpugda.types import NameId
 
-__all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_rows"]
+__all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_places", "label_rows"]
 
 _LARGEST_TABLE = 1 << 24
 _WORD_BYTES = 8
+_PIECE = 1 << 20
+"""Nodes looked at by one thread at a time; a multiple of the bits in a word."""
 _TABLE_PER_KEY = 64
 """Maximum table entries per number; beyond it, sorting the numbers is faster."""
 
@@ -71,12 +74,32 @@ def label_bitmap(
 ) -> NDArray[np.uint32]:
     """Bitmap of the nodes that have a label: bit ``v % 32`` of word ``v // 32``."""
     count = len(label_offsets) - 1
-    places = np.flatnonzero(label_ids == label_id)
-    # In the dtype of the offsets: otherwise searchsorted would copy all of them.
-    nodes = np.searchsorted(label_offsets, places.astype(np.uint32), side="right") - 1
-    flags = np.zeros((count + 31) // 32 * 32, dtype=np.bool_)
-    flags[nodes] = True
-    return np.packbits(flags, bitorder="little").view(np.uint32)
+    words = np.zeros((count + 31) // 32, dtype=np.uint32)
+
+    def mark(piece: slice) -> None:
+        offsets = label_offsets[piece.start : piece.stop + 1]
+        places = np.flatnonzero(label_ids[offsets[0] : offsets[-1]] == label_id)
+        # In the dtype of the offsets: otherwise searchsorted would copy all of them.
+        wanted = places.astype(np.uint32) + offsets[0]
+        flags = np.zeros(-(-(piece.stop - piece.start) // 32) * 32, dtype=np.bool_)
+        flags[np.searchsorted(offsets, wanted, side="right") - 1] = True
+        bits = np.packbits(flags, bitorder="little").view(np.uint32)
+        words[piece.start // 32 : piece.start // 32 + len(bits)] = bits
+
+    in_threads(mark, pieces_of(count, _PIECE))
+    return words
+
+
+def label_places(label_ids: NDArray[NameId], label_id: int) -> NDArray[np.int64]:
+    """Positions of a label in ``label_ids``."""
+
+    def look(piece: slice) -> NDArray[np.int64]:
+        places = np.flatnonzero(label_ids[piece] == label_id)
+        places += piece.start
+        return places
+
+    found = in_threads(look, pieces_of(len(label_ids), _PIECE))
+    return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
 def distinct_label_sets(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from gpugda.data.node_ranges import bits_for
+from gpugda.data.threads import in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -21,14 +22,18 @@ _PIECE = 1 << 20
 """Approximate number of outgoing relationships per piece."""
 _NODE_BITS = 16
 
+_Found: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
+"""Types of relationships that have parallel ones, and how many are parallel."""
+
 
 def max_parallel(csr: Csr, type_count: int) -> tuple[int, ...]:
     """Per type id, the most relationships with the same start and end; 1 if there are none.
 
     ``csr`` may be of either direction.
     """
-    counts = np.ones(type_count, dtype=np.int64)
-    for first, last in _pieces(csr):
+
+    def look(nodes: tuple[int, int]) -> _Found:
+        first, last = nodes
         begin, end = int(csr.row_offsets[first]), int(csr.row_offsets[last])
         runs = slice(int(csr.run_offsets[first]), int(csr.run_offsets[last]))
         starts, neighbours = csr.run_starts[runs] - np.uint32(begin), csr.neighbours[begin:end]
@@ -39,28 +44,38 @@ def max_parallel(csr: Csr, type_count: int) -> tuple[int, ...]:
         lengths = np.diff(firsts, append=end - begin)
         several = lengths > 1
         of_runs = np.searchsorted(starts, firsts[several], side="right") - 1
-        np.maximum.at(counts, csr.run_types[runs][of_runs], lengths[several])
-    return tuple(counts.tolist())
+        return csr.run_types[runs][of_runs], lengths[several]
+
+    return _most(in_threads(look, list(_pieces(csr))), type_count)
 
 
 def max_parallel_undirected(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
     """Like `max_parallel`, with start and end in either order. A loop counts once."""
-    counts = np.ones(type_count, dtype=np.int64)
     type_bits = bits_for(type_count)
     node_shift = np.uint64(32 + type_bits)
-    for first, last in _pieces(outgoing, 1 << min(_NODE_BITS, 32 - type_bits)):
+
+    def look(nodes: tuple[int, int]) -> _Found:
+        first, last = nodes
         keys = np.concatenate([_keys(csr, first, last, type_bits) for csr in (outgoing, incoming)])
-        if not len(keys):
-            continue
         keys.sort(kind="stable")  # merges two sorted parts
-        firsts = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))
+        firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)])
         lengths = np.diff(firsts, append=len(keys))
         several = firsts[lengths > 1]
         lengths = lengths[lengths > 1]
         found = keys[several]
         is_loop = (found >> node_shift) + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
         types = (found >> np.uint64(32)) & np.uint64((1 << type_bits) - 1)
-        np.maximum.at(counts, types, np.where(is_loop, lengths // 2, lengths))
+        return types, np.where(is_loop, lengths // 2, lengths)
+
+    pieces = list(_pieces(outgoing, 1 << min(_NODE_BITS, 32 - type_bits)))
+    return _most(in_threads(look, pieces), type_count)
+
+
+def _most(found: Iterable[_Found], type_count: int) -> tuple[int, ...]:
+    """Per type, the largest of the counts found; 1 if there are none."""
+    counts = np.ones(type_count, dtype=np.int64)
+    for types, lengths in found:
+        np.maximum.at(counts, types, lengths)
     return tuple(counts.tolist())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,11 @@ __all__ = ["PatternCounts", "Triples", "pattern_counts"]
 _LARGEST_PATTERN_COUNT = 1 << 18
 _LARGEST_PAIR_COUNT = 1 << 19
 """Pairs of a label set and a type beyond which only labels and types alone are counted."""
+
+
+_Rows: TypeAlias = (
+    "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]"
+)
 
 
 class PatternCounts(NamedTuple):
@@ -87,7 +92,7 @@ class Triples:
         keys += ends
         self._triples.add(keys)
 
-    def result(self) -> tuple[NDArray[np.int64], ...] | None:
+    def result(self) -> _Rows | None:
         """Start set, type, end set and count of each triple with a count above 0.
 
         None if there were too many.
@@ -115,13 +120,13 @@ class Triples:
         if found is not None:
             starts, types, ends, counts = found
             return summed(starts, counts), summed(types, counts), summed(ends, counts)
-        starts, types, ends = (
+        of_starts, of_types, of_ends = (
             each.result() for each in (self._sets[0], self._types, self._sets[1])
         )
-        assert starts is not None
-        assert types is not None
-        assert ends is not None  # they have no limit
-        return starts, types, ends
+        assert of_starts is not None
+        assert of_types is not None
+        assert of_ends is not None  # they have no limit
+        return of_starts, of_types, of_ends
 
 
 def pattern_counts(

@@ -34,13 +34,20 @@ def degrees_of_kind(outgoing: Csr, incoming: Csr, kind: Kind) -> NDArray[np.floa
     return degrees
 
 
-def reached_degree(along: NDArray[np.float64], degrees: NDArray[np.float64]) -> float:
+def reached_degree(
+    along: NDArray[np.float64],
+    degrees: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+) -> float:
     """Mean degree of the nodes reached along relationships, weighted by how often each is reached.
 
     Args:
         along: Per node, the number of relationships that lead to it.
         degrees: Per node, its degree.
+        weights: Number of nodes that each stands for; None: only itself.
     """
+    if weights is not None:
+        along = along * weights
     total = float(along.sum())
     # Not a matrix product: BLAS would start threads that busy-wait, which takes ten times as long
     # and slows down other work on the machine.

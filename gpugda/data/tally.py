@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -55,8 +55,8 @@ class Tally:
         """True if there may be too many distinct keys."""
         return self._table is None and self._most is not None
 
-    def add(self, keys: NDArray[np.int64]) -> None:
-        """Counts these keys."""
+    def add(self, keys: NDArray[Any]) -> None:
+        """Counts these keys, of any dtype of integers."""
         if self._table is not None:
             counts = np.bincount(keys, minlength=len(self._table))
             with self._lock:
