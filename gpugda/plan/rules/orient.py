@@ -20,7 +20,11 @@ from dataclasses import dataclass, replace
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from gpugda.plan.rules.symmetry import are_pairwise_exchangeable, interchangeable
+from gpugda.plan.rules.symmetry import (
+    are_pairwise_exchangeable,
+    has_only_known_conditions,
+    interchangeable,
+)
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
@@ -126,11 +130,8 @@ def _directed_ends(source: int, target: int) -> dict[str, Any]:
 
 def may_orient(bound: BoundQuery) -> bool:
     """True if no condition depends on the direction or the identity of a relationship."""
-    return (
-        bound.no_rows is None
-        and not bound.residuals
-        and all(not each.directed and not each.predicates for each in bound.relationships)
-        and all(not test.equal and not test.on_nodes for test in bound.tests)
+    return has_only_known_conditions(bound) and not any(
+        each.directed for each in bound.relationships
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["are_pairwise_exchangeable", "interchangeable"]
+__all__ = ["are_pairwise_exchangeable", "has_only_known_conditions", "interchangeable"]
 
 _MAX_NODES = 16
 _MAX_TRIES = 2000
@@ -44,6 +44,20 @@ def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int,
     if len(best) == 2 and not symmetries.swaps((best[0], best[1]), tuple(range(len(bound.nodes)))):
         return ()
     return best
+
+
+def has_only_known_conditions(bound: BoundQuery) -> bool:
+    """True if all conditions are on one node, or follow from relationships of one clause."""
+    clauses = [each.clause for each in bound.relationships]
+    return (
+        bound.no_rows is None
+        and not bound.residuals
+        and not any(each.predicates for each in bound.relationships)
+        and not any(
+            test.equal or test.on_nodes or clauses[test.left] != clauses[test.right]
+            for test in bound.tests
+        )
+    )
 
 
 def are_pairwise_exchangeable(bound: BoundQuery, nodes: tuple[int, ...]) -> bool:

@@ -93,6 +93,8 @@ def test_each_set_of_nodes_is_counted_in_one_order(pattern, multiplicity):
         (TRIANGLE, "WHERE a <> c"),
         (TRIANGLE, "WHERE a.x = b.x"),
         ("(a:Nowhere)--(b:Nowhere)--(a)", ""),
+        # An exchange of a and b would ask that t and v differ.
+        ("(a)-[s]-(c)-[t]-(b)--(a) MATCH (a)-[u]-(d)-[v]-(b)", "WHERE s <> u"),
     ],
 )
 def test_patterns_that_an_order_would_change_are_kept(pattern, where):
