@@ -99,7 +99,7 @@ class ExecutionContext:
 
     def environment(self, batch: Batch, outputs: Any = ()) -> Environment:
         """Binds the names in expressions to the columns of a batch."""
-        names = {**batch.hidden, **batch.columns} if not outputs else batch.hidden
+        names = {**batch.hidden, **batch.columns}
         return Environment(
             batch.row_count,
             self.parameters,

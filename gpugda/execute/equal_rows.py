@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import offsets_of
 from gpugda.execute.entry_windows import entries_of
-from gpugda.expressions.operands import Constant, Operand
+from gpugda.expressions.operands import Constant, Operand, used_codes
+from gpugda.values import group_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpugda.execute.batch import Batch
 
-__all__ = ["EqualRows"]
+__all__ = ["EqualRows", "told_apart"]
 
 
 class EqualRows:
@@ -50,6 +52,36 @@ class EqualRows:
         """For groups given by number: positions in ``groups``, and the rows of each."""
         places, entries = entries_of(self._bounds, groups)
         return places, self._order[entries]
+
+
+def told_apart(operand: Operand) -> Operand:
+    """Values that differ where the operand's do, also where Cypher calls these equal: 1 and 1.0.
+
+    For operands of expressions that show the difference, as `toString` does.
+    """
+    if isinstance(operand, Constant):
+        return operand
+    if operand.kind is ColumnKind.FLOAT:
+        bits = np.ascontiguousarray(operand.values, dtype=np.float64).view(np.int64)
+        return Column(ColumnKind.INTEGER, bits, operand.valid)
+    if operand.kind is not ColumnKind.OBJECT or not operand.dictionary:
+        return operand
+    used, places = used_codes(operand.values, len(operand.dictionary))
+    numbers: dict[Any, int] = {}
+    values = operand.dictionary.values(used.astype(np.int32))
+    codes = [numbers.setdefault(_form(value), len(numbers)) for value in values]
+    return Column(ColumnKind.INTEGER, np.array(codes, dtype=np.int64)[places], operand.valid)
+
+
+def _form(value: Any) -> Any:
+    """A key that differs between an integer and a float, and between zeros, at any depth."""
+    if isinstance(value, float):
+        return "float", value.hex()
+    if isinstance(value, list):
+        return ("list", *map(_form, value))
+    if isinstance(value, dict):
+        return ("map", *((key, _form(each)) for key, each in value.items()))
+    return type(value), group_key(value)
 
 
 def _parts(operand: Operand) -> list[NDArray[np.int64]]:

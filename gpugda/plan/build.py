@@ -29,6 +29,7 @@ from gpugda.plan.logical import (
     Unit,
     Unwind,
 )
+from gpugda.plan.named_groups import with_named_groups
 from gpugda.plan.patterns import PatternPlanner, VariableKind
 from gpugda.plan.selected_patterns import names_bound_list, selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
@@ -254,7 +255,7 @@ class _Builder:
             projection = replace(projection, star=False)  # WITH * and no variable in scope
         kinds = {name: Kind.ANY for name in self.scope if not name.startswith("\0")}
         checker = UncheckedTypes()
-        returned = read_columns(projection, kinds, self.text, checker)
+        returned = read_columns(projection, kinds, self.text, checker, self.outer)
         rows = self.rows
         named = [OutputColumn(each.name, each.expression) for each in returned.columns]
         hidden = [name for name in self.outer if name not in {each.name for each in named}]
@@ -269,6 +270,7 @@ class _Builder:
                 OutputColumn(name, KeyReference(span, first + number))
                 for number, name in enumerate(hidden)
             ]
+            rows, named = with_named_groups(rows, named)
         else:
             named += [OutputColumn(name, ast.Variable(span, name)) for name in hidden]
         rows = Project(rows, tuple(named))

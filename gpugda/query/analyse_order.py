@@ -11,12 +11,13 @@ The rules of Neo4j 5.26, which are implemented here, from the outside of a sort 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
-from gpugda.query.analyse_return import SUBQUERIES, declared_names
+from gpugda.query.analyse_return import QUERIES, declared_names
 from gpugda.query.query_graph import ColumnReference, SortKey
+from gpugda.query.scope_expressions import SUBQUERIES
 from gpugda.query.shapes import rewrite, shape
 from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggregate
 from gpugda.query.walk import walk
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from gpugda.types import Span
 
 __all__ = ["OrderReader"]
+
+_OWN_NAMES: Final = SUBQUERIES.union(QUERIES)
+"""Expressions that may declare variables in a pattern."""
 
 
 class OrderReader:
@@ -74,9 +78,10 @@ class OrderReader:
                 aggregate.span,
             )
         own = declared_names(expression)
-        for part in walk(expression, without=SUBQUERIES):
-            if isinstance(part, ast.Variable) and part.name not in own:
-                self._check_variable(part)
+        if not isinstance(expression, QUERIES):
+            for part in walk(expression, without=_OWN_NAMES):
+                if isinstance(part, ast.Variable) and part.name not in own:
+                    self._check_variable(part)
         if aggregate is not None:
             self._fail(
                 "Illegal aggregation expression in ORDER BY: it has to be a column of its own",

@@ -15,22 +15,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gpugda.errors import CypherSyntaxError
+from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, KeyReference, OutputColumn
+from gpugda.query.scope_expressions import SUBQUERIES
 from gpugda.query.shapes import rewrite, shape, variable_names
 from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggregate
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Collection, Hashable, Mapping
 
-__all__ = ["SUBQUERIES", "Returned", "declared_names", "read_columns"]
+__all__ = ["QUERIES", "Returned", "declared_names", "read_columns"]
 
-SUBQUERIES: Final = frozenset[type[ast.Node]](
-    (ast.ExistsSubquery, ast.CountSubquery, ast.CollectSubquery)
+QUERIES: Final = (
+    ast.Subquery,
+    ast.PatternExpression,
+    ast.PatternComprehension,
+    ast.ShortestPathExpression,
 )
-"""Aggregates inside these belong to the subquery."""
+"""Expressions that find rows of their own."""
 _DECLARING: Final = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduce)
 
 
@@ -60,6 +64,7 @@ def read_columns(
     variables: Mapping[str, Kind],
     text: str,
     checker: UncheckedTypes | None = None,
+    constant: Collection[str] = (),
 ) -> Returned:
     """Analyses the columns of RETURN.
 
@@ -68,8 +73,11 @@ def read_columns(
         variables: Kind of each named variable of the pattern.
         text: The query text, for error messages.
         checker: Set if types have been checked already.
+        constant: Names of variables that are constant in the query: those of an outer query.
 
     Raises:
+        UnsupportedQueryError: An item with an aggregate has a subquery that reads a variable which
+            is not a key by itself.
         CypherSyntaxError: A variable is undefined, a type is wrong, two columns have the same name,
             ``*`` stands for nothing, or an aggregate is mixed with a non-grouping expression.
     """
@@ -81,7 +89,8 @@ def read_columns(
     if not any(map(_has_aggregate, written)):
         columns = tuple(OutputColumn(item.name, item.expression) for item in items)
         return Returned(columns, False, (), (), written, kinds)
-    grouping = _Grouping([each for each in written if not _has_aggregate(each)], text)
+    own = frozenset(variables).difference(constant)
+    grouping = _Grouping([each for each in written if not _has_aggregate(each)], own, text)
     columns = tuple(OutputColumn(item.name, grouping.column(item.expression)) for item in items)
     keys, aggregates = tuple(grouping.keys), tuple(grouping.aggregates)
     return Returned(columns, True, keys, aggregates, written, kinds)
@@ -127,8 +136,9 @@ def declared_names(expression: ast.Expression) -> frozenset[str]:
 class _Grouping:
     """Grouping keys and aggregates, and columns expressed through them."""
 
-    def __init__(self, keys: list[ast.Expression], text: str) -> None:
+    def __init__(self, keys: list[ast.Expression], variables: frozenset[str], text: str) -> None:
         self._text = text
+        self._variables = variables
         self.keys: list[ast.Expression] = []
         self.aggregates: list[ast.Expression] = []
         self._positions: dict[Hashable, KeyReference | AggregateReference] = {}
@@ -149,6 +159,8 @@ class _Grouping:
         if is_aggregate(part):
             return self._aggregate(part)
         names = variable_names(part) - self._own
+        if isinstance(part, QUERIES):
+            return self._query(part, names & self._variables)
         if isinstance(part, ast.Variable) and part.name in self._own:
             return part
         if not names:
@@ -161,6 +173,21 @@ class _Grouping:
         if isinstance(part, ast.Variable | ast.Property):
             self._fail(part)
         return None
+
+    def _query(self, part: ast.Expression, names: frozenset[str]) -> ast.Expression:
+        """A subquery or pattern, which is computed per group: it reads the keys by their names."""
+        known = self._positions.get(shape(part))
+        if known is not None:
+            return known
+        if not names <= self._written:
+            message = (
+                f"a subquery beside an aggregate that reads '{min(names - self._written)}', not a"
+                " column of its own, is not supported by this engine: compute the aggregate in a"
+                " WITH before"
+            )
+            construct = "a subquery beside an aggregate"
+            raise UnsupportedQueryError(message, self._text, part.span, construct=construct)
+        return part
 
     def _is_simple_key(self, part: ast.Expression) -> bool:
         simple = isinstance(part, ast.Variable) or (

@@ -263,7 +263,7 @@ class _FollowingScope:
     def _column(self, node: ast.Expression) -> ast.Expression | None:
         if isinstance(node, ast.Variable) and node.name in self._names:
             return None
-        if isinstance(node, ast.Subquery) or shape(node) in self._shapes:
+        if shape(node) in self._shapes:
             return ast.CaseOperand(node.span)
         return None
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query import query_graph as q
 from gpugda.query.analyse import analyse
@@ -148,3 +149,15 @@ def test_order_items_are_resolved(text, keys):
         for key in analysed(text).order_by
     ]
     assert found == keys
+
+
+# ------------------------------------------------------------------ subqueries beside aggregates
+def test_a_subquery_beside_an_aggregate_reads_only_keys():
+    with pytest.raises(UnsupportedQueryError, match="that reads 'a'") as raised:
+        analysed("(a) RETURN a.x, count(*) + COUNT { (b {x: a.x}) } AS n")
+    assert raised.value.construct == "a subquery beside an aggregate"
+
+
+def test_aggregates_of_a_subquery_are_not_those_of_the_column():
+    query = analysed("(a) RETURN a, COLLECT { MATCH (a)-->(b) RETURN count(b) } AS n")
+    assert not query.aggregating
