@@ -43,7 +43,7 @@ _ACQUIRE_SECONDS = 20.0
 # A pooled connection that was idle for longer is tested before use: firewalls drop such silently.
 _IDLE_SECONDS = 60.0
 _PROBE_SECONDS = 30.0
-_LEAST_SECONDS = 0.001
+_MIN_SECONDS = 0.001
 # Connecting takes about six queries.
 _FACTS_SECONDS = 60.0
 _FACTS_LAST_SECONDS = 60.0
@@ -283,7 +283,7 @@ class BoltConnection:
             self.driver.close()
 
     def _ask(self, deadline: float) -> DatabaseVersion | None:
-        left = max(deadline - monotonic(), _LEAST_SECONDS)
+        left = max(deadline - monotonic(), _MIN_SECONDS)
         # A fresh session without bookmarks: with one the server would wait for that state, while
         # the current one is wanted. In a cluster only the leader knows the newest state, and write
         # access routes the query there; the query itself only reads.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 __all__ = [
     "CPU",
     "GPU",
-    "MOST_LINKS",
+    "MAX_LINKS",
     "CountThresholds",
     "FilterLimits",
     "JoinLimits",
@@ -20,7 +20,7 @@ __all__ = [
     "Thresholds",
 ]
 
-MOST_LINKS = 8
+MAX_LINKS = 8
 """Maximum number of links that a kernel evaluates in one step."""
 
 _GPU_SPEEDUP = 64

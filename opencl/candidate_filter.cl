@@ -137,14 +137,14 @@ kernel void explore_candidates(EXPLORE_PARAMETERS) {
    to a list of runs, whose entries all items of the group share: so no item waits for another's hub. */
 #define GROUP 256
 #define FEW 16
-#define MOST_RUNS 1024
-#define RUNS_PER_ITEM (MOST_RUNS / GROUP)
+#define MAX_RUNS 1024
+#define RUNS_PER_ITEM (MAX_RUNS / GROUP)
 
 typedef struct {
     uint count;
     /* sums: before `share_runs` the length of each run, afterwards the number of entries before it */
-    uint begins[MOST_RUNS], sums[MOST_RUNS + 1], adjacencies[MOST_RUNS];
-    ushort owners[MOST_RUNS];
+    uint begins[MAX_RUNS], sums[MAX_RUNS + 1], adjacencies[MAX_RUNS];
+    ushort owners[MAX_RUNS];
     uint nodes[GROUP], totals[GROUP];
 } SharedRuns;
 
@@ -156,7 +156,7 @@ static inline bool add_runs(
     Runs runs = all_runs(query[adjacency], query[adjacency + 3], query[adjacency + 4]);
     while (next_run(&runs, outgoing, incoming, query, node)) {
         uint place = atomic_inc(&shared->count);
-        if (place >= MOST_RUNS) return false;
+        if (place >= MAX_RUNS) return false;
         shared->begins[place] = runs.begin;
         shared->sums[place] = runs.end - runs.begin;
         shared->adjacencies[place] = adjacency | (uint)runs.is_incoming << 31;
@@ -169,7 +169,7 @@ static inline bool add_runs(
 static inline uint share_runs(local SharedRuns *shared) {
     uint item = get_local_id(0), lengths[RUNS_PER_ITEM], own = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint count = min(shared->count, (uint)MOST_RUNS);
+    uint count = min(shared->count, (uint)MAX_RUNS);
     for (uint i = 0; i < RUNS_PER_ITEM; ++i) {
         uint place = item * RUNS_PER_ITEM + i;
         lengths[i] = place < count ? shared->sums[place] : 0;
@@ -188,15 +188,15 @@ static inline uint share_runs(local SharedRuns *shared) {
         shared->sums[item * RUNS_PER_ITEM + i] = sum;
         sum += lengths[i];
     }
-    if (item == GROUP - 1) shared->sums[MOST_RUNS] = sum;
+    if (item == GROUP - 1) shared->sums[MAX_RUNS] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
-    return shared->sums[MOST_RUNS];
+    return shared->sums[MAX_RUNS];
 }
 
 /* The run to which an entry, counted over all runs, belongs. */
 static inline uint shared_run(local const SharedRuns *shared, uint number) {
     uint first = 0;
-    for (uint step = MOST_RUNS / 2; step > 0; step /= 2) {
+    for (uint step = MAX_RUNS / 2; step > 0; step /= 2) {
         if (shared->sums[first + step] <= number) first += step;
     }
     return first;

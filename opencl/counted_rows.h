@@ -4,23 +4,23 @@
 #define NO_ROW 0xFFFFFFFFFFFFFFFFul
 
 /* The sum of the marks of the nodes whose keys are in a range. */
-static inline ulong marked_ways_within(
+static inline ulong sum_of_marks_within(
     global const uchar *restrict marks, global const uint *restrict neighbours, uint begin, uint end, const KeyRange *range
 ) {
     global const uint *restrict keys = range->keys;
     uint low = range->low, span = range->span;
-    ulong ways = 0;
+    ulong multiplicity = 0;
     for (uint entry = begin; entry < end; ++entry) {
         uint node = neighbours[entry];
-        ways += keys[node] - low <= span ? marks[node] : 0;
+        multiplicity += keys[node] - low <= span ? marks[node] : 0;
     }
-    return ways;
+    return multiplicity;
 }
 
-static inline ulong marked_ways(global const uchar *restrict marks, global const uint *restrict neighbours, uint begin, uint end) {
-    ulong ways = 0;
-    for (uint entry = begin; entry < end; ++entry) ways += marks[neighbours[entry]];
-    return ways;
+static inline ulong sum_of_marks(global const uchar *restrict marks, global const uint *restrict neighbours, uint begin, uint end) {
+    ulong multiplicity = 0;
+    for (uint entry = begin; entry < end; ++entry) multiplicity += marks[neighbours[entry]];
+    return multiplicity;
 }
 
 /* The number of a link's entries that lead to a node and fit its mask; with `only_loops`, only loops that belong
@@ -52,7 +52,7 @@ static inline bool same_links(const Step *step, ulong row, ulong other) {
     return leading_links(step, row, other) == last && bound_end(step, row, last) == bound_end(step, other, last);
 }
 
-static inline uint ways_at(const Step *step, const Level *level, uint node) {
+static inline uint multiplicity_at(const Step *step, const Level *level, uint node) {
     return level ? level->marks[node] : !step->row_bits || has_bit(step->row_bits, node);
 }
 
@@ -70,24 +70,24 @@ static ulong count_entries(
         bool all_pass = ranges->range_count == 0 && (sorted || !has_limits(ranges));
         if (is_masked) {
             for (uint entry = list.x; entry < list.y; ++entry) {
-                uint node = neighbours[entry], ways = passes_ranges(ranges, node) ? ways_at(step, level, node) : 0;
-                if (ways && fits_mask(step, link, segments.is_incoming, entry)) total += ways;
+                uint node = neighbours[entry], multiplicity = passes_ranges(ranges, node) ? multiplicity_at(step, level, node) : 0;
+                if (multiplicity && fits_mask(step, link, segments.is_incoming, entry)) total += multiplicity;
             }
-        } else if (all_pass && level) total += marked_ways(level->marks, neighbours, list.x, list.y);
+        } else if (all_pass && level) total += sum_of_marks(level->marks, neighbours, list.x, list.y);
         else if (all_pass && !step->row_bits) total += list.y - list.x;
         else if (level && sorted && ranges->range_count == 1 && ranges->ranges[0].keys) {
-            total += marked_ways_within(level->marks, neighbours, list.x, list.y, &ranges->ranges[0]);
+            total += sum_of_marks_within(level->marks, neighbours, list.x, list.y, &ranges->ranges[0]);
         } else {
             for (uint entry = list.x; entry < list.y; ++entry) {
                 uint node = neighbours[entry];
-                if (all_pass || passes_ranges(ranges, node)) total += ways_at(step, level, node);
+                if (all_pass || passes_ranges(ranges, node)) total += multiplicity_at(step, level, node);
             }
         }
         *work += (list.y - list.x) / 4;
     }
     if ((flags_of(step, link) & LOOPS) && passes_ranges(ranges, from)) {
-        uint ways = ways_at(step, level, from);
-        if (ways) total -= ways * entries_to(step, link, from, from, true);
+        uint multiplicity = multiplicity_at(step, level, from);
+        if (multiplicity) total -= multiplicity * entries_to(step, link, from, from, true);
     }
     return total;
 }
@@ -108,13 +108,13 @@ static ulong count_row(
     known->row = same_ranges ? row : NO_ROW;
     ulong total = known->count;
     for (uint i = 0; i < special->count; ++i) {
-        uint node = special->nodes[i], ways = ways_at(step, level, node);
-        if (ways == 0 || !passes_ranges(ranges, node)) continue;
+        uint node = special->nodes[i], multiplicity = multiplicity_at(step, level, node);
+        if (multiplicity == 0 || !passes_ranges(ranges, node)) continue;
         if (i < special->excluded_count) {
-            total -= ways * entries_to(step, link, from, node, false);
+            total -= multiplicity * entries_to(step, link, from, node, false);
         } else {
-            ulong entries, new = new_ways(step, row, node, &entries);
-            total += new - ways * entries;
+            ulong entries, new = new_combinations(step, row, node, &entries);
+            total += new - multiplicity * entries;
         }
     }
     return total;

@@ -10,7 +10,7 @@
           write_runs      per word: start, type and node of each run that begins there; run_starts[runs] = count
           write_rows      per node: where its runs and its entries begin
           take_starts     per position: found[i] = starts[places[i]]
-          look_at_pairs   per sorted number: counts loops per type; parallel[type] = 1 if it equals the one before
+          check_pairs     per sorted number: counts loops per type; parallel[type] = 1 if it equals the one before
           pack_pairs      per number: pairs[i] = start, end, without the type
 
        numbers, pairs              ulong[count]
@@ -98,7 +98,7 @@ kernel void take_starts(global const uint *starts, global const uint *places, ul
     FOR_EACH(i, count) found[i] = starts[places[i]];
 }
 
-kernel void look_at_pairs(
+kernel void check_pairs(
     global const ulong *numbers, ulong count, uint type_bits, uint node_bits, volatile global uint *loops, global uint *parallel
 ) {
     ulong node_mask = (1ul << node_bits) - 1, type_mask = (1ul << type_bits) - 1;

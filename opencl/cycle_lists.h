@@ -37,7 +37,7 @@
 #define UPWARDS 16u
 
 /* Maximum number of types of all links together, counted in both directions. */
-#define MOST_LISTS 16
+#define MAX_LISTS 16
 
 typedef struct {
     Csr outgoing, incoming;

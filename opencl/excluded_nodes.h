@@ -1,5 +1,5 @@
 /* The nodes that tests exclude as the added node of a row (see extension.h). */
-#define MOST_EXCLUDED 16
+#define MAX_EXCLUDED 16
 
 /* True if a test compares relationships, one of which is a link of this step. */
 static inline bool is_on_relationships(const Step *step, uint test) {

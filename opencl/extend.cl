@@ -86,7 +86,7 @@ kernel void extend_pairs(
     local ulong rows[2];
     local uint found_count, first_place;
     uint item = get_local_id(0), size = get_local_size(0), node = 0, place = 0;
-    uint counts[MOST_LINKS], relationships[MOST_LINKS];
+    uint counts[MAX_LINKS], relationships[MAX_LINKS];
     ulong piece = (ulong)size * tiles, row = 0, product = 0, weight = 0;
     PIECES(begin) {
         ulong end = min(begin + piece, high);
@@ -126,7 +126,7 @@ kernel void count_pairs(
 ) {
     const Step step = STEP_ARGUMENTS;
     local ulong rows[2], scratch[256];
-    uint item = get_local_id(0), size = get_local_size(0), node, counts[MOST_LINKS], relationships[MOST_LINKS];
+    uint item = get_local_id(0), size = get_local_size(0), node, counts[MAX_LINKS], relationships[MAX_LINKS];
     ulong piece = (ulong)size * tiles, total = 0;
     PIECES(begin) {
         ulong end = min(begin + piece, high);

@@ -10,7 +10,7 @@
        totals     ulong[items]                          number of new rows; each item adds to its own
 
    Links are in the order in which their nodes were bound: the last one changes fastest from row to row. Level l of
-   the marks holds for each node the number of ways in which links 0 … l lead to it, as long as consecutive rows
+   the marks holds for each node the number of multiplicity in which links 0 … l lead to it, as long as consecutive rows
    have the same nodes there, so that scanning the last link's entries counts the rest:
 
           row    a  b  c        level 0: marks of a's neighbours
@@ -34,10 +34,10 @@
 #include "counted_rows.h"
 
 #ifdef ON_CPU
-static inline ulong take_ways(const Step *step, ulong row, uint node, ulong ways, const Output *output) {
-    if (!output->extended) return ways;
-    const uint unread[MOST_LINKS] = {0};
-    for (; ways > 0; --ways) {
+static inline ulong take_copies(const Step *step, ulong row, uint node, ulong multiplicity, const Output *output) {
+    if (!output->extended) return multiplicity;
+    const uint unread[MAX_LINKS] = {0};
+    for (; multiplicity > 0; --multiplicity) {
         found_row(step, output->found, row, node, unread, output->extended, output->stride, output->appended);
     }
     return 0;
@@ -49,7 +49,7 @@ static ulong go_through_entries(
 ) {
     ulong total = 0;
     bool sorted = has_sorted_segments(step, link);
-    uint counts[MOST_LINKS], relationships[MOST_LINKS], base = step->link_count - 1;
+    uint counts[MAX_LINKS], relationships[MAX_LINKS], base = step->link_count - 1;
     Segments segments = all_segments(step->words, link, false);
     while (next_segment(&segments, step, from)) {
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
@@ -57,18 +57,18 @@ static ulong go_through_entries(
         uint2 list = (uint2)(segments.begin, segments.end);
         if (sorted) list = within_ranges(ranges, neighbours, list);
         for (uint entry = list.x; entry < list.y; ++entry) {
-            uint node = neighbours[entry], ways = 1;
-            if (level) ways = level->marks[node];
-            else if (step->row_bits) ways = has_bit(step->row_bits, node);
-            if (ways == 0 || !passes_ranges(ranges, node)) continue;
+            uint node = neighbours[entry], multiplicity = 1;
+            if (level) multiplicity = level->marks[node];
+            else if (step->row_bits) multiplicity = has_bit(step->row_bits, node);
+            if (multiplicity == 0 || !passes_ranges(ranges, node)) continue;
             uint place = special_place(special, node);
             if (place < special->excluded_count) continue;
-            if (special->is_any || place < special->count || (level && ways == FULL)) {
+            if (special->is_any || place < special->count || (level && multiplicity == FULL)) {
                 ulong product = combinations(
                     step, row, base, from, segments.is_incoming, segments.begin, entry, node, counts, relationships);
                 if (product) total += take(step, row, node, counts, product, relationships, output);
             } else if (node != loop && fits_mask(step, link, segments.is_incoming, entry)) {
-                total += take_ways(step, row, node, ways, output);
+                total += take_copies(step, row, node, multiplicity, output);
             }
         }
     }
@@ -88,8 +88,8 @@ static ulong go_through_marked(
         if (special->is_any || place < special->count || level->marks[node] == FULL) {
             total += take_exactly(step, row, node, output);
         } else {
-            uint ways = ways_of(step, link, from, node);
-            total += take_ways(step, row, node, (ulong)ways * level->marks[node], output);
+            uint multiplicity = multiplicity_of(step, link, from, node);
+            total += take_copies(step, row, node, (ulong)multiplicity * level->marks[node], output);
         }
     }
     return total;
@@ -149,7 +149,7 @@ kernel void intersect_rows(
     const Output output = {&found, weighs ? 0 : extended, extended_stride, counters};
     uint top = step.link_count - 1, built = 0, base = 0;
     bool binds = output.extended && binds_relationships(&step);
-    Level levels[MOST_LINKS];
+    Level levels[MAX_LINKS];
     for (uint number = 0; number < top; ++number) {
         global uint *own = scratch + (get_global_id(0) * top + number) * level_words;
         levels[number].marks = (global uchar *)own;

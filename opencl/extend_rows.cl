@@ -53,7 +53,7 @@ kernel void count_leaves(STEP_PARAMETERS, ulong row_count, global const uint *fi
     global const uint *neighbours = list_neighbours(&step, step.links);
     local ulong scratch[GROUP_SIZE];
     ulong total = 0;
-    uint excluded[MOST_EXCLUDED];
+    uint excluded[MAX_EXCLUDED];
     FOR_EACH(row, row_count) {
         uint from = old_value(&step, row, words[step.links]);
         uint2 list = list_of(&step, step.links, from);

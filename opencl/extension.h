@@ -26,7 +26,7 @@
 #define STEP_KEPT_AT 6
 #define TEST_WORDS 5
 #define LINK_WORDS 7
-#define MOST_LINKS 8
+#define MAX_LINKS 8
 
 #define LINK_DIRECTIONS 1
 #define LINK_TYPES 2

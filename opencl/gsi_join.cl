@@ -22,7 +22,7 @@
 #include "work_split.h"
 #include "search.h"
 #include "neighbour_lists.h"
-#include "vertex_join.h"
+#include "node_join.h"
 #include "warps.h"
 
 #define STAGED 128

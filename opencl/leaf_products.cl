@@ -1,22 +1,22 @@
 /* Counts rows by the products of their leaves (see gpugda/plan/counting/degree_messages.py). Work split:
 
-          count_ways        one item per candidate of an anchor: ways[first_way + node] = number of its relationships
-                            that fit a group of equal leaves; with `adds`, added to the previous value
+          count_matches     one item per candidate of an anchor: leaf_counts[first_count + node] = number of its
+                            relationships that fit a group of equal leaves; with `adds`, added to the previous value
           count_common      one item per row of the core: number of relationships that both groups of a factor could
                             match, to a column of the table; with `adds`, added to the previous value
           multiply_leaves   one item per row of the core: product of its factors; the group writes its sum to
                             totals[group], modulo `modulus` (0: 2^64)
 
-       ways     uint[slots * node_count]
-       totals   ulong[groups]
+       leaf_counts   uint[slots * node_count]
+       totals        ulong[groups]
 */
 #include "leaf_products.h"
 #include "group_sum.h"
 
-kernel void count_ways(
+kernel void count_matches(
     GRAPH_PARAMETERS, global const uint *query, uint adjacency, global const uint *masks, uint mask_words,
     global const uint *candidates, uint node_words, uint row, uint by_length, uint adds,
-    global const uint *nodes, ulong first_node, ulong count, global uint *ways, ulong first_way
+    global const uint *nodes, ulong first_node, ulong count, global uint *leaf_counts, ulong first_count
 ) {
     const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
     uint directions = query[adjacency], mask_slot = query[adjacency + 2];
@@ -38,7 +38,7 @@ kernel void count_ways(
                 total += fits(directions, runs.is_incoming, node, neighbour, relationship, mask_slot, masks, mask_words);
             }
         }
-        ways[first_way + node] = adds ? ways[first_way + node] + total : total;
+        leaf_counts[first_count + node] = adds ? leaf_counts[first_count + node] + total : total;
     }
 }
 
@@ -63,10 +63,10 @@ kernel void count_common(
 
 kernel void multiply_leaves(
     GRAPH_PARAMETERS, global const uint *query, global const uint *candidates, uint node_words,
-    global const uint *product, global const uint *ways, global const ulong *ranks, global const uint *tables,
+    global const uint *product, global const uint *leaf_counts, global const ulong *ranks, global const uint *tables,
     uint node_count, global const uint *table, ulong stride, ulong row_count, ulong modulus, global ulong *totals
 ) {
-    const Core core = {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, ways, tables, table,
+    const Core core = {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, leaf_counts, tables, table,
                        ranks, node_words, node_count, stride, modulus};
     local ulong scratch[GROUP_SIZE];
     ulong total = 0;

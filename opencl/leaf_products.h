@@ -6,14 +6,14 @@
        factor [0]       number of groups (1 or 2)
               [1] [2]   position and number of the pairs taken from both groups
               [3]       column with the number of relationships common to both, NONE to look it up; then its groups
-       group  [0]       column of the anchor             [1]   slot of its relationship counts in `ways`
+       group  [0]       column of the anchor             [1]   slot of its relationship counts in `leaf_counts`
               [2]       number of leaves                 [3]   directions
               [4]       candidate matrix row of the leaves, NONE if every neighbour fits
               [5]       adjacency of the anchor in the query's words
               [6] [7]   position and number of the pairs taken
        pair taken       a relationship of the core: columns of its start and its end
 
-   Values are taken modulo `modulus`, 0 for 2^64. With SATURATING they are exact up to MOST, which stands for all
+   Values are taken modulo `modulus`, 0 for 2^64. With SATURATING they are exact up to MAX_VALUE, which stands for all
    greater values.
 */
 #include "work_split.h"
@@ -27,7 +27,7 @@
 #define SUM_WORDS 3
 
 #define SATURATING 1
-#define MOST ((ulong)1 << 63)
+#define MAX_VALUE ((ulong)1 << 63)
 
 typedef struct {
     uint column, slot, leaves, directions, row, adjacency, taken_at, taken_count;
@@ -35,7 +35,7 @@ typedef struct {
 
 typedef struct {
     Csr outgoing, incoming;
-    global const uint *query, *candidates, *product, *ways, *tables, *table;
+    global const uint *query, *candidates, *product, *leaf_counts, *tables, *table;
     global const ulong *ranks;
     uint node_words, node_count;
     ulong stride, modulus;
@@ -126,12 +126,12 @@ static uint taken_from_both(
 }
 
 static inline ulong times(const Core *core, ulong left, ulong right) {
-    if (core->modulus == SATURATING) return mul_hi(left, right) ? MOST : min(left * right, MOST);
+    if (core->modulus == SATURATING) return mul_hi(left, right) ? MAX_VALUE : min(left * right, MAX_VALUE);
     return core->modulus ? left % core->modulus * (right % core->modulus) % core->modulus : left * right;
 }
 
 static inline ulong plus(const Core *core, ulong left, ulong right) {
-    if (core->modulus == SATURATING) return right >= MOST - left ? MOST : left + right;
+    if (core->modulus == SATURATING) return right >= MAX_VALUE - left ? MAX_VALUE : left + right;
     return left + right;
 }
 
@@ -146,13 +146,13 @@ static ulong falling(const Core *core, uint count, uint factors) {
 static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     const Group group = group_at(core, factor + FACTOR_WORDS);
     uint anchor = node_of(core, row, group.column);
-    uint available = core->ways[(ulong)group.slot * core->node_count + anchor];
+    uint available = core->leaf_counts[(ulong)group.slot * core->node_count + anchor];
     if (available < group.leaves) return 0;
     available -= taken_from(core, row, &group, anchor);
     if (core->product[factor] == 1) return falling(core, available, group.leaves);
     const Group other = group_at(core, factor + FACTOR_WORDS + GROUP_WORDS);
     uint other_anchor = node_of(core, row, other.column);
-    uint other_available = core->ways[(ulong)other.slot * core->node_count + other_anchor];
+    uint other_available = core->leaf_counts[(ulong)other.slot * core->node_count + other_anchor];
     if (other_available < other.leaves) return 0;
     other_available -= taken_from(core, row, &other, other_anchor);
     uint column = core->product[factor + 3];
@@ -161,10 +161,10 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     // Sums over the number of the first group's leaves that take common relationships.
     ulong sum = 0, choices = 1;
     for (uint shared = 0; shared <= min(group.leaves, common); ++shared) {
-        ulong ways = times(core, falling(core, common, shared), falling(core, available - common, group.leaves - shared));
+        ulong leaf_counts = times(core, falling(core, common, shared), falling(core, available - common, group.leaves - shared));
         if (other_available >= shared) {
             ulong others = falling(core, other_available - shared, other.leaves);
-            sum = plus(core, sum, times(core, times(core, choices, ways), others));
+            sum = plus(core, sum, times(core, times(core, choices, leaf_counts), others));
         }
         choices = choices * (group.leaves - shared) / (shared + 1);
     }
@@ -175,7 +175,7 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
 static ulong value_of_branch(const Core *core, ulong row, uint branch) {
     ulong place = core->product[branch] | (ulong)core->product[branch + 1] << 32;
     global const uint *sum = core->tables + place + (ulong)SUM_WORDS * group_of(core, core->product + branch + 2, row);
-    return sum[2] || sum[1] >> 31 ? MOST : sum[0] | (ulong)sum[1] << 32;
+    return sum[2] || sum[1] >> 31 ? MAX_VALUE : sum[0] | (ulong)sum[1] << 32;
 }
 
 static ulong value_of_row(const Core *core, ulong row) {

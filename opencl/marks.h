@@ -47,7 +47,7 @@ static inline uint loop_of(const Step *step, uint link, bool is_incoming, uint f
     return is_incoming && (step->words[link + LINK_DIRECTIONS] & OUTGOING) ? from : NONE;
 }
 
-static inline uint ways_of(const Step *step, uint link, uint from, uint node) {
+static inline uint multiplicity_of(const Step *step, uint link, uint from, uint node) {
     uint relationship;
     return matches(step, link, from, node, flags_of(step, link) & SEVERAL ? EVERY_ONE : 1, &relationship);
 }
@@ -58,17 +58,17 @@ static inline uint leading_links(const Step *step, ulong row, ulong other) {
     return number;
 }
 
-static inline void mark(Level *level, uint node, uint ways) {
+static inline void mark(Level *level, uint node, uint multiplicity) {
     if (level->marks[node] == 0) level->list[level->size++] = node;
-    uint sum = min(level->marks[node] + ways, (uint)FULL);
+    uint sum = min(level->marks[node] + multiplicity, (uint)FULL);
     level->marks[node] = (uchar)sum;
     level->has_full |= sum == FULL;
 }
 
 static ulong mark_by_searches(const Step *step, uint link, uint from, const Level *below, Level *level) {
     for (uint i = 0; i < below->size; ++i) {
-        uint node = below->list[i], ways = ways_of(step, link, from, node);
-        if (ways) mark(level, node, below->marks[node] * min(ways, (uint)FULL));
+        uint node = below->list[i], multiplicity = multiplicity_of(step, link, from, node);
+        if (multiplicity) mark(level, node, below->marks[node] * min(multiplicity, (uint)FULL));
     }
     return (ulong)below->size * SEARCH_WORK;
 }
@@ -81,11 +81,11 @@ static ulong mark_by_entries(const Step *step, uint link, uint from, const Level
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
         uint loop = loop_of(step, link, segments.is_incoming, from);
         for (uint entry = segments.begin; entry < segments.end; ++entry) {
-            uint node = neighbours[entry], ways = 1;
-            if (below) ways = below->marks[node];
-            else if (step->row_bits) ways = has_bit(step->row_bits, node);
-            if (ways == 0 || node == loop || !fits_mask(step, link, segments.is_incoming, entry)) continue;
-            if (is_several || level->marks[node] == 0) mark(level, node, ways);
+            uint node = neighbours[entry], multiplicity = 1;
+            if (below) multiplicity = below->marks[node];
+            else if (step->row_bits) multiplicity = has_bit(step->row_bits, node);
+            if (multiplicity == 0 || node == loop || !fits_mask(step, link, segments.is_incoming, entry)) continue;
+            if (is_several || level->marks[node] == 0) mark(level, node, multiplicity);
         }
         work += segments.end - segments.begin;
     }

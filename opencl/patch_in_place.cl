@@ -12,7 +12,7 @@
 #include "patch.h"
 
 #define SHARE 8192
-#define MOST_EDGE 1024
+#define MAX_EDGE 1024
 
 #ifdef ON_CPU
 DEFINE_MOVE_FEW(move_few_here, local)
@@ -45,7 +45,7 @@ static inline bool stays(
 
 /* Loads the share and its edges: old[edge + i] is entry i of the share; 0 if there is none. */
 #define LOAD(kind)                                                                                                    \
-    local kind old[SHARE + 2 * MOST_EDGE];                                                                            \
+    local kind old[SHARE + 2 * MAX_EDGE];                                                                            \
     global const kind *before = edges + 2 * edge * (uint)get_group_id(0), *after = before + edge;                     \
     uint here = at < older_count ? min(older_count - at, (uint)SHARE) : 0;                                            \
     uint behind = at + SHARE < older_count ? min(older_count - at - SHARE, edge) : 0;                                 \

@@ -7,7 +7,7 @@
           set_sources        one item per search: sets the bit of its source in level
           grow_level         one item per node and word: fresh = reached from newest and not seen before; adds it to
                              seen; grown[0] = 1 if any
-          find_met           one item per pair: met[i] = 1 if the level has this bit
+          find_reached       one item per pair: met[i] = 1 if the level has this bit
           count_steps_back   one item per path: counts[i] = number of steps to its node from the level before, at most
                              `most`
           write_steps_back   one item per path: writes the longer paths from sums[i] on, in the order of the shorter
@@ -48,7 +48,7 @@ kernel void grow_level(
     if (any) grown[0] = 1;
 }
 
-kernel void find_met(
+kernel void find_reached(
     global const uint *level, uint words, global const uint *nodes, global const uint *searches, ulong count, global uint *met
 ) {
     FOR_EACH(i, count) met[i] = has_search(level, words, nodes[i], searches[i]);

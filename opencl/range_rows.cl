@@ -22,9 +22,9 @@
 */
 #include "work_split.h"
 
-#define MOST_RANGES 1024
-#define MOST_DIGIT_BITS 9
-#define DIGITS (1 << MOST_DIGIT_BITS)
+#define MAX_RANGES 1024
+#define MAX_DIGIT_BITS 9
+#define DIGITS (1 << MAX_DIGIT_BITS)
 #define TYPE_BITS 16
 
 static inline uint range_of(uint node, uint shift, global const ushort *range_of_bin) {
@@ -35,7 +35,7 @@ kernel void count_ranges(
     global const uint *rows, ulong count, ulong block_size, uint blocks, uint ranges, uint shift,
     global const ushort *range_of_bin, global uint *counts
 ) {
-    uint found[MOST_RANGES], block = get_group_id(0);
+    uint found[MAX_RANGES], block = get_group_id(0);
     for (uint range = 0; range < ranges; ++range) found[range] = 0;
     ulong begin = block * block_size, end = min(begin + block_size, count);
     for (ulong i = begin; i < end; ++i) ++found[range_of(rows[i], shift, range_of_bin)];
@@ -47,7 +47,7 @@ kernel void scatter_starts(
     uint ranges, uint shift, global const ushort *range_of_bin, global const uint *borders, global const uint *firsts,
     uint type_bits, uint node_bits, uint place_bits, global ulong *numbers, global uint *places
 ) {
-    uint next[MOST_RANGES], block = get_group_id(0);
+    uint next[MAX_RANGES], block = get_group_id(0);
     for (uint range = 0; range < ranges; ++range) next[range] = firsts[(ulong)range * blocks + block];
     ulong begin = block * block_size, end = min(begin + block_size, count);
     for (ulong i = begin; i < end; ++i) {
@@ -75,7 +75,7 @@ kernel void scatter_ends(
     global const ushort *range_of_bin, global const uint *borders, global const uint *firsts, uint type_bits, uint node_bits,
     uint index_bits, global ulong *numbers, global uint *indexes
 ) {
-    uint next[MOST_RANGES], block = get_group_id(0);
+    uint next[MAX_RANGES], block = get_group_id(0);
     for (uint range = 0; range < ranges; ++range) next[range] = firsts[(ulong)range * blocks + block];
     ulong i = block * block_size, end = min(i + block_size, count);
     if (i >= end) return;
@@ -94,7 +94,7 @@ kernel void scatter_ends(
 
 /* Sorts numbers by their bits from `low` to before `high`; returns the array where the result is. */
 static global ulong *sorted(global ulong *numbers, global ulong *others, uint count, uint low, uint high) {
-    uint passes = (high - low + MOST_DIGIT_BITS - 1) / MOST_DIGIT_BITS, width = (high - low + passes - 1) / passes;
+    uint passes = (high - low + MAX_DIGIT_BITS - 1) / MAX_DIGIT_BITS, width = (high - low + passes - 1) / passes;
     uint mask = (1u << width) - 1;
     for (uint shift = low; shift < high; shift += width) {
         uint next[DIGITS], sum = 0;

@@ -36,7 +36,7 @@ kernel void count_loop_triangles(
 }
 
 /* A loop of v stands for one relationship of the query, the other two lie between v and u: with p relationships
-   from v to u and q back, there are out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q ways to choose
+   from v to u and q back, there are out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q choices to choose
    them. */
 kernel void add_loop_triangles(
     RANKED_PARAMETERS, uint node_count, uint out_out, uint in_in, uint out_in, global const uint *loops, global ulong *totals
@@ -44,7 +44,7 @@ kernel void add_loop_triangles(
     local ulong of_items[GROUP_SIZE];
     ulong total = 0;
     for (uint v = get_group_id(0); v < node_count; v += get_num_groups(0)) {
-        ulong own = loops[v], ways = 0;
+        ulong own = loops[v], choices = 0;
         if (own == 0) continue;
         const List on = {outgoing_neighbours, outgoing_starts[v], outgoing_starts[v + 1]};
         const List back = {incoming_neighbours, incoming_starts[v], incoming_starts[v + 1]};
@@ -52,15 +52,15 @@ kernel void add_loop_triangles(
             uint u = on.neighbours[place];
             if (place > on.place && on.neighbours[place - 1] == u) continue;
             ulong p = leading_to(on, u), q = leading_to(back, u);
-            ways += out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q;
+            choices += out_out * p * (p - 1) + in_in * q * (q - 1) + out_in * p * q;
         }
         for (uint place = back.place + get_local_id(0); place < back.stop && in_in; place += GROUP_SIZE) {
             uint u = back.neighbours[place];
             if ((place > back.place && back.neighbours[place - 1] == u) || leading_to(on, u)) continue;
             ulong q = leading_to(back, u);
-            ways += in_in * q * (q - 1);
+            choices += in_in * q * (q - 1);
         }
-        total += own * ways;
+        total += own * choices;
         if (get_local_id(0) == 0) total += own * (own - 1) * (own - 2);
     }
     total = group_sum(total, of_items);

@@ -17,7 +17,7 @@
    in use fit the cache:
 
           measure_links   one item per entry of the first nodes: lengths = number of paths over two links that it begins
-          take_ways       one item per node: ways = number of paths from it
+          count_paths     one item per node: paths = number of paths from it
           walk_links      all paths of a batch, in equal shares of teams: marks nodes, or adds marks up
           clear_marks     one item per mark: 0
 
@@ -55,8 +55,8 @@ kernel void measure_links(
     }
 }
 
-kernel void take_ways(global const uint *starts, global const ulong *sums, uint node_count, global ulong *ways) {
-    FOR_EACH(node, node_count) ways[node] = sums[starts[node + 1]] - sums[starts[node]];
+kernel void count_paths(global const uint *starts, global const ulong *sums, uint node_count, global ulong *paths) {
+    FOR_EACH(node, node_count) paths[node] = sums[starts[node + 1]] - sums[starts[node]];
 }
 
 /* Processes the nodes first … last-1. Indexes of sums and entries count from node 0. */
@@ -68,14 +68,14 @@ kernel void walk_links(
     uint lane = get_local_id(0) % LANES;
     ulong team = get_global_id(0) / LANES, low = starts[first], high = starts[last], sum = 0;
     ulong share = (sums[high] - sums[low] + get_global_size(0) / LANES - 1) / (get_global_size(0) / LANES);
-    ulong way = sums[low] + team * share, end = min(way + share, sums[high]);
+    ulong path = sums[low] + team * share, end = min(path + share, sums[high]);
     ulong entry = low;
-    while (way < end) {
-        if (sums[entry + 1] <= way) entry = first_sum_above(sums, entry, high + 1, way) - 1;
+    while (path < end) {
+        if (sums[entry + 1] <= path) entry = first_sum_above(sums, entry, high + 1, path) - 1;
         ulong before_next = sums[entry + 1], reached = min(before_next, end);
         uint a = (uint)upper_bound(starts, first, last, (uint)entry) - 1, stop = starts[neighbours[entry] + 1];
         global uint *own = marks + (a - first) * (ulong)node_count;
-        uint from = stop - (uint)(before_next - way), to = stop - (uint)(before_next - reached);
+        uint from = stop - (uint)(before_next - path), to = stop - (uint)(before_next - reached);
         for (uint place = from + lane; place < to; place += LANES) {
             if (what == ADDS) {
                 sum += own[neighbours[place]];
@@ -85,7 +85,7 @@ kernel void walk_links(
                 atomic_inc((volatile global uint *)own + neighbours[place]);
             }
         }
-        way = reached;
+        path = reached;
         ++entry;
     }
     if (what == MARKS) return;
@@ -156,17 +156,17 @@ kernel void count_ring_squares(
 #define WITH_LOOPS 9
 #define SUMS 10
 
-static void add_ways(ulong *sums, ulong ways, bool is_above) {
-    sums[is_above ? ABOVE : BELOW] += ways;
-    if (is_above) sums[SQUARES_ABOVE] += ways * ways;
+static void add_paths(ulong *sums, ulong paths, bool is_above) {
+    sums[is_above ? ABOVE : BELOW] += paths;
+    if (is_above) sums[SQUARES_ABOVE] += paths * paths;
 }
 
 /* Adds one neighbour, with p relationships from v and q to v. True if some path to it and back has two different
    relationships. */
 static bool add_neighbour(ulong *sums, ulong p, ulong q, bool is_above, bool undirected, ulong loops, ulong its_loops) {
     ulong apart = undirected ? p * (p - 1) : p * q;
-    add_ways(sums, p * q, is_above);
-    if (undirected) add_ways(sums + NO_PAIR, p, is_above);
+    add_paths(sums, p * q, is_above);
+    if (undirected) add_paths(sums + NO_PAIR, p, is_above);
     sums[APART] += apart;
     sums[SQUARES_APART] += apart * apart;
     sums[BOTH] += undirected ? apart * (p - 2) * (p - 3) : apart * (p - 1) * (q - 1);
@@ -174,7 +174,7 @@ static bool add_neighbour(ulong *sums, ulong p, ulong q, bool is_above, bool und
     return apart > 0;
 }
 
-static bool measure_ways(
+static bool measure_neighbours(
     const Ranked *outgoing, const Ranked *incoming, uint v, bool undirected, global const uint *loops, local ulong *of_items
 ) {
     ulong sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -183,11 +183,11 @@ static bool measure_ways(
     for (uint entry = on.x + get_local_id(0); entry < on.y && back.x < back.y; entry += GROUP_SIZE) {
         uint u = outgoing->neighbours[entry];
         if (entry > on.x && outgoing->neighbours[entry - 1] == u) continue;
-        ulong ways_on = 1, ways_back = 0;
-        while (entry + ways_on < on.y && outgoing->neighbours[entry + ways_on] == u) ++ways_on;
+        ulong count_on = 1, count_back = 0;
+        while (entry + count_on < on.y && outgoing->neighbours[entry + count_on] == u) ++count_on;
         uint found = undirected ? entry : first_place_from(incoming->neighbours, back.x, back.y, u);
-        while (found + ways_back < back.y && incoming->neighbours[found + ways_back] == u) ++ways_back;
-        any = add_neighbour(sums, ways_on, ways_back, u < v, undirected, loops ? loops[v] : 0, loops ? loops[u] : 0) || any;
+        while (found + count_back < back.y && incoming->neighbours[found + count_back] == u) ++count_back;
+        any = add_neighbour(sums, count_on, count_back, u < v, undirected, loops ? loops[v] : 0, loops ? loops[u] : 0) || any;
     }
     for (uint each = 0; each < (undirected || loops ? SUMS : NO_PAIR); ++each) of_items[each * GROUP_SIZE + get_local_id(0)] = sums[each];
     return any;
@@ -211,7 +211,7 @@ kernel void correct_ring_squares(
         if (get_local_id(0) == 0 && own) total += own * (own - 1) * (own - 2) * (own - 3);
         if (get_local_id(0) == 0) seen = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (measure_ways(&outgoing, &incoming, v, undirected, loops, of_items)) atomic_or(&seen, 1u);
+        if (measure_neighbours(&outgoing, &incoming, v, undirected, loops, of_items)) atomic_or(&seen, 1u);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (seen && get_local_id(0) < (undirected || loops ? SUMS : NO_PAIR)) {
             ulong sum = 0;

@@ -5,7 +5,7 @@
           weigh_rows    one item per row: weights[i] = its product
           weigh_sums    one item per group: its sum, times a factor per slot and node; each work group writes a 128-bit
                         total
-          largest_sum   one item per group: raises largest[0] and largest[1] to the high and low word of its sum (MOST
+          largest_sum   one item per group: raises largest[0] and largest[1] to the high and low word of its sum (MAX_VALUE
                         at most), so that both together are an upper bound
 
        sums      uint[3 * groups]   from first_word on, lowest word first
@@ -18,10 +18,10 @@
 
 #define CORE_PARAMETERS \
     GRAPH_PARAMETERS, global const uint *query, global const uint *candidates, uint node_words, \
-    global const uint *product, global const uint *ways, global const ulong *ranks, global const uint *tables, \
+    global const uint *product, global const uint *leaf_counts, global const ulong *ranks, global const uint *tables, \
     uint node_count, global const uint *table, ulong stride
 
-#define CORE {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, ways, tables, table, \
+#define CORE {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, leaf_counts, tables, table, \
               ranks, node_words, node_count, stride, SATURATING}
 
 static void add_to_sum(global uint *sum, ulong low, uint high) {
@@ -110,7 +110,7 @@ kernel void largest_sum(global const uint *sums, ulong first_word, ulong count, 
     FOR_EACH(i, count) {
         global const uint *sum = sums + first_word + SUM_WORDS * i;
         bool is_most = sum[1] >> 31 || sum[2];
-        highest = max(highest, is_most ? (uint)(MOST >> 32) : sum[1]);
+        highest = max(highest, is_most ? (uint)(MAX_VALUE >> 32) : sum[1]);
         lowest = max(lowest, is_most ? 0 : sum[0]);
     }
     if (highest > largest[0]) atomic_max(largest, highest);
@@ -118,9 +118,9 @@ kernel void largest_sum(global const uint *sums, ulong first_word, ulong count, 
 }
 
 #ifdef ON_CPU
-#define MOST_ITEMS 1
+#define MAX_ITEMS 1
 #else
-#define MOST_ITEMS GROUP_SIZE
+#define MAX_ITEMS GROUP_SIZE
 #endif
 
 /* factors[slot * node_count + node]; group g has the node nodes[first_node + g]. */
@@ -128,14 +128,14 @@ kernel void weigh_sums(
     global const uint *sums, ulong first_word, ulong count, global const uint *nodes, ulong first_node, global const uint *factors,
     uint slots, uint node_count, global ulong *totals
 ) {
-    local ulong lows[MOST_ITEMS], highs[MOST_ITEMS];
+    local ulong lows[MAX_ITEMS], highs[MAX_ITEMS];
     ulong low = 0, high = 0;
     FOR_EACH(i, count) {
         global const uint *sum = sums + first_word + SUM_WORDS * i;
-        ulong value = sum[2] || sum[1] >> 31 ? MOST : sum[0] | (ulong)sum[1] << 32;
+        ulong value = sum[2] || sum[1] >> 31 ? MAX_VALUE : sum[0] | (ulong)sum[1] << 32;
         for (uint slot = 0; slot < slots && value; ++slot) {
             ulong factor = factors[(ulong)slot * node_count + nodes[first_node + i]];
-            value = mul_hi(value, factor) ? MOST : min(value * factor, MOST);
+            value = mul_hi(value, factor) ? MAX_VALUE : min(value * factor, MAX_VALUE);
         }
         low += value;
         high += low < value;
@@ -144,7 +144,7 @@ kernel void weigh_sums(
     highs[get_local_id(0)] = high;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
-        for (uint item = 1; item < MOST_ITEMS; ++item) {
+        for (uint item = 1; item < MAX_ITEMS; ++item) {
             low += lows[item];
             high += highs[item] + (low < lows[item]);
         }

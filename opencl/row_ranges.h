@@ -1,10 +1,10 @@
 /* Ranges of indexes and keys of the added node that pass the comparisons of a step for one row (see
    comparisons.h and extension.h). As neighbour lists are sorted, an index range is a contiguous part of them. */
-#define MOST_RANGES 16
+#define MAX_RANGES 16
 
 typedef struct {
     uint first, last, range_count;
-    KeyRange ranges[MOST_RANGES];
+    KeyRange ranges[MAX_RANGES];
 } RowRanges;
 
 static inline bool is_end_of(const Step *step, uint links, uint column) {
@@ -14,7 +14,7 @@ static inline bool is_end_of(const Step *step, uint links, uint column) {
     return false;
 }
 
-/* Collects the ranges of a row; false if no node passes. Comparisons beyond MOST_RANGES are ignored: callers
+/* Collects the ranges of a row; false if no node passes. Comparisons beyond MAX_RANGES are ignored: callers
    have no more, or test these themselves. If `links` is not NONE, only comparisons with nodes of the first
    `links` links are used. */
 static bool ranges_of_links(const Step *step, ulong row, uint from, uint to, uint links, RowRanges *found) {
@@ -39,7 +39,7 @@ static bool ranges_of_links(const Step *step, ulong row, uint from, uint to, uin
             continue;
         }
         range.keys = own_place == NONE ? 0 : step->keys + (ulong)own_place * KEY_BLOCK;
-        if (found->range_count < MOST_RANGES) found->ranges[found->range_count++] = range;
+        if (found->range_count < MAX_RANGES) found->ranges[found->range_count++] = range;
     }
     return found->first <= found->last;
 }

@@ -65,7 +65,7 @@ static inline uint key_of_row(
 }
 
 /* A group keeps the counts of few keys in local memory, as adjacent rows mostly have the same key. */
-#define MOST_LOCAL 1024
+#define MAX_LOCAL 1024
 #define IN_TILES(begin, count) \
     for (ulong begin = get_group_id(0) * (ulong)ROWS; begin < (count); begin += get_num_groups(0) * (ulong)ROWS)
 
@@ -85,8 +85,8 @@ kernel void count_rows(
     global const uint *table, ulong stride, ulong row_count, global const uint *keys, global const uint *bounds,
     uint segments, uint key_count, volatile global uint *counts
 ) {
-    local uint found[MOST_LOCAL];
-    bool is_local = key_count <= MOST_LOCAL;
+    local uint found[MAX_LOCAL];
+    bool is_local = key_count <= MAX_LOCAL;
     if (is_local) clear_counts(found, key_count);
     IN_TILES(begin, row_count) {
         ulong end = min(begin + ROWS, row_count);
@@ -108,8 +108,8 @@ kernel void place_rows(
     global const uint *table, ulong stride, ulong row_count, global const uint *keys, global const uint *bounds,
     uint segments, uint key_count, volatile global uint *next, uint width, global uint *placed, ulong placed_stride
 ) {
-    local uint found[MOST_LOCAL], first[MOST_LOCAL];
-    bool is_local = key_count <= MOST_LOCAL;
+    local uint found[MAX_LOCAL], first[MAX_LOCAL];
+    bool is_local = key_count <= MAX_LOCAL;
     IN_TILES(begin, row_count) {
         ulong end = min(begin + ROWS, row_count);
         if (is_local) {

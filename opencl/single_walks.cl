@@ -21,19 +21,19 @@
 #ifdef ON_CPU
 /* The lists that have the relationships along link 2, from a node at position 2. */
 typedef struct {
-    uint count, types[MOST_LISTS];
-    bool are_incoming[MOST_LISTS];
-} Ways;
+    uint count, types[MAX_LISTS];
+    bool are_incoming[MAX_LISTS];
+} LastLists;
 
-static Ways ways_to_last(const Square *square) {
-    Ways ways = {.count = 0};
+static LastLists lists_to_last(const Square *square) {
+    LastLists last_lists = {.count = 0};
     for (uint turn = 0; turn < 2 * square->words[TYPE_COUNT_AT]; ++turn) {
         bool is_incoming = turn & 1;
         if (!(links_of(square, turn >> 1, !is_incoming) >> 2 & 1)) continue;
-        ways.types[ways.count] = turn >> 1;
-        ways.are_incoming[ways.count++] = is_incoming;
+        last_lists.types[last_lists.count] = turn >> 1;
+        last_lists.are_incoming[last_lists.count++] = is_incoming;
     }
-    return ways;
+    return last_lists;
 }
 
 /* The number of occurrences of a node in a list. Branch-free, as the branch would be unpredictable. */
@@ -50,11 +50,11 @@ static inline ulong times_in(global const uint *neighbours, uint2 list, uint nod
     return times;
 }
 
-static inline ulong relationships_between(const Square *square, const Ways *ways, uint two, uint three) {
+static inline ulong relationships_between(const Square *square, const LastLists *last_lists, uint two, uint three) {
     ulong sum = 0;
-    for (uint list = 0; list < ways->count; ++list) {
-        bool is_incoming = ways->are_incoming[list];
-        sum += times_in(neighbours_of(square, is_incoming), list_of(square, ways->types[list], is_incoming, two), three);
+    for (uint list = 0; list < last_lists->count; ++list) {
+        bool is_incoming = last_lists->are_incoming[list];
+        sum += times_in(neighbours_of(square, is_incoming), list_of(square, last_lists->types[list], is_incoming, two), three);
     }
     return sum;
 }
@@ -82,7 +82,7 @@ kernel void count_single_walks(
     global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, candidates, candidates, 0, node_words};
-    const Ways ways = ways_to_last(&square);
+    const LastLists last_lists = lists_to_last(&square);
     const uint bits = pairs[0];
     const bool asks_one = words[ROWS_AT + 1] != NONE;
     ulong total = 0;
@@ -92,7 +92,7 @@ kernel void count_single_walks(
         if (two == NONE || three == NONE || !fits_place(&square, 0, node)) continue;
         if (asks_one && !fits_place(&square, 1, ones[node])) continue;
         if (!fits_place(&square, 2, two) || !fits_place(&square, 3, three)) continue;
-        total += bits ? times_in_table(pairs, bits, two, three) : relationships_between(&square, &ways, two, three);
+        total += bits ? times_in_table(pairs, bits, two, three) : relationships_between(&square, &last_lists, two, three);
     }
     totals[get_group_id(0)] += total;
 }

@@ -65,7 +65,7 @@ static inline ulong room(const Output *output, uint capacity) {
 }
 
 static inline ulong take_row(const Step *step, ulong row, uint node, const Output *output) {
-    const uint unread[MOST_LINKS] = {0};
+    const uint unread[MAX_LINKS] = {0};
     if (!output->extended) return 1;
     found_row(step, output->found, row, node, unread, output->extended, output->stride, output->appended);
     return 0;
@@ -85,8 +85,8 @@ static ulong multiply_row(const Step *step, ulong row, uint node_words, const Ou
 /* Appends the row itself with the number of its pairs that fit. */
 static ulong weigh_row(const Step *step, ulong row, uint base, uint length, const Output *output) {
     const Output nothing = {output->found, 0, 0, 0};
-    uint ways = (uint)extend_row(step, row, base, 0, length, &nothing);
-    return ways ? take_row(step, row, ways, output) : 0;
+    uint weight = (uint)extend_row(step, row, base, 0, length, &nothing);
+    return weight ? take_row(step, row, weight, output) : 0;
 }
 
 /* Makes all rows of a step, or counts them if there is no output; false if they do not fit. */
@@ -131,7 +131,7 @@ kernel void join_rows(JOIN_PARAMETERS) {
 }
 #else
 #define BLOCK 32
-#define MOST_ITEMS 256
+#define MAX_ITEMS 256
 
 /* The rows that a launch makes from those of the step before. A step after one that gave up makes none. */
 typedef struct {
@@ -170,7 +170,7 @@ static inline void add_to_total(const Made *made, ulong count) {
 }
 
 static inline void take_row(const Step *step, const Made *made, ulong row, uint node, ulong *counted) {
-    const uint unread[MOST_LINKS] = {0};
+    const uint unread[MAX_LINKS] = {0};
     uint place;
     if (!made->extended) ++*counted;
     else if (take_places(made, 1, &place)) write_row(step, row, node, unread, made->extended, made->capacity, place);
@@ -193,7 +193,7 @@ static inline void take_pair(
 
 typedef struct {
     ulong sums[BLOCK + 1];
-    uint lengths[BLOCK], ways[BLOCK], goes_on;
+    uint lengths[BLOCK], weights[BLOCK], goes_on;
     uchar bases[BLOCK];
 } Block;
 
@@ -218,14 +218,14 @@ static inline uint is_within(const Step *step, const Made *made, local const Blo
 static inline ulong join_block(const Step *step, const Made *made, local Block *block, ulong first) {
     ulong counted = 0, last = block->goes_on ? block->sums[BLOCK] : 0;
     for (ulong pair = get_local_id(0); pair < last; pair += get_local_size(0)) {
-        uint own = 0, node = 0, counts[MOST_LINKS], relationships[MOST_LINKS];
+        uint own = 0, node = 0, counts[MAX_LINKS], relationships[MAX_LINKS];
         for (uint reach = BLOCK / 2; reach > 0; reach /= 2) own += block->sums[own + reach] <= pair ? reach : 0;
         ulong row = first + own;
         ulong product = nth_combinations(
             step, row, block->bases[own], (uint)(pair - block->sums[own]), &node, counts, relationships);
         ulong weight = passing(step, row, node, counts, product, relationships);
         if (weight == 0) continue;
-        if (made->kind == WEIGHS) atomic_add(&block->ways[own], (uint)weight);
+        if (made->kind == WEIGHS) atomic_add(&block->weights[own], (uint)weight);
         else if (!made->extended) counted += weight;
         else take_pair(step, made, row, node, counts, product, weight, relationships);
     }
@@ -242,7 +242,7 @@ static inline ulong share_of_pairs(const Step *step, const Made *made, local Blo
             uint base = 0;
             block->lengths[item] = row < made->row_count ? shortest_list(step, row, &base) : 0;
             block->bases[item] = (uchar)base;
-            block->ways[item] = 0;
+            block->weights[item] = 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item <= BLOCK) block->sums[item] = pairs_before(block, item);
@@ -251,7 +251,7 @@ static inline ulong share_of_pairs(const Step *step, const Made *made, local Blo
         barrier(CLK_LOCAL_MEM_FENCE);
         counted += join_block(step, made, block, first);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < BLOCK && block->ways[item]) take_row(step, made, row, block->ways[item], &counted);
+        if (item < BLOCK && block->weights[item]) take_row(step, made, row, block->weights[item], &counted);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     return counted;
@@ -296,7 +296,7 @@ static inline ulong pairs_of_step(const Step *step, const Made *made, local ulon
 
 kernel void join_few(JOIN_PARAMETERS, uint few) {
     local Block block;
-    local ulong scratch[MOST_ITEMS];
+    local ulong scratch[MAX_ITEMS];
     uint number = 0;
     while (number < step_count) {
         JOIN_STEP;
@@ -315,7 +315,7 @@ kernel void join_few(JOIN_PARAMETERS, uint few) {
 
 kernel void join_pairs(JOIN_PARAMETERS, uint number) {
     local Block block;
-    local ulong scratch[MOST_ITEMS];
+    local ulong scratch[MAX_ITEMS];
     JOIN_STEP;
     ulong counted = group_sum(share_of_pairs(&step, &made, &block, most_looks), scratch);
     if (get_local_id(0) == 0) add_to_total(&made, counted);

@@ -6,7 +6,7 @@
 #ifdef ON_CPU
 /* Special nodes of a row: the first ones are excluded; at the others relationships could coincide. */
 typedef struct {
-    uint nodes[3 * MOST_EXCLUDED];
+    uint nodes[3 * MAX_EXCLUDED];
     uint excluded_count, count;
     bool is_any;
 } Special;
@@ -44,7 +44,7 @@ static inline uint special_place(const Special *special, uint node) {
 
 /* Counts or appends all combinations to a node by looking up their relationships. */
 static ulong take_exactly(const Step *step, ulong row, uint node, const Output *output) {
-    uint counts[MOST_LINKS], relationships[MOST_LINKS];
+    uint counts[MAX_LINKS], relationships[MAX_LINKS];
     ulong product = combinations(step, row, NONE, 0, false, 0, 0, node, counts, relationships);
     return take(step, row, node, counts, product, relationships, output);
 }
@@ -62,7 +62,7 @@ static inline bool is_new(const Step *step, ulong row, uint number, uint relatio
 
 /* The number of combinations of new relationships to a node, if no two links can take the same one. `entries`:
    entries of the last link. */
-static ulong new_ways(const Step *step, ulong row, uint node, ulong *entries) {
+static ulong new_combinations(const Step *step, ulong row, uint node, ulong *entries) {
     ulong product = 1, count = 0;
     for (uint number = 0; number < step->link_count; ++number) {
         uint link = link_at(step, number), from = bound_end(step, row, number);

@@ -1,4 +1,4 @@
-/* Counts squares from one node on a CPU, where a work item marks the opposite nodes: `all_ways`. Needs
+/* Counts squares from one node on a CPU, where a work item marks the opposite nodes: `squares_from`. Needs
    cycle_lists.h. */
 #ifdef ON_CPU
 /* Branch-free, as the branch would be unpredictable. */
@@ -77,7 +77,7 @@ static ulong two_links(
 }
 
 /* The number of homomorphisms with `from` at position 0 and another node at position 2. */
-static ulong all_ways(const Square *square, uint from, global uint *marks, global uint *marked, ulong *work) {
+static ulong squares_from(const Square *square, uint from, global uint *marks, global uint *marked, ulong *work) {
     uint size = 0;
     ulong sum = 0;
     two_links(square, 0, 1, from, marks, marked, &size, false, work);

@@ -82,7 +82,7 @@ static ulong two_links(
     return sum;
 }
 
-static ulong ways_from(const Square *square, uint from, volatile global uint *marks, ulong *work) {
+static ulong squares_from(const Square *square, uint from, volatile global uint *marks, ulong *work) {
     two_links(square, 0, 1, from, marks, MARKS, work);
     if (square->words[FLAGS_AT] & SYMMETRIC) return two_links(square, 0, 1, from, marks, SQUARES, work);
     ulong sum = two_links(square, 3, 2, from, marks, ADDS, work);
@@ -103,7 +103,7 @@ kernel void sum_squares(
         ulong begin = (ulong)atomic_inc(counters) * task_nodes, end = min(begin + task_nodes, (ulong)listed);
         if (begin >= listed) break;
         for (ulong i = begin; i < end; ++i, ++work) {
-            write_sum(sums, first_word + i * SUM_WORDS, all_ways(&square, nodes[first + i], marks, marked, &work));
+            write_sum(sums, first_word + i * SUM_WORDS, squares_from(&square, nodes[first + i], marks, marked, &work));
         }
     }
 #else
@@ -120,7 +120,7 @@ kernel void sum_squares(
         if (begin >= listed) break;
         for (ulong i = begin; i < end; ++i) {
             ulong work = 1;
-            of_items[get_local_id(0)] = ways_from(&square, nodes[first + i], marks, &work);
+            of_items[get_local_id(0)] = squares_from(&square, nodes[first + i], marks, &work);
             looks_of_items[get_local_id(0)] = work;
             barrier(CLK_LOCAL_MEM_FENCE);
             if (get_local_id(0) == 0) {
@@ -143,17 +143,17 @@ kernel void sum_squares(
 kernel void measure_odd_ends(SQUARE_PARAMETERS, uint node_count, global long *odd_ends) {
     const Square square = SQUARE_ARGUMENTS;
     FOR_EACH(node, node_count) {
-        long ways = 0, twice = 0;
+        long product = 0, twice = 0;
         if (fits_place(&square, 1, (uint)node) && fits_place(&square, 3, (uint)node)) {
             Pairs pairs;
             all_pairs(&square, (uint)node, &pairs);
             while (next_pair(&pairs, &square, (uint)node, false)) {
                 if (!fits_place(&square, 2, pairs.node)) continue;
-                ways += product_of(&pairs, 1, 2);
+                product += product_of(&pairs, 1, 2);
                 twice += shared(&square, &pairs, 1, 2);
             }
         }
-        odd_ends[2 * node] = ways;
+        odd_ends[2 * node] = product;
         odd_ends[2 * node + 1] = twice;
     }
 }
@@ -167,14 +167,14 @@ static ulong one_odd_node(const Square *square, uint node, global const long *od
     all_pairs(square, node, &pairs);
     while (next_pair(&pairs, square, node, true)) {
         if (!fits_place(square, 1, pairs.node) || !fits_place(square, 3, pairs.node)) continue;
-        long ways = product_of(&pairs, 0, 3), twice = shared(square, &pairs, 0, 3);
-        if (ways == 0) continue;
+        long product = product_of(&pairs, 0, 3), twice = shared(square, &pairs, 0, 3);
+        if (product == 0) continue;
         long on = odd_ends[2 * (ulong)pairs.node], on_twice = odd_ends[2 * (ulong)pairs.node + 1];
         if (is_opposite) {
             on -= product_of(&pairs, 1, 2);
             on_twice -= shared(square, &pairs, 1, 2);
         }
-        sum += twice * on_twice - ways * on_twice - twice * on;
+        sum += twice * on_twice - product * on_twice - twice * on;
     }
     return sum;
 }

@@ -33,7 +33,7 @@ kernel void count_squares(
         if (begin >= node_count) break;
         for (uint node = (uint)begin; node < end; ++node) {
             if (fits_place(&square, 0, node)) {
-                total += all_ways(&square, node, marks, marked, &work);
+                total += squares_from(&square, node, marks, marked, &work);
                 if (fits_place(&square, 2, node)) total += opposite_same(&square, node, 0, &work);
                 if (has_loops(&square)) total += over_loops(&square, node, node_count, loops);
             }

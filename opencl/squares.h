@@ -5,7 +5,7 @@
    neighbour by the exact set of links that they fit; it is not filled in if there is only one, the most common
    case. */
 typedef struct {
-    uint2 entries[MOST_LISTS];
+    uint2 entries[MAX_LISTS];
     uint node, count, first_links, by_links[16];
 } Pairs;
 

@@ -22,13 +22,13 @@
            [0 … 4]           first word in the pool (low, high), first head (low, high), mask of a hash
            [5 … 8]           words of a record, numbers of keys, of added values, of tests
            keys, added       (column, slot) each
-           tests             left, right, must be equal, and a second pair or NONE twice (see vertex_join.h); slots
+           tests             left, right, must be equal, and a second pair or NONE twice (see node_join.h); slots
 
    As an item's state survives a launch, a launch can end when the output is full or after `most_steps`, and the
    next one continues.
 */
 #include "work_split.h"
-#include "vertex_join.h"
+#include "node_join.h"
 
 #define LEVEL_HEAD 9
 
@@ -77,7 +77,7 @@ static inline bool takes_record(
         if (record[pair[0]] != VALUE(pair[1])) return false;
     }
     for (uint added = 0; added < level[7]; ++added, pair += 2) VALUE(pair[1]) = record[pair[0]];
-    for (uint test = 0; test < level[8]; ++test, pair += VERTEX_TEST_WORDS) {
+    for (uint test = 0; test < level[8]; ++test, pair += ROW_TEST_WORDS) {
         bool equal = VALUE(pair[0]) == VALUE(pair[1]);
         if (equal && pair[3] != NONE) equal = VALUE(pair[3]) == VALUE(pair[4]);
         if (equal != (bool)pair[2]) return false;
@@ -86,7 +86,7 @@ static inline bool takes_record(
 }
 
 static inline uint level_words(global const uint *level) {
-    return LEVEL_HEAD + 2 * (level[6] + level[7]) + VERTEX_TEST_WORDS * level[8];
+    return LEVEL_HEAD + 2 * (level[6] + level[7]) + ROW_TEST_WORDS * level[8];
 }
 
 /* `progress`: the next probe record, rows written, items with work left. */

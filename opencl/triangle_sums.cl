@@ -93,9 +93,9 @@ static ulong triangles_from(
         uint y = higher[entry];
         ulong of_y = 0, end = starts[y] + counts[y];
         for (ulong onward = starts[y]; onward < end; ++onward) {
-            uint z = higher[onward], ways = marks[z];
-            sums[z] += ways;
-            of_y += ways;
+            uint z = higher[onward], z_mark = marks[z];
+            sums[z] += z_mark;
+            of_y += z_mark;
         }
         work += counts[y];
         sums[y] += of_y;

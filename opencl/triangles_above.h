@@ -81,12 +81,12 @@ typedef struct {
 static inline ulong triangles_from(const Search *search, uint x, List outgoing, List incoming, ulong *work) {
     ulong sum = 0;
     bool looks_up = search->looks_up || x > FILTER;
-    for (uint ways = 0; ways < 4; ++ways) {
-        uint on = search->weights >> 8 * ways & 15, back = search->weights >> (8 * ways + 4) & 15;
+    for (uint turn = 0; turn < 4; ++turn) {
+        uint on = search->weights >> 8 * turn & 15, back = search->weights >> (8 * turn + 4) & 15;
         uint asked = (on ? OUTGOING : 0) | (back ? INCOMING : 0);
         if (!asked) continue;
-        List first = part_of(ways & 2 ? incoming : outgoing, search->y_low, search->y_high);
-        Above second = ways & 1 ? search->incoming_second : search->outgoing_second;
+        List first = part_of(turn & 2 ? incoming : outgoing, search->y_low, search->y_high);
+        Above second = turn & 1 ? search->incoming_second : search->outgoing_second;
         for (uint place = first.place + get_local_id(0) / LANES; place < first.stop; place += TEAMS) {
             uint y = first.neighbours[place];
             List list = list_above(&second, y);

@@ -44,11 +44,11 @@ static ulong take_list(
         ++*work;
         uint c = list->neighbours[entry];
         if (degrees && (c == a || degrees[c] > degrees[a] || (degrees[c] == degrees[a] && c > a))) continue;
-        uint ways = parallel_from(list, entry) * to_b;
-        if (ways == 0) continue;
+        uint paths = parallel_from(list, entry) * to_b;
+        if (paths == 0) continue;
         if (marking) {
-            atomic_add(marks + c, ways);
-            sum -= (ulong)ways * ways;
+            atomic_add(marks + c, paths);
+            sum -= (ulong)paths * paths;
         } else {
             ulong mark = atomic_xchg(marks + c, 0u);
             sum += mark * mark;
@@ -58,7 +58,7 @@ static ulong take_list(
 }
 
 /* Walks all paths (a, b, c). */
-static ulong all_ways(
+static ulong walk_paths(
     const Csr *outgoing, const Csr *incoming, uint type, uint a, global const uint *degrees, volatile global uint *marks, bool marking,
     ulong *work
 ) {
@@ -98,9 +98,9 @@ kernel void count_upward_squares(
         ulong begin = (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
         if (begin >= node_count) break;
         for (uint a = (uint)begin; a < end; ++a) {
-            sum += all_ways(&outgoing, &incoming, type, a, degrees, marks, true, &work);
+            sum += walk_paths(&outgoing, &incoming, type, a, degrees, marks, true, &work);
             barrier(CLK_GLOBAL_MEM_FENCE);
-            sum += all_ways(&outgoing, &incoming, type, a, degrees, marks, false, &work);
+            sum += walk_paths(&outgoing, &incoming, type, a, degrees, marks, false, &work);
             barrier(CLK_GLOBAL_MEM_FENCE);
         }
         atomic_add(&looked_at, (uint)work + 1);

@@ -30,8 +30,8 @@ static inline bool is_linked(const Step *step, uint link, uint from, uint node) 
 }
 
 /* The number of matches of a row among the entries of one lane. */
-static uint ways_of(const Step *step, ulong row, uint lane, uint lanes) {
-    uint shortest = NONE, base = 0, counts[MOST_LINKS], relationships[MOST_LINKS];
+static uint weight_of(const Step *step, ulong row, uint lane, uint lanes) {
+    uint shortest = NONE, base = 0, counts[MAX_LINKS], relationships[MAX_LINKS];
     bool plain = true;
     for (uint number = 0; number < step->link_count; ++number) {
         uint link = link_at(step, number), length = entry_count(step, link, old_value(step, row, step->words[link]));
@@ -73,8 +73,8 @@ kernel void weigh_rows(
     const Step step = STEP_ARGUMENTS;
     ulong end = first_row + share_end(last_row - first_row);
     for (ulong row = first_row + share_begin(last_row - first_row); row < end; ++row) {
-        uint ways = ways_of(&step, row, 0, 1);
-        if (ways) write_row(&step, row, ways, 0, extended, extended_stride, atomic_inc(appended));
+        uint weight = weight_of(&step, row, 0, 1);
+        if (weight) write_row(&step, row, weight, 0, extended, extended_stride, atomic_inc(appended));
     }
 }
 #else
@@ -86,34 +86,34 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_rows(
     STEP_PARAMETERS, ulong first_row, ulong last_row, global uint *extended, ulong extended_stride, volatile global uint *appended
 ) {
     const Step step = STEP_ARGUMENTS;
-    local uint parts[GROUP], ways[TEAMS], places[TEAMS];
+    local uint parts[GROUP], weights[TEAMS], places[TEAMS];
     uint item = get_local_id(0), team = item / LANES, lane = item % LANES;
     for (ulong begin = first_row + get_group_id(0) * TEAMS; begin < last_row; begin += get_num_groups(0) * TEAMS) {
         ulong row = begin + team;
-        parts[item] = row < last_row ? ways_of(&step, row, lane, LANES) : 0;
+        parts[item] = row < last_row ? weight_of(&step, row, lane, LANES) : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane == 0) {
             uint total = 0;
             for (uint i = 0; i < LANES; ++i) total += parts[item + i];
-            ways[team] = total;
+            weights[team] = total;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item == 0) {
             uint count = 0;
             for (uint i = 0; i < TEAMS; ++i) {
                 places[i] = count;
-                count += ways[i] > 0;
+                count += weights[i] > 0;
             }
             uint first_place = count ? atomic_add(appended, count) : 0;
             for (uint i = 0; i < TEAMS; ++i) places[i] += first_place;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (ways[team]) {
+        if (weights[team]) {
             ulong place = places[team];
             for (uint column = lane; column < step.kept_count; column += LANES) {
                 extended[column * extended_stride + place] = old_value(&step, row, words[step.kept + column]);
             }
-            if (lane == 0) extended[step.node_column * extended_stride + place] = ways[team];
+            if (lane == 0) extended[step.node_column * extended_stride + place] = weights[team];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

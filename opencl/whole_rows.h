@@ -5,7 +5,7 @@
 #define WAITING 128
 typedef struct {
     uint count;
-    uint rows[WAITING], nodes[WAITING], relationships[WAITING][MOST_LINKS];
+    uint rows[WAITING], nodes[WAITING], relationships[WAITING][MAX_LINKS];
 } Found;
 
 static void append(
@@ -52,7 +52,7 @@ static ulong take(
 /* Extends one row by its pairs offset … last-1. */
 static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uint last, const Output *output) {
     ulong total = 0;
-    uint node, counts[MOST_LINKS], relationships[MOST_LINKS];
+    uint node, counts[MAX_LINKS], relationships[MAX_LINKS];
     if (step->bound_column != NONE) {
         for (; offset < last; ++offset) {
             ulong product = nth_combinations(step, row, base, offset, &node, counts, relationships);

@@ -60,7 +60,7 @@ def plan_of(relationships: Sequence[Relationship], tests: Sequence[RowTest] = ()
 # Number of nodes that a part adds.
 AT_ONE = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}
 FORMS = AT_ONE | {"bridge": 1, "long bridge": 2, "edge": 0}
-MOST_WAYS = 5_000
+MAX_WAYS = 5_000
 """Largest number of assignments per example: they are enumerated in Python."""
 BETWEEN = ["bridge", "bridge", "bridge", "long bridge", "edge", "leaf", "pair"]
 
@@ -104,7 +104,7 @@ def branched_queries(draw: st.DrawFn, alike: bool = False) -> Any:
         size += new
         if len(relationships) >= 5:
             break
-    assume(_ways(graph, relationships) <= MOST_WAYS)
+    assume(_ways(graph, relationships) <= MAX_WAYS)
     programs = [(), *(((LabelOp.LABEL, each),) for each in range(len(graph.labels)))]
     nodes = [Node(draw(st.sampled_from(programs))) for _ in range(size)]
     tests = draw(some_tests(size, len(relationships)))

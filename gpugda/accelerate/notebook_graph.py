@@ -10,9 +10,9 @@ from gpugda.errors import ConfigurationError
 if TYPE_CHECKING:
     from neo4j.graph import Graph
 
-__all__ = ["MOST_NODES", "drawing", "html_of", "is_possible"]
+__all__ = ["MAX_NODES", "drawing", "html_of", "is_possible"]
 
-MOST_NODES = 1000
+MAX_NODES = 1000
 """Maximum number of nodes; a browser draws more only slowly, and the drawing is unreadable."""
 
 
@@ -38,9 +38,9 @@ def drawing(graph: Graph) -> Any:
             "the result holds no nodes to draw: return nodes and relationships, as in "
             "MATCH (a)-[r]->(b) RETURN a, r, b."
         )
-    if len(graph.nodes) > MOST_NODES:
+    if len(graph.nodes) > MAX_NODES:
         raise ConfigurationError(
-            f"the result holds {len(graph.nodes):,} nodes, and at most {MOST_NODES:,} are drawn: "
+            f"the result holds {len(graph.nodes):,} nodes, and at most {MAX_NODES:,} are drawn: "
             "give the query a LIMIT."
         )
     from neo4j_viz.neo4j import from_neo4j

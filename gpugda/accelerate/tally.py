@@ -9,7 +9,7 @@ from collections import Counter
 __all__ = ["Tally"]
 
 _NUMBERS = re.compile(r"\d[\d.,]*")
-_MOST_REASONS = 50
+_MAX_REASONS = 50
 _SHOWN_REASONS = 3
 
 
@@ -41,7 +41,7 @@ class Tally:
         """Counts one query that went to the database."""
         general = _NUMBERS.sub("…", reason)
         with self._lock:
-            if general not in self._reasons and len(self._reasons) >= _MOST_REASONS:
+            if general not in self._reasons and len(self._reasons) >= _MAX_REASONS:
                 general = "other reasons"
             self._reasons[general] += 1
 

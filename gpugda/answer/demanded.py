@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DemandedAnswers", "admission_for", "checked", "missing_for"]
 
-_MOST_TEXTS = 256
+_MAX_TEXTS = 256
 
 
 class DemandedAnswers:
@@ -145,7 +145,7 @@ def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingPropert
     return missing_properties(loaded.graph, property_needs(query))
 
 
-@lru_cache(maxsize=_MOST_TEXTS)
+@lru_cache(maxsize=_MAX_TEXTS)
 def _reads(text: str) -> Reads | None:
     """Returns what a query reads; None if that is unknown or the query reads whole entities.
 

@@ -32,7 +32,7 @@ _WALK_STEPS = 50
 """Maximum steps of a walk, as a multiple of the number of nodes."""
 _PIECE = 1 << 20
 """Number drawn at a time by one thread: its arrays stay in the caches."""
-_MOST_WALKS = 100
+_MAX_WALKS = 100
 """Maximum number of walks per requested query graph."""
 
 
@@ -239,7 +239,7 @@ def walk_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str
     """
     rng = np.random.default_rng([seed, size])
     found: list[str] = []
-    for _ in range(_MOST_WALKS * count):
+    for _ in range(_MAX_WALKS * count):
         if len(found) == count:
             break
         walked = _walk(graph, size, rng)

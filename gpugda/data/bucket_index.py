@@ -21,7 +21,7 @@ __all__ = ["BucketIndex", "find_index"]
 
 _BUCKETS = 1 << 16
 _INDEXED = (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING)
-_FEWEST_ROWS = 1 << 17
+_MIN_ROWS = 1 << 17
 """For columns with fewer rows a scan is faster than an index lookup."""
 _SCANS = 48
 """Building an index costs as much as this many scans. It is built only after as many scans, so that
@@ -94,7 +94,7 @@ def find_index(graph: DataGraph, key: str, column: Column) -> BucketIndex | None
         key: The property key.
         column: The property's values.
     """
-    if len(column) < _FEWEST_ROWS or column.kind not in _INDEXED:
+    if len(column) < _MIN_ROWS or column.kind not in _INDEXED:
         return None
     with _lock:
         known = _known.setdefault(graph, _Known())

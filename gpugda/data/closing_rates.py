@@ -26,7 +26,7 @@ _PER_RELATIONSHIP: Final = 4
 """Samples per relationship: small graphs have few paths, so they are sampled less."""
 _MAX_RUNS: Final = 1 << 20
 """Maximum number of runs inspected: samples are dropped where nodes have thousands of types."""
-_LEAST_SAMPLES: Final = 64
+_MIN_SAMPLES: Final = 64
 
 
 def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int], float]:
@@ -119,7 +119,7 @@ def _first(csr: Csr, *samples: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     nodes = np.stack(samples[:2])
     runs = csr.run_offsets[nodes + 1].astype(np.int64) - csr.run_offsets[nodes]
     seen = np.cumsum(runs.sum(axis=0))
-    count = max(int(np.searchsorted(seen, _MAX_RUNS)), _LEAST_SAMPLES)
+    count = max(int(np.searchsorted(seen, _MAX_RUNS)), _MIN_SAMPLES)
     return tuple(each[:count] for each in samples)
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["CompileProcesses", "start_compile_processes"]
 
 _LOGGER = logging.getLogger("gpugda.device")
-_MOST_PROCESSES: Final = 8
-_FEWEST_CORES: Final = 4
+_MAX_PROCESSES: Final = 8
+_MIN_CORES: Final = 4
 _LOOK_SECONDS: Final = 0.05
 _LATER_SECONDS: Final = 1.0
 _BUILD: Final = """
@@ -63,14 +63,14 @@ class CompileProcesses:
         self._thread.join()
 
     def _run(self) -> None:
-        if core_count() < _FEWEST_CORES or program_folder() is None or not sys.executable:
+        if core_count() < _MIN_CORES or program_folder() is None or not sys.executable:
             return
         if _are_some_kept() and not self._has_waited(_LATER_SECONDS):
             return
         if is_everything_built(self._context):
             return
         started = time.monotonic()
-        shares = min(_MOST_PROCESSES, core_count() - 1)
+        shares = min(_MAX_PROCESSES, core_count() - 1)
         processes: list[subprocess.Popen[bytes]] = []
         try:
             processes.extend(

@@ -21,7 +21,7 @@ CARRIED: Final = "\0row"
 """Prefix of columns that say which row of the outer query a row belongs to: every operator keeps
 these columns and never combines rows of different outer rows."""
 
-_MOST_ROWS: Final = 1 << 18
+_MAX_ROWS: Final = 1 << 18
 _FEW_ROWS: Final = 1 << 10
 
 
@@ -118,7 +118,7 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
         batches: Batches with the same columns.
         enough: See `ExecutionContext`: if few rows suffice, the first batches stay small.
     """
-    rows = _MOST_ROWS if enough is None else min(max(enough, _FEW_ROWS), _MOST_ROWS)
+    rows = _MAX_ROWS if enough is None else min(max(enough, _FEW_ROWS), _MAX_ROWS)
     waiting: list[Batch] = []
     count = 0
     for batch in batches:
@@ -126,7 +126,7 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
         count += batch.row_count
         if count >= rows:
             yield joined(waiting)
-            waiting, count, rows = [], 0, min(2 * rows, _MOST_ROWS)
+            waiting, count, rows = [], 0, min(2 * rows, _MAX_ROWS)
     if waiting:
         yield joined(waiting)
 
@@ -144,7 +144,7 @@ def flag_only_batch(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:
             continue
         waiting.append(batch)
         count += batch.row_count
-        several = len(waiting) > 1 and (count > _MOST_ROWS or not batch.distinct)
+        several = len(waiting) > 1 and (count > _MAX_ROWS or not batch.distinct)
         if several:
             yield from ((each, False) for each in waiting)
     if waiting and not several:

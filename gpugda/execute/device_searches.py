@@ -31,7 +31,7 @@ _Made = TypeVar("_Made")
 _MAX_SEARCHES: Final = 1 << 10
 """Most searches that run together."""
 _LEVELS: Final = 8
-_MOST_LEVELS: Final = 32
+_MAX_LEVELS: Final = 32
 _SECONDS_PER_ENTRY: Final = 30e-9
 """Measured host seconds per entry that a search reads."""
 
@@ -68,7 +68,7 @@ class DeviceSearches:
         """True if memory suffices for the adjacency and several levels of one word."""
         strategy = self.context.strategy
         nodes, entries = len(steps.offsets), len(steps.neighbours)
-        needed = 2 * entries + nodes + _MOST_LEVELS * nodes
+        needed = 2 * entries + nodes + _MAX_LEVELS * nodes
         return 0 < 8 * needed < strategy.limit - strategy.graph.nbytes
 
     def _seconds(self, steps: Adjacency, sources: int, levels: int) -> float:

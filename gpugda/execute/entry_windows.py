@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["entries_of", "windows_of"]
 
-_MOST_ENTRIES = 1 << 20
+_MAX_ENTRIES = 1 << 20
 
 
 def windows_of(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
     """Bounds of windows of rows whose counts add up to at most ``most``; at least one row each."""
-    most = _MOST_ENTRIES if most is None else most
+    most = _MAX_ENTRIES if most is None else most
     ends = np.cumsum(counts)
     start = done = 0
     while start < len(counts):

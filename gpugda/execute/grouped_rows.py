@@ -24,7 +24,7 @@ __all__ = ["Rows"]
 
 _WINDOW: Final = 1 << 20
 """Most rows that are materialised together when weights are expanded."""
-_MOST_ROWS: Final = 1 << 40
+_MAX_ROWS: Final = 1 << 40
 """Limit for adding rows one by one: more would take hours."""
 
 
@@ -76,7 +76,7 @@ class Rows:
         if self.weights is None:
             yield values, self.group_of
             return
-        if self.row_count > _MOST_ROWS:
+        if self.row_count > _MAX_ROWS:
             raise MemoryLimitError(f"{self.row_count:,} rows are too many to be added one by one")
         left, most = self.weights.copy(), max(_WINDOW, least)
         first = 0

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Groups", "first_rows", "group_rows", "single_rows"]
 
-_MOST_INT32 = 2**31
+_MAX_INT32 = 2**31
 _WINDOW = 1 << 15  # rows whose codes fit in the processor's cache
 
 
@@ -106,7 +106,7 @@ def _groups_by_table(keys: Sequence[RowKey], count: int, row_count: int) -> Grou
     """Looks up each code's group in a table, in windows that fit in the cache."""
     if row_count <= _WINDOW:
         return _groups_at_once(codes_of_rows(keys, slice(0, row_count)), count)
-    table = np.full(count, -1, dtype=np.int32 if row_count < _MOST_INT32 else np.int64)
+    table = np.full(count, -1, dtype=np.int32 if row_count < _MAX_INT32 else np.int64)
     found = np.empty(_WINDOW, dtype=table.dtype)
     group_of = np.empty(row_count, dtype=np.int64)
     firsts: list[NDArray[np.int64]] = []

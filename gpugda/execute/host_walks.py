@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["HostWalks", "walks_that_fit"]
 
 _WORD: Final = 64
-_MOST_WORDS: Final = 1 << 25
+_MAX_WORDS: Final = 1 << 25
 """Limit for all levels together."""
 _LEVELS: Final = 16
 """At least this many levels must fit."""
-_MOST_SOURCES: Final = 512
-_MOST_ENTRIES: Final = 1 << 18
+_MAX_SOURCES: Final = 512
+_MAX_ENTRIES: Final = 1 << 18
 
 
 def walks_that_fit(pulled: Adjacency) -> int:
     """Most sources whose walks can run together; 0 if memory does not suffice."""
-    words = _MOST_WORDS // (_LEVELS * max(pulled.node_count, 1))
-    return min(_WORD * words, _MOST_SOURCES)
+    words = _MAX_WORDS // (_LEVELS * max(pulled.node_count, 1))
+    return min(_WORD * words, _MAX_SOURCES)
 
 
 class HostWalks:
@@ -61,7 +61,7 @@ class HostWalks:
     def grow(self) -> bool:
         """See `Walks.grow`."""
         levels = self._search.levels
-        if len(levels) * levels[0].size > _MOST_WORDS:
+        if len(levels) * levels[0].size > _MAX_WORDS:
             raise MemoryLimitError("longer walks do not fit in memory")
         newest = self._search.next_level()
         levels.append(newest)
@@ -80,7 +80,7 @@ class HostWalks:
         search = self._search
         level, pulled = search.levels[length], search.pulled
         bits, words = bits_of(searches), searches // _WORD
-        for start, stop in windows_of(search.degrees[nodes], _MOST_ENTRIES):
+        for start, stop in windows_of(search.degrees[nodes], _MAX_ENTRIES):
             search.check()
             places, entries = entries_of(pulled.offsets, nodes[start:stop])
             places += start

@@ -36,7 +36,7 @@ from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
 from gpugda.execute.operators.select_paths import SelectPaths
 from gpugda.execute.operators.selected_paths import SelectedPaths
-from gpugda.execute.operators.short_trails import MOST_TRAILS, ShortTrails
+from gpugda.execute.operators.short_trails import MAX_TRAILS, ShortTrails
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
@@ -114,7 +114,7 @@ class _Lowering:
             parts = [self._match(each, needed, weighted=True) for each in patterns]
             joined = simple.Union(tuple(parts), weighted=True)
             start = self._match(tree.input, (needed - {tree.end}) | ends, weighted=True)
-            walked = Expand(start, tree, frozenset(), most=MOST_TRAILS)
+            walked = Expand(start, tree, frozenset(), most=MAX_TRAILS)
             return ShortTrails(start, walked, joined)
         lists = {tree.relationships}
         if tree.step is not None:

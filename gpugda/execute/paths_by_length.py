@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["distances_to", "paths_by_length"]
 
-_MOST_DISTANCES = 1 << 24
-_MOST_ENTRIES = 1 << 22
+_MAX_DISTANCES = 1 << 24
+_MAX_ENTRIES = 1 << 22
 _UNREACHABLE = np.iinfo(np.int32).max
 
 
@@ -49,8 +49,8 @@ def paths_by_length(
             the length) at the end of each length; returns a mask of the pairs that need more.
         check: Called often; raises when the deadline has passed.
     """
-    size = _MOST_DISTANCES // max(len(steps.offsets) - 1, 1)
-    size = max(1, min(size, _MOST_ENTRIES // max(len(steps.neighbours), 1)))
+    size = _MAX_DISTANCES // max(len(steps.offsets) - 1, 1)
+    size = max(1, min(size, _MAX_ENTRIES // max(len(steps.neighbours), 1)))
     targets, target_of = np.unique(ends, return_inverse=True)
     for first in range(0, len(targets), size):
         chunk = targets[first : first + size]

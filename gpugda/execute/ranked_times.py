@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RankedTimes"]
 
-_ORIENTED_RUNS, _PLAIN_RUNS, _MOST_PLAIN_RUNS = 3, 3, 16
+_ORIENTED_RUNS, _PLAIN_RUNS, _MAX_PLAIN_RUNS = 3, 3, 16
 """Runs of the other forms before rank lists are tried; the last if an oriented graph exists."""
 _RUNS = 2
 """Trial runs of rank lists: the first one builds the lists and compiles kernels."""
@@ -40,7 +40,7 @@ class RankedTimes:
             others: Times in the original and in the oriented graph.
             is_oriented: True if the oriented graph exists and supports the pattern.
         """
-        enough = _MOST_PLAIN_RUNS if is_oriented else _PLAIN_RUNS
+        enough = _MAX_PLAIN_RUNS if is_oriented else _PLAIN_RUNS
         if others.oriented_runs < _ORIENTED_RUNS and others.plain_runs < enough:
             return False
         return self.runs < _RUNS or self.best < min(others.oriented, others.plain)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reached"]
 
-_MOST_KEYS = 1 << 24
+_MAX_KEYS = 1 << 24
 
 
 def reached(
@@ -85,7 +85,7 @@ def _reached(
     with_start: bool,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
     node_count = max(len(steps.offsets) - 1, 1)
-    size = max(1, min(_MOST_KEYS // node_count, len(starts)))
+    size = max(1, min(_MAX_KEYS // node_count, len(starts)))
     depths = np.full(size * node_count, -1, dtype=np.int32)
     labels = np.zeros(size * node_count if undirected else 0, dtype=np.int64)
     for first in range(0, len(starts), size):
@@ -102,7 +102,7 @@ def _closed(
 ) -> NDArray[np.int64]:
     """Numbers of the starts on an undirected closed trail."""
     node_count = max(steps.node_count, 1)
-    size = max(1, min(_MOST_KEYS // node_count, len(starts)))
+    size = max(1, min(_MAX_KEYS // node_count, len(starts)))
     depths = np.full(size * node_count, -1, dtype=np.int32)
     labels = np.zeros(size * node_count, dtype=np.int64)
     found = [np.zeros(0, dtype=np.int64)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Seeds", "entity_column"]
 
-_MOST_ROWS = 1 << 20
+_MAX_ROWS = 1 << 20
 
 
 def entity_column(operand: Operand, row_count: int, *, is_node: bool) -> Column:
@@ -113,7 +113,7 @@ class Seeds:
 
     def _pieces(self, found: NDArray[np.int64], groups: NDArray[np.int64]) -> Iterator[Any]:
         counts = self._counts[groups]
-        for start, stop in windows_of(counts, _MOST_ROWS):
+        for start, stop in windows_of(counts, _MAX_ROWS):
             piece = counts[start:stop]
             embeddings = np.repeat(found[start:stop], piece)
             inside = places_in_runs(piece)

@@ -35,7 +35,7 @@ __all__ = [
 _WORD: Final = 64
 _SOURCES: Final = 512
 """Searches that run together."""
-_MOST_WORDS: Final = 1 << 17
+_MAX_WORDS: Final = 1 << 17
 """Words read together, and entries by which paths are extended together."""
 _MAX_LEVEL_WORDS: Final = 1 << 24
 """Most words of a level."""
@@ -146,7 +146,7 @@ class SharedSearch:
         """Nodes that the newest level leads to, including nodes reached before."""
         newest = self.levels[-1]
         found = np.zeros_like(newest)
-        most = _MOST_WORDS // newest.shape[1]
+        most = _MAX_WORDS // newest.shape[1]
         for start, stop in windows_of(self.degrees[self.entered], most):
             self.check()
             nodes = self.entered[start:stop]
@@ -180,7 +180,7 @@ class SharedSearch:
         before = self.levels[len(self.levels) - 2 - walked.shape[1]]
         width, flat = before.shape[1], before.reshape(-1)
         bits, words = bits_of(asked.sources), asked.sources // _WORD
-        for start, stop in windows_of(self.degrees[asked.nodes], _MOST_WORDS):
+        for start, stop in windows_of(self.degrees[asked.nodes], _MAX_WORDS):
             places, entries = entries_of(self.pulled.offsets, asked.nodes[start:stop])
             places += start
             nodes = self.pulled.neighbours[entries].astype(np.int64)

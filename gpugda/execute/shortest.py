@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["shortest_paths"]
 
-_MOST_DEPTHS = 1 << 24
+_MAX_DEPTHS = 1 << 24
 
 
 def shortest_paths(
@@ -96,7 +96,7 @@ def _joining(
         yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
         return
     node_count = len(steps.offsets) - 1
-    size = max(1, min(_MOST_DEPTHS // max(node_count, 1), len(starts)))
+    size = max(1, min(_MAX_DEPTHS // max(node_count, 1), len(starts)))
     depths = tuple(np.full(size * node_count, -1, dtype=np.int32) for _ in range(2))
     for first in range(0, len(starts), size):
         chunk = slice(first, first + size)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Level", "adjacency_of", "trails"]
 
-_MOST_VALUES = 1 << 21
+_MAX_VALUES = 1 << 21
 """Most relationships of all paths in a window."""
-_FEWEST_ROWS = 1 << 10
+_MIN_ROWS = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +139,7 @@ def trails(
 
 def _windows(adjacency: Adjacency, level: Level, *, repeats: bool) -> Iterator[Level]:
     """The paths with one more relationship, in windows with fewer rows the longer they are."""
-    most = max(_FEWEST_ROWS, _MOST_VALUES // (level.relationships.shape[1] + 1))
+    most = max(_MIN_ROWS, _MAX_VALUES // (level.relationships.shape[1] + 1))
     counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
     for start, stop in windows_of(counts, most):
         longer = _longer(adjacency, level, start, stop, repeats=repeats)

@@ -8,8 +8,8 @@ from gpugda.errors import MemoryLimitError
 
 __all__ = ["check_items", "check_text"]
 
-_MOST_ITEMS: Final = 1 << 26
-_MOST_CHARACTERS: Final = 1 << 30
+_MAX_ITEMS: Final = 1 << 26
+_MAX_CHARACTERS: Final = 1 << 30
 
 
 def check_items(count: int) -> None:
@@ -18,8 +18,8 @@ def check_items(count: int) -> None:
     Raises:
         MemoryLimitError: It exceeds the length limit.
     """
-    if count > _MOST_ITEMS:
-        _refuse("list", "elements", count, _MOST_ITEMS)
+    if count > _MAX_ITEMS:
+        _refuse("list", "elements", count, _MAX_ITEMS)
 
 
 def check_text(count: int) -> None:
@@ -28,8 +28,8 @@ def check_text(count: int) -> None:
     Raises:
         MemoryLimitError: It exceeds the length limit.
     """
-    if count > _MOST_CHARACTERS:
-        _refuse("text", "characters", count, _MOST_CHARACTERS)
+    if count > _MAX_CHARACTERS:
+        _refuse("text", "characters", count, _MAX_CHARACTERS)
 
 
 def _refuse(what: str, parts: str, count: int, most: int) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 __all__ = ["LaunchSize", "first_window"]
 
-_FEWEST_ROWS = 1 << 10
+_MIN_ROWS = 1 << 10
 _ROWS_FOR_ONE = 4
 """Rows of a first window per row that suffices, because predicates remove some."""
 
 
 def first_window(enough: int, usual: int) -> int:
     """Rows of the first window if about ``enough`` rows suffice; at most ``usual``."""
-    return min(max(_FEWEST_ROWS, _ROWS_FOR_ONE * enough), usual)
+    return min(max(_MIN_ROWS, _ROWS_FOR_ONE * enough), usual)
 
 
 class LaunchSize:

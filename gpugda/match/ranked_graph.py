@@ -20,7 +20,7 @@ __all__ = ["RankedGraph"]
 _BYTES_EACH = {False: 28, True: 44}
 """Peak bytes per relationship: two arrays to sort, and the result; undirected lists take more."""
 _BYTES_PER_NODE = 52
-_MOST_ENTRIES = 1 << 32
+_MAX_ENTRIES = 1 << 32
 """Positions in lists have 32 bits."""
 _SHARE = 0.5
 """Share of the free memory that may be used while lists are made."""
@@ -98,5 +98,5 @@ def _fits(run: Run, *, undirected: bool) -> bool:
     return (
         needed <= run.workspace.available * _SHARE
         and 8 * entries <= longest
-        and entries < _MOST_ENTRIES
+        and entries < _MAX_ENTRIES
     )

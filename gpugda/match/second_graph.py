@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SecondGraph"]
 
-_LEAST_SHARE = 4
+_MIN_SHARE = 4
 """The first graph may use at most one part in this many of the limit: two such graphs use half."""
 
 
@@ -73,7 +73,7 @@ class SecondGraph(Generic[_Strategy]):
         if self._second is not None and self._second.graph.graph is not graph:
             self.leave()
         if self._second is None:
-            if not self._has_room or _LEAST_SHARE * first.graph.nbytes > first.limit:
+            if not self._has_room or _MIN_SHARE * first.graph.nbytes > first.limit:
                 return None
             self._second = self._like(DeviceGraph(first.graph.context, graph))
         taken = first.graph.nbytes + first.cached_bytes() - self.nbytes

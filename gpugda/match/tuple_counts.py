@@ -21,7 +21,7 @@ __all__ = ["TupleCounts", "multiply_counts", "subtract_counts"]
 _PIECE_ROWS = 1 << 20
 """Rows that are sorted between two checks of the deadline."""
 _MERGE_ROWS = 1 << 20
-_MOST_NODES = 1 << 32
+_MAX_NODES = 1 << 32
 _BITS = 32
 _WORD = 64
 _LOW = np.uint64(0xFFFFFFFF)
@@ -46,7 +46,7 @@ class TupleCounts:
         counted: bool,
         check: Callable[[], None],
         merge_rows: int = _MERGE_ROWS,
-        node_count: int = _MOST_NODES,
+        node_count: int = _MAX_NODES,
     ) -> None:
         self._bits = max((node_count - 1).bit_length(), 1)
         self._nodes = nodes

@@ -35,10 +35,10 @@ _SHARE, _SHARE_OF_CHUNKS = 0.9, 0.1
 """Shares of the free memory: for all arrays, and for each of two chunks."""
 _SHARE_OF_HOST = 0.25
 """Default limit for the lists of one type: share of the host's memory."""
-_MOST_CHUNK, _LEAST_CHUNK = 1 << 24, 1 << 10
-_MOST_WINDOWS = 64
+_MAX_CHUNK, _MIN_CHUNK = 1 << 24, 1 << 10
+_MAX_WINDOWS = 64
 """Windows in which lists are made; all entries are read once per window."""
-_MOST_NODES = 1 << 30
+_MAX_NODES = 1 << 30
 """Each node has two lists, whose numbers have 32 bits."""
 
 
@@ -105,7 +105,7 @@ def has_host_room(graph: DataGraph) -> bool:
     """True if the host has room for the lists of a graph."""
     asked = host_limit()
     most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
-    return 4 * graph.relationship_count <= most and graph.node_count <= _MOST_NODES
+    return 4 * graph.relationship_count <= most and graph.node_count <= _MAX_NODES
 
 
 def window_entries(free: int) -> int:
@@ -131,7 +131,7 @@ class _Maker:
         runs = len(run_starts(graph.outgoing, len(graph.types))) - 1
         self._source = UpwardSource(directory, type_id, self._nodes, runs, ranks)
         size = int(self._workspace.available * _SHARE_OF_CHUNKS) // 4
-        self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, size, self._total))
+        self._chunk = max(_MIN_CHUNK, min(_MAX_CHUNK, size, self._total))
         self._chunks = self._workspace.allocate(2 * self._chunk, np.uint32, "entries of a chunk")
 
     def _ranks(self, directory: Sequence[Any], type_id: int) -> DeviceArray:
@@ -191,7 +191,7 @@ class _Maker:
         while bounds[-1] < len(starts) - 1:
             end = int(starts[bounds[-1]]) + most
             last = int(np.searchsorted(starts, min(end, int(starts[-1])), side="right")) - 1
-            if last <= bounds[-1] or len(bounds) > _MOST_WINDOWS:
+            if last <= bounds[-1] or len(bounds) > _MAX_WINDOWS:
                 return None
             bounds.append(last)
         return list(pairwise(bounds))

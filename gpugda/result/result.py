@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpugda.errors import ConfigurationError
 from gpugda.execute.result_table import ResultTable
 from gpugda.garbage import collection_paused
-from gpugda.result.rows import FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
+from gpugda.result.rows import FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 
 if TYPE_CHECKING:
@@ -371,14 +371,14 @@ class Result:
         with self._timed(), collection_paused():
             self._block = self._rows.records(start, stop)
         self._block_start = start
-        self._block_rows = min(4 * self._block_rows, MOST_BLOCK_ROWS)
+        self._block_rows = min(4 * self._block_rows, MAX_BLOCK_ROWS)
 
     def _gather(self, make: Callable[[int, int], list[_Made]]) -> list[_Made]:
         """The items that ``make`` returns for the unread rows, called per block."""
         found: list[_Made] = []
         with self._timed():
             while self._position < self._row_count:
-                stop = min(self._position + MOST_BLOCK_ROWS, self._row_count)
+                stop = min(self._position + MAX_BLOCK_ROWS, self._row_count)
                 with collection_paused():
                     found += make(self._position, stop)
                 self._position = stop

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gpugda.execute.result_table import ResultTable
     from gpugda.result.entities import EntityReader
 
-__all__ = ["BLOCK_ROWS", "FIRST_BLOCK_ROWS", "MOST_BLOCK_ROWS", "RowReader"]
+__all__ = ["BLOCK_ROWS", "FIRST_BLOCK_ROWS", "MAX_BLOCK_ROWS", "RowReader"]
 
 FIRST_BLOCK_ROWS = 250
 """Number of records in the first block; each further block is longer."""
 BLOCK_ROWS = 1000
 """Number of rows per block for text and JSON."""
-MOST_BLOCK_ROWS = 16_000
+MAX_BLOCK_ROWS = 16_000
 """Maximum number of rows per block: enough to amortise a block's fixed cost, few enough to fit the
 processor's cache and to bound the memory while rows are read one by one."""
 

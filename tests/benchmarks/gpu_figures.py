@@ -59,7 +59,7 @@ GMATCH = {18: (4, 5, 8, 40, 26, 10, 11), 20: (14, 13, 32, 212, 51, 30, 13)}
 """Milliseconds by scale, in the order of `PATTERNS`."""
 DIRECTED = {"triangles": 100.0, "cycles of 3": 100.0, "squares": 2000.0, "paths of 2": None}
 REAL = {"triangle": None, "4-clique": 10.0, "square": 10.0, "5-clique": None}
-RUNS, FEWEST_RUNS = 24, 6
+RUNS, MIN_RUNS = 24, 6
 LONG = 0.5
 """Seconds: a query that takes this long twice in a row gets few runs. One long run may have made a graph."""
 SIZES = {8: 15.0, 10: 15.0, 12: 15.0, 16: 3.0}
@@ -85,7 +85,7 @@ def warm(
 ) -> tuple[float, float, int]:
     """Milliseconds of the first and of the fastest run, and the count."""
     times: list[float] = []
-    while len(times) < FEWEST_RUNS or (len(times) < RUNS and min(times[-2:]) < LONG):
+    while len(times) < MIN_RUNS or (len(times) < RUNS and min(times[-2:]) < LONG):
         started = time.perf_counter()
         found = accelerator.run(query, engine="gpu").values()[0][0]
         times.append(time.perf_counter() - started)

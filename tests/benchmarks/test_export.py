@@ -27,7 +27,7 @@ LABELS = (
 TYPES = (("KNOWS", 0.5), ("LIKES", 0.2), ("FOLLOWS", 0.15), ("PAYS", 0.1), ("OWNS", 0.05))
 ROWS = 50_000
 ROW_BY_ROW = 200_000
-LEAST_TIMES_FASTER = 10.0
+MIN_TIMES_FASTER = 10.0
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def test_a_million_relationships_are_read_in_a_second():
         pytest.skip("GPUGDA_BENCH_URI names no server with an empty database")
     figures = measure(uri, SMALL if os.environ.get("GPUGDA_BENCH_SMALL") else LARGE)
     print(json.dumps(figures, indent=1))
-    assert figures["times_row_by_row"] >= LEAST_TIMES_FASTER
+    assert figures["times_row_by_row"] >= MIN_TIMES_FASTER
 
 
 def main() -> None:

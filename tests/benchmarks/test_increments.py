@@ -32,7 +32,7 @@ from gpugda.ports import (
 TYPES = tuple("RSTUV")
 NONE = np.empty(0, dtype=np.int64)
 TURNS = 5
-LEAST_GAIN = 5.0
+MIN_GAIN = 5.0
 """Minimum ratio of the time of a new build to that of a change."""
 
 
@@ -178,7 +178,7 @@ def test_changes_are_applied_much_faster_than_a_graph_is_built():
     found = measure(1_000_000)
     built, _ = found.pop("a fresh build")
     found.pop("copying it all to the device")
-    assert all(built > LEAST_GAIN * sum(seconds) for seconds in found.values()), found
+    assert all(built > MIN_GAIN * sum(seconds) for seconds in found.values()), found
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import examples
 
-MOST_UNDIRECTED = 5
+MAX_UNDIRECTED = 5
 """Maximum undirected steps: both directions in all orders of the relationships are many cases."""
 MOTIFS = [
     motif
     for kind in dict.fromkeys(kind for kind, _ in GRAPHS.values())
     for motif in motifs(kind)
-    if sum(not each.directed for each in motif.steps) <= MOST_UNDIRECTED
+    if sum(not each.directed for each in motif.steps) <= MAX_UNDIRECTED
 ]
 VALUES = {
     "rank": [None, 0, 4, 7, 19, 50, 96],

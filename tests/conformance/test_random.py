@@ -37,16 +37,16 @@ CANDIDATES: dict[str, dict[str, Any]] = {"neighbours explored": {"explores": Tru
 PLACES: dict[str, dict[str, Any]] = {
     "indexes": {
         "data.bucket_index._SCANS": 0,
-        "data.bucket_index._FEWEST_ROWS": 0,
+        "data.bucket_index._MIN_ROWS": 0,
         "match.candidates.indexed_nodes._FEW": 1,
     },
     "bitmaps of degrees": {
-        "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
+        "device.graph.node_bitmaps._MIN_LOOKS": 0,
         "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
     "segments": {
         "match.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(segment_entries=3, rows=3, places=4),
-        "match.sgsi.windows._MOST_BYTES": 24,
+        "match.sgsi.windows._MAX_BYTES": 24,
     },
     "partitions": {"match.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=3)},
 }

@@ -22,7 +22,7 @@ import gpugda
 from gpugda.errors import UnsupportedQueryError
 
 GUIDES = Path(__file__).parents[1] / "guides"
-LEAST_SHARE = 0.9
+MIN_SHARE = 0.9
 """Minimum share of queries that the device answers; a wrong answer is never allowed."""
 
 
@@ -106,5 +106,5 @@ def test_queries_of_a_guide_equal_neo4js(name: str, server: Server, shared_data:
             compare(accelerator, text, tally)
     print(f"{name}: {tally.same} of {tally.asked} queries, {tally.rows} rows")
     assert not tally.different, "\n".join(tally.different)
-    assert tally.same >= LEAST_SHARE * tally.asked, "\n".join(tally.refused)
+    assert tally.same >= MIN_SHARE * tally.asked, "\n".join(tally.refused)
     assert tally.rows > tally.asked

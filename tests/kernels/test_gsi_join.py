@@ -10,7 +10,7 @@ from gpugda.device.launch.gsi_join import (
     Places,
     Rows,
     StepArrays,
-    vertex_words,
+    node_join_words,
 )
 from gpugda.device.launch.join import Table
 
@@ -44,7 +44,7 @@ class Case:
 
     def step(self, tests, *, set_operations):
         candidates = np.flatnonzero(self.is_candidate).astype(np.uint32)
-        words = np.array(vertex_words([0], tests), dtype=np.uint32)
+        words = np.array(node_join_words([0], tests), dtype=np.uint32)
         return StepArrays(
             (self.workspace.upload(pack(self.is_candidate)), 0),
             (
@@ -130,7 +130,7 @@ def test_rows_that_pass_are_counted_and_written(context, workspace, count):
     columns = random.integers(0, 3, (2, count)).astype(np.uint32)
     table = Table(workspace.upload(columns.reshape(-1)), count, 2, count)
     kernels = GsiJoin(context)
-    tests = vertex_words([1], [(0, 1, True, None, None)])
+    tests = node_join_words([1], [(0, 1, True, None, None)])
     words = (workspace.upload(np.array(tests, dtype=np.uint32)), 0)
     counts = workspace.allocate(count, np.uint32)
     kernels.count_passing(table, words, counts)

@@ -62,7 +62,7 @@ class Leaf:
             column, slot, count, asked.outgoing, asked.incoming, candidate_row, self.place, taken
         )
 
-    def ways(self, node, candidate_row):
+    def matches(self, node, candidate_row):
         asked = self.adjacency
         found = entries(self.graph, node, asked.outgoing, asked.incoming, asked.types, self.mask)
         return {index for other, index in found if candidate_row is None or self.candidates[other]}
@@ -72,30 +72,32 @@ class Leaf:
 @pytest.mark.parametrize("candidate_row", [None, 1])
 def test_leaves_are_counted_per_node(context, workspace, name, candidate_row):
     leaf = Leaf(context, workspace, ADJACENCIES[name])
-    ways = wrong(workspace, 2 * NODES)
+    counts = wrong(workspace, 2 * NODES)
     nodes = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
     group = leaf.leaves(0, 1, 1, candidate_row)
     kernels = ProductKernels(context)
-    kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, ways, by_length=False)
-    found = workspace.download(ways)
-    assert found[NODES:].tolist() == [len(leaf.ways(each, candidate_row)) for each in range(NODES)]
+    kernels.count_matches(leaf.filter, leaf.matrix, group, nodes, counts, by_length=False)
+    found = workspace.download(counts)
+    assert found[NODES:].tolist() == [
+        len(leaf.matches(each, candidate_row)) for each in range(NODES)
+    ]
     assert (found[:NODES] == 0xFFFFFFFF).all()
     if name in ("outgoing", "incoming", "two types") and candidate_row is None:
         again = wrong(workspace, 2 * NODES)
-        kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, again, by_length=True)
+        kernels.count_matches(leaf.filter, leaf.matrix, group, nodes, again, by_length=True)
         assert (workspace.download(again) == found).all()
 
 
 def products(context, workspace, leaf, factors, row):
     """The device's sums, modulo 2**64 and modulo a prime."""
     kernels = ProductKernels(context)
-    ways = wrong(workspace, 2 * NODES)
+    counts = wrong(workspace, 2 * NODES)
     nodes = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
     for slot in (0, 1):
         group = leaf.leaves(0, slot, 1, row)
-        kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, ways, by_length=False)
+        kernels.count_matches(leaf.filter, leaf.matrix, group, nodes, counts, by_length=False)
     words = workspace.upload(product_words(factors))
-    arrays = ProductArrays(leaf.filter, leaf.matrix, words, ways, words, words)
+    arrays = ProductArrays(leaf.filter, leaf.matrix, words, counts, words, words)
     sums = []
     for modulus in (0, 101):
         totals = wrong(workspace, kernels.group_count, np.uint64)
@@ -135,8 +137,8 @@ def test_equal_leaves_give_falling_factorials(context, workspace, name, candidat
     ]
     expected = 0
     for taken, start, end in zip(leaf.core.tolist(), *leaf.columns, strict=True):
-        left = math.perm(len(leaf.ways(start, candidate_row) - {taken}), 3)
-        expected += left * math.perm(len(leaf.ways(end, candidate_row)), 20)
+        left = math.perm(len(leaf.matches(start, candidate_row) - {taken}), 3)
+        expected += left * math.perm(len(leaf.matches(end, candidate_row)), 20)
     assert products(context, workspace, leaf, factors, candidate_row) == (
         expected % (1 << 64),
         expected % 101,
@@ -153,8 +155,8 @@ def test_groups_that_share_relationships_are_counted(
     groups = [leaf.leaves(end, end, counts[end], candidate_row, ((0, 1),)) for end in (0, 1)]
     expected = 0
     for taken, start, end in zip(leaf.core.tolist(), *leaf.columns, strict=True):
-        first = leaf.ways(start, candidate_row) - {taken}
-        second = leaf.ways(end, candidate_row) - {taken}
+        first = leaf.matches(start, candidate_row) - {taken}
+        second = leaf.matches(end, candidate_row) - {taken}
         for chosen in permutations(first, counts[0]):
             expected += math.perm(len(second - {*chosen}), counts[1])
     factors = [Factor(tuple(groups), ((0, 1),))]
@@ -168,7 +170,7 @@ def test_groups_that_share_relationships_are_counted(
     leaf.table = with_common(context, workspace, leaf, factors)
     common = workspace.download(leaf.table.values)[2 * leaf.table.column_stride :].tolist()
     assert common[: leaf.table.row_count] == [
-        len(leaf.ways(start, candidate_row) & leaf.ways(end, candidate_row))
+        len(leaf.matches(start, candidate_row) & leaf.matches(end, candidate_row))
         for start, end in zip(*leaf.columns, strict=True)
     ]
     assert products(context, workspace, leaf, factors, candidate_row) == (

@@ -55,13 +55,13 @@ def grown(count, first, more):
     return array, changing.spliced(array, splice, 7)
 
 
-@pytest.mark.parametrize("more", [launcher._MOST_EDGE, launcher._MOST_EDGE + 1])
+@pytest.mark.parametrize("more", [launcher._MAX_EDGE, launcher._MAX_EDGE + 1])
 def test_far_moves_leave_an_array_unchanged(context, more):
     array, later = grown(3 * SHARE, 5, more)
     with Workspace(context, MemoryBudget(BUDGET)) as workspace:
         here = uploaded(workspace, array, more)
         done = patch_in_place(workspace, here, later.since(array))
-        assert done == (more <= launcher._MOST_EDGE and context.profile.group_size == 1)
+        assert done == (more <= launcher._MAX_EDGE and context.profile.group_size == 1)
         expected = whole(later) if done else array
         np.testing.assert_array_equal(workspace.download(here), expected)
 

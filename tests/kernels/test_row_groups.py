@@ -26,9 +26,9 @@ ROWS = 3000
 
 
 class Rows:
-    """Three columns, each with its own candidates, and leaves of ``ways`` at the last column."""
+    """Three columns, each with its own candidates, and leaves at the last column."""
 
-    def __init__(self, context, workspace, ways=None, leaves=(), sort=True):
+    def __init__(self, context, workspace, leaf_counts=None, leaves=(), sort=True):
         random = np.random.default_rng(4)
         rows = [QueryRow(0, (), None, (), (Adjacency(0, 1, True, False, False, None, (0,)),))]
         rows += [QueryRow(1, (), None, (), ()), QueryRow(1, (), None, (), ())]
@@ -45,14 +45,19 @@ class Rows:
         # Longer than its rows: the stride differs from the row count.
         table = upload_table(workspace, np.array(self.columns).astype(np.uint32))
         self.table = Table(table.values, ROWS - 7, 3, ROWS)
-        self.ways = np.ones(NODES, dtype=np.uint32) if ways is None else ways
+        self.leaf_counts = np.ones(NODES, dtype=np.uint32) if leaf_counts is None else leaf_counts
         factors = [
             Factor((Leaves(2, 0, each, True, False, None, query.adjacencies[0, 0]),))
             for each in leaves
         ]
         product = workspace.upload(product_words(factors))
         self.arrays = ProductArrays(
-            self.filter, self.matrix, product, workspace.upload(self.ways), self.ranks, product
+            self.filter,
+            self.matrix,
+            product,
+            workspace.upload(self.leaf_counts),
+            self.ranks,
+            product,
         )
 
     def group_keys(self, columns):
@@ -76,7 +81,7 @@ class Rows:
             weight = 1
             for each in leaves:
                 for less in range(each):
-                    weight *= max(int(self.ways[node]) - less, 0)
+                    weight *= max(int(self.leaf_counts[node]) - less, 0)
             found.append(weight)
         return found
 
@@ -103,8 +108,8 @@ def test_rows_are_counted_per_group(context, workspace, columns, sort):
 @pytest.mark.parametrize("most", [5, 1 << 20, 0xFFFFFFFF])
 @pytest.mark.parametrize("leaves", [(1,), (2,), (2, 1), (3, 2)])
 def test_products_are_summed_per_group(context, workspace, sort, most, leaves):
-    ways = np.random.default_rng(6).integers(0, most, NODES, dtype=np.uint32, endpoint=True)
-    rows = Rows(context, workspace, ways, leaves, sort)
+    leaf_counts = np.random.default_rng(6).integers(0, most, NODES, dtype=np.uint32, endpoint=True)
+    rows = Rows(context, workspace, leaf_counts, leaves, sort)
     groups, words = sums_of(context, workspace, rows, (0,))
     expected = [0] * (len(words) // SUM_WORDS)
     for group, weight in zip(groups, rows.weights(leaves), strict=True):
@@ -114,9 +119,9 @@ def test_products_are_summed_per_group(context, workspace, sort, most, leaves):
 
 def test_sums_carry_across_words(context, workspace):
     for weight in ((1 << 32) - 1, 1 << 31, 0xFFFFF):
-        ways = np.full(NODES, weight, dtype=np.uint32)
+        leaf_counts = np.full(NODES, weight, dtype=np.uint32)
         for leaves in ((1,), (2,)):
-            rows = Rows(context, workspace, ways, leaves)
+            rows = Rows(context, workspace, leaf_counts, leaves)
             groups, words = sums_of(context, workspace, rows, (0,))
             value = rows.weights(leaves)[0]
             low, middle, high = words.reshape(-1, SUM_WORDS).T.tolist()
@@ -138,8 +143,8 @@ def test_a_saturated_sum_stays_saturated(context, workspace):
 
 @pytest.mark.parametrize("leaves", [(), (2,), (1, 3)])
 def test_groups_are_marked(context, workspace, leaves):
-    ways = np.random.default_rng(7).integers(0, 4, NODES, dtype=np.uint32)
-    rows = Rows(context, workspace, ways, leaves)
+    leaf_counts = np.random.default_rng(7).integers(0, 4, NODES, dtype=np.uint32)
+    rows = Rows(context, workspace, leaf_counts, leaves)
     groups, count = rows.groups((1,))
     marks = workspace.upload(np.zeros(count, dtype=np.uint32))
     keys = rows.keys(workspace, (1,))
@@ -151,8 +156,8 @@ def test_groups_are_marked(context, workspace, leaves):
 
 @pytest.mark.parametrize("leaves", [(), (2,), (3, 2)])
 def test_products_are_computed_per_row(context, workspace, leaves):
-    ways = np.random.default_rng(8).integers(0, 1 << 16, NODES, dtype=np.uint32)
-    rows = Rows(context, workspace, ways, leaves)
+    leaf_counts = np.random.default_rng(8).integers(0, 1 << 16, NODES, dtype=np.uint32)
+    rows = Rows(context, workspace, leaf_counts, leaves)
     weights = wrong(workspace, 1000, np.uint64)
     GroupKernels(context).weigh(rows.arrays, rows.table, (500, 1300), weights)
     found = workspace.download(weights)
@@ -178,7 +183,12 @@ def a_table(rows, columns, kinds):
 def with_branches(workspace, rows, branches, tables, leaves=()):
     product = workspace.upload(product_words(leaves, (), branches))
     return ProductArrays(
-        rows.filter, rows.matrix, product, rows.arrays.ways, rows.ranks, workspace.upload(tables)
+        rows.filter,
+        rows.matrix,
+        product,
+        rows.arrays.leaf_counts,
+        rows.ranks,
+        workspace.upload(tables),
     )
 
 

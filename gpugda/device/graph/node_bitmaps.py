@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeBitmaps", "degrees_of"]
 
-_FEWEST_LOOKS = 1 << 15
+_MIN_LOOKS = 1 << 15
 _SHARE_OF_NODES = 0.5
 _SHARE_OF_MEMORY = 1 / 256
 _SHARE_FOR_HOST_DEGREES = 1 / 16
-_MOST_DEGREES = 256
+_MAX_DEGREES = 256
 _FEW_CHANGED = 16
 """A bitmap of an earlier state is updated if at most 1/n of the nodes have changed since."""
 
@@ -116,7 +116,7 @@ class NodeBitmaps:
         known = sum(isinstance(each, Degree) for each in self.slots)
         size = (len(self.slots) + len(new)) * self._words * 4
         has_place = size <= budget.remaining * _SHARE_OF_MEMORY
-        if new and has_place and known + len(new) <= _MOST_DEGREES:
+        if new and has_place and known + len(new) <= _MAX_DEGREES:
             changed = {each: self._changed_bits(each) for each in new}
             self._make([each for each in new if changed[each] is None], graph, budget)
             there = {each: bits for each, bits in changed.items() if bits is not None}
@@ -127,7 +127,7 @@ class NodeBitmaps:
         new = [each for each in degrees if each not in self.slots]
         room = int(budget.remaining * _SHARE_FOR_HOST_DEGREES) // (4 * self._words)
         known = sum(isinstance(each, Degree) for each in self.slots)
-        for degree in new[: max(0, min(room - 2 * len(self.slots), _MOST_DEGREES - known))]:
+        for degree in new[: max(0, min(room - 2 * len(self.slots), _MAX_DEGREES - known))]:
             bits = self._changed_bits(degree)
             if bits is None:
                 bits = self._counted_bits(degree)
@@ -148,7 +148,7 @@ class NodeBitmaps:
         return found
 
     def _pays(self, degree: Degree) -> bool:
-        return self._looks[degree] >= max(_FEWEST_LOOKS, self._node_count * _SHARE_OF_NODES)
+        return self._looks[degree] >= max(_MIN_LOOKS, self._node_count * _SHARE_OF_NODES)
 
     def _make(self, degrees: list[Degree], graph: list[Any], budget: MemoryBudget) -> None:
         if not degrees:

@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted"]
+__all__ = ["MAX_PARTS", "MAX_PLACES", "SegmentViews", "Wanted"]
 
-MOST_PARTS = 2
+MAX_PARTS = 2
 """Maximum number of parts of one direction that are visible at one time."""
-MOST_PLACES = MOST_PARTS + 1
+MAX_PLACES = MAX_PARTS + 1
 """Regions for these parts, and one for the part that comes next."""
 _NAMES = ("outgoing", "incoming")
-_FIRST, _MIDDLE = range(MOST_PARTS)
-_MOST_UPLOADS = 8
+_FIRST, _MIDDLE = range(MAX_PARTS)
+_MAX_UPLOADS = 8
 """Maximum number of uploads for a part's entries; the host merges a row in more pieces into one."""
 
 
 class Wanted(NamedTuple):
-    """The parts that must be visible together; of one direction at most `MOST_PARTS`."""
+    """The parts that must be visible together; of one direction at most `MAX_PARTS`."""
 
     outgoing: tuple[Part, ...] = ()
     incoming: tuple[Part, ...] = ()
@@ -97,7 +97,7 @@ class _Direction:
 
     def load(self, parts: Sequence[Part], uploads: Uploads, kept: Collection[Part] = ()) -> None:
         """Starts to send the parts that are missing; parts in ``kept`` must not be overwritten."""
-        if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
+        if len(parts) == MAX_PARTS and self._must_join(*sorted(parts)):
             lower, upper = sorted(parts)
             if (self._region_of(lower), self._region_of(upper)) != (_FIRST, _MIDDLE):
                 self._fill(_FIRST, lower, uploads)
@@ -112,7 +112,7 @@ class _Direction:
 
     def can_load(self, parts: Sequence[Part], shown: Sequence[Part]) -> bool:
         """True if parts fit while other parts are in use."""
-        if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
+        if len(parts) == MAX_PARTS and self._must_join(*sorted(parts)):
             return False
         return len({*parts, *shown}) <= len(self._regions)
 
@@ -171,7 +171,7 @@ class _Direction:
         self._shown = None
 
     def _sent(self, region: Region, ranges: Ranges, uploads: Uploads) -> list[Any]:
-        if len(ranges.entries) > _MOST_UPLOADS:
+        if len(ranges.entries) > _MAX_UPLOADS:
             return self._sent_together(region.place, ranges.numbers(), uploads)
         events, place, page_locked = [], region.place, self._graph.page_locked
         for first, last in ranges.entries.tolist():
@@ -212,7 +212,7 @@ class SegmentViews:
         directions: The directions that kernels read.
         knows_relationships: True if relationship indexes of entries are needed.
         places: The number of regions per direction: the parts that are visible together, and one
-            more if others are sent meanwhile; None for `MOST_PLACES`.
+            more if others are sent meanwhile; None for `MAX_PLACES`.
 
     Attributes:
         arguments: Arguments for ``GRAPH_PARAMETERS``, always the same list.
@@ -244,7 +244,7 @@ class SegmentViews:
                 segments,
                 self.arguments[own],
                 knows_relationships=knows_relationships,
-                places=MOST_PLACES if places is None else places[name],
+                places=MAX_PLACES if places is None else places[name],
             )
             self.arguments[own.start + NEIGHBOURS] = made.neighbours
             for place, array in made.directory.arguments.items():

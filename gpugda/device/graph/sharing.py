@@ -24,7 +24,7 @@ _SHARE_OF_MEMORY = 4
 
 Both exist together for a moment.
 """
-_MOST_PATCHES = 4
+_MAX_PATCHES = 4
 """An outdated array is dropped if its base is replaced more often than this meanwhile."""
 
 
@@ -96,7 +96,7 @@ def _keep_outdated(
     if after.base is not _base(outdated.before):
         # If the base is replaced once more, the relation between the two is lost.
         on_way = _with_base_patch(outdated, states)
-        if on_way is None or len(on_way.patches) > _MOST_PATCHES:
+        if on_way is None or len(on_way.patches) > _MAX_PATCHES:
             return
         outdated = on_way
     array = workspace.adopt(outdated.array.shared())

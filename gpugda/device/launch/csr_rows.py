@@ -69,7 +69,7 @@ class CsrRows:
         self._write_runs = kernel("write_runs", "bQIIQbbbbb")
         self._write_rows = kernel("write_rows", "bbQQbb")
         self._take_starts = kernel("take_starts", "bbQb")
-        self._look_at_pairs = kernel("look_at_pairs", "bQIIbb")
+        self._check_pairs = kernel("check_pairs", "bQIIbb")
         self._pack_pairs = kernel("pack_pairs", "bQIIb")
 
     def outgoing(
@@ -110,7 +110,7 @@ class CsrRows:
         for each in (loops, parallel):
             workspace.fill(each, 0)
         bits = type_bits, self._node_bits
-        self._look_at_pairs(numbers.count, numbers, numbers.count, *bits, loops, parallel)
+        self._check_pairs(numbers.count, numbers, numbers.count, *bits, loops, parallel)
         counts = workspace.download(loops, 0, type_count).tolist()
         seen = workspace.download(parallel, 0, type_count).astype(np.bool_).tolist()
         workspace.release(loops, parallel)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CycleKernels", "CycleTasks", "GroupTasks", "share_of_nodes"]
 
-_MOST_TASK_NODES = 64
+_MAX_TASK_NODES = 64
 _TASKS_PER_ITEM = 64
 
 
@@ -114,4 +114,4 @@ class CycleKernels:
 
     def task_nodes(self, nodes: int) -> int:
         """Nodes of a task."""
-        return share_of_nodes(nodes, self.item_count, _TASKS_PER_ITEM, _MOST_TASK_NODES)
+        return share_of_nodes(nodes, self.item_count, _TASKS_PER_ITEM, _MAX_TASK_NODES)

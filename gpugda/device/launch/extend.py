@@ -39,7 +39,7 @@ __all__ = [
 
 _FILE = "extend.cl"
 STEP_PARAMETERS = f"{GRAPH}bIbIbIbQIb"
-_MOST_TILES = 32
+_MAX_TILES = 32
 _CPU_PIECE = 4096
 _COMPARES = 8
 _NO_PAIR = (NONE, NONE)
@@ -123,7 +123,7 @@ class Extension(NamedTuple):
             other end; else None.
         kept: Old columns that the new table begins with.
         tests: Tests that a new row must pass.
-        links: At most `thresholds.MOST_LINKS`; exactly one with a bound column.
+        links: At most `thresholds.MAX_LINKS`; exactly one with a bound column.
         early: Number of leading tests that need no relationship of the step.
         ends: For each test that compares an old relationship with a link's, in this order, the
             columns of both ends of the old one. Only needed by steps that go row by row.
@@ -315,5 +315,5 @@ class ExtensionKernels:
         if self._context.is_cpu:
             return min(self.group_count, -(-count // _CPU_PIECE)), 1
         size = self._context.group_size
-        tiles = max(1, min(_MOST_TILES, count // (size * self.group_count)))
+        tiles = max(1, min(_MAX_TILES, count // (size * self.group_count)))
         return min(self.group_count, -(-count // (size * tiles))), tiles

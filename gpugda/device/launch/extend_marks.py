@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["MarkKernels", "Tasks"]
 
 _FILE = "extend_marks.cl"
-_MOST_TASK_ROWS = 256
-_MOST_TASK_WORK = 1 << 24
+_MAX_TASK_ROWS = 256
+_MAX_TASK_WORK = 1 << 24
 """An item finishes its task before it checks whether it has done enough work."""
 
 
@@ -63,7 +63,7 @@ class MarkKernels:
     def task_rows(self, rows: int, row_work: int = 1) -> int:
         """Rows of a task: few enough that all items have work and finish a task soon."""
         return max(
-            1, min(_MOST_TASK_ROWS, rows // (16 * self.item_count), _MOST_TASK_WORK // row_work)
+            1, min(_MAX_TASK_ROWS, rows // (16 * self.item_count), _MAX_TASK_WORK // row_work)
         )
 
     def intersect(

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["MOST_EXCLUDED", "RowKernels"]
+__all__ = ["MAX_EXCLUDED", "RowKernels"]
 
-MOST_EXCLUDED = 16
+MAX_EXCLUDED = 16
 """Maximum number of tests that the kernels evaluate in one step."""
 
 _FILE = "extend_rows.cl"

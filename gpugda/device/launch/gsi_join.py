@@ -25,8 +25,8 @@ __all__ = [
     "Rows",
     "StepArrays",
     "TaskList",
+    "node_join_words",
     "test_words",
-    "vertex_words",
 ]
 
 _FILE = "gsi_join.cl"
@@ -36,10 +36,10 @@ _WARPS = 8
 _SET_OPERATIONS, _SHARED_INPUT, _IS_CLOSING, _APPENDS = 1, 2, 4, 8
 
 
-def vertex_words(
+def node_join_words(
     kept: Sequence[int], tests: Sequence[tuple[int, int, bool, int | None, int | None]]
 ) -> list[int]:
-    """Encodes the kept columns and tests of a step for ``vertex_join.h``."""
+    """Encodes the kept columns and tests of a step for ``node_join.h``."""
     return [len(kept), len(tests), *kept, *(word for test in tests for word in test_words(test))]
 
 
@@ -123,7 +123,7 @@ class StepArrays:
     Args:
         bitmap: Candidate matrix, and the word where the added node's row begins.
         candidates: The same nodes, ascending: array, first position, number.
-        words: Array and position of the step's `vertex_words`.
+        words: Array and position of the step's `node_join_words`.
         closes: True if the node is bound already, and only its relationship is added.
         set_operations: True to work in batches, by bitmaps, with a cache for output.
         shares_input: True if warps of a group with the same list read it once.

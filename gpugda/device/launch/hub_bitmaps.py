@@ -24,7 +24,7 @@ HUB_PARAMETERS = "bbbI"
 _FILE = "hub_bitmaps.cl"
 _SHORTEST = 32
 """Minimum length of a list with a bitmap: five steps of a search cost more than a bitmap probe."""
-_MOST_BYTES = 1 << 33
+_MAX_BYTES = 1 << 33
 """Maximum bytes of all bitmaps. Further bitmaps would be for shorter lists and gain little.
 
 NVIDIA's driver cannot fill larger buffers, as it counts words in 31 bits.
@@ -96,7 +96,7 @@ def make_hub_bitmaps(
         most_bytes: Maximum bytes of all arrays made here.
     """
     longest = workspace.context.info.max_allocation_bytes
-    runs = hub_runs(starts, words, min(most_bytes, longest, _MOST_BYTES))
+    runs = hub_runs(starts, words, min(most_bytes, longest, _MAX_BYTES))
     if not sum(map(len, runs)):
         return NO_HUBS
     made: list[DeviceArray] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
 
 __all__ = [
-    "MOST_TESTS",
+    "MAX_TESTS",
     "Chunk",
     "EntryTest",
     "KeptBits",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _FILE = "kept_entries.cl"
-MOST_TESTS = 32
+MAX_TESTS = 32
 """Maximum number of tests: a run's tests are bits of a word."""
 
 
@@ -47,7 +47,7 @@ class EntryTest(NamedTuple):
 
 
 def entry_words(tests: Sequence[EntryTest]) -> list[int]:
-    """Encodes tests for ``kept_entries.cl``; `MOST_TESTS` at most."""
+    """Encodes tests for ``kept_entries.cl``; `MAX_TESTS` at most."""
     words, types = [len(tests)], list[int]()
     place = 1 + 4 * len(tests)
     for each in tests:

@@ -49,7 +49,7 @@ class Leaves:
 
     Args:
         column: Column of the anchor in the core's table.
-        slot: Position of the group among the arrays of relationship counts (``ways``).
+        slot: Position of the group among the arrays of relationship counts (``leaf_counts``).
         count: The number of leaves.
         outgoing: True if their relationships may start at the anchor.
         incoming: True if they may end there.
@@ -134,7 +134,7 @@ class ProductArrays:
         filter: Arrays of the query.
         matrix: The candidate matrix.
         product: ``uint32``, see `product_words`.
-        ways: ``uint32[slots * nodes]``, number of fitting relationships per slot and node.
+        leaf_counts: ``uint32[slots * nodes]``, number of fitting relationships per slot and node.
         ranks: ``uint64[rows * words + 1]``, prefix sums of the matrix's bits; unused without
             grouping keys and branches.
         tables: ``uint32``, the sums of branches, `SUM_WORDS` each; unused without branches.
@@ -143,7 +143,7 @@ class ProductArrays:
     filter: FilterArrays
     matrix: DeviceArray
     product: DeviceArray
-    ways: DeviceArray
+    leaf_counts: DeviceArray
     ranks: DeviceArray
     tables: DeviceArray
 
@@ -217,7 +217,7 @@ class ProductKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._ways = get_kernel(context, _FILE, "count_ways", f"{GRAPH}bIbIbIIIIbQQbQ")
+        self._count_matches = get_kernel(context, _FILE, "count_matches", f"{GRAPH}bIbIbIIIIbQQbQ")
         self._common = get_kernel(context, _FILE, "count_common", f"{GRAPH}bbIbIbQQII")
         self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbIbQQQb")
 
@@ -226,13 +226,13 @@ class ProductKernels:
         """The length of ``totals``."""
         return self._context.info.compute_units * self._context.profile.groups_per_unit
 
-    def count_ways(
+    def count_matches(
         self,
         arrays: FilterArrays,
         matrix: DeviceArray,
         leaves: Leaves,
         nodes: tuple[DeviceArray, int, int],
-        ways: DeviceArray,
+        leaf_counts: DeviceArray,
         *,
         by_length: bool,
         adds: bool = False,
@@ -244,11 +244,11 @@ class ProductKernels:
             matrix: The candidate matrix.
             leaves: The group of leaves.
             nodes: The collected candidates of the anchor, the first one, and the number of them.
-            ways: Output, at the leaf's slot.
+            leaf_counts: Output, at the leaf's slot.
             by_length: True if all entries fit.
             adds: True to add to the previous values.
         """
-        self._ways(
+        self._count_matches(
             nodes[2],
             *arrays.graph,
             arrays.query,
@@ -261,7 +261,7 @@ class ProductKernels:
             int(by_length),
             int(adds),
             *nodes,
-            ways,
+            leaf_counts,
             leaves.slot * arrays.node_count,
         )
 
@@ -305,7 +305,7 @@ class ProductKernels:
             arrays.matrix,
             arrays.filter.words,
             arrays.product,
-            arrays.ways,
+            arrays.leaf_counts,
             arrays.ranks,
             arrays.tables,
             arrays.filter.node_count,

@@ -22,7 +22,7 @@ __all__ = ["ListKind", "MergeKernels", "MergedLists"]
 
 _FILE = "merged_lists.cl"
 _WANTED = "bIII"
-_MOST_ENTRIES = 0xFFFFFFFF
+_MAX_ENTRIES = 0xFFFFFFFF
 
 
 class ListKind(NamedTuple):
@@ -111,7 +111,7 @@ class MergeKernels:
         starts = workspace.download(added)
         workspace.release(lengths, added)
         total = int(starts[nodes])
-        if total > _MOST_ENTRIES:
+        if total > _MAX_ENTRIES:
             workspace.release(type_words)
             return None
         host_starts = starts[: nodes + 1].astype(np.uint32)

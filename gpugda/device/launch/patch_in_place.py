@@ -18,7 +18,7 @@ __all__ = ["patch_in_place"]
 
 _FILE = "patch_in_place.cl"
 _SHARE = 1 << 13
-_MOST_EDGE = 1 << 10
+_MAX_EDGE = 1 << 10
 """Both values as in ``patch_in_place.cl``."""
 
 
@@ -37,7 +37,7 @@ def patch_in_place(workspace: Workspace, array: DeviceArray, patch: Patch) -> bo
     """
     count, edge = patch.origins.count, _edge(patch.origins)
     has_place = count * array.dtype.itemsize <= array.nbytes
-    if workspace.context.profile.group_size > 1 or not has_place or edge > _MOST_EDGE:
+    if workspace.context.profile.group_size > 1 or not has_place or edge > _MAX_EDGE:
         return False
     if count:
         _launch(workspace, array, patch, edge)

@@ -67,7 +67,7 @@ class PathKernels:
     def __init__(self, context: DeviceContext) -> None:
         self._begin = get_kernel(context, _FILE, "set_sources", "bQIb")
         self._grow = get_kernel(context, _FILE, "grow_level", "bbQQIbbbb")
-        self._met = get_kernel(context, _FILE, "find_met", "bIbbQb")
+        self._met = get_kernel(context, _FILE, "find_reached", "bIbbQb")
         self._count = get_kernel(context, _FILE, "count_steps_back", "bbbIbbQIb")
         self._write = get_kernel(context, _FILE, "write_steps_back", "bbbbIbbQQbbbb")
 

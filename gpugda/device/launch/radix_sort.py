@@ -19,7 +19,7 @@ _FILE: Final = "radix_sort.cl"
 _DIGIT_BITS: Final = 8
 _DIGITS: Final = 1 << _DIGIT_BITS
 _SMALLEST_BLOCK: Final = 1 << 13
-_MOST_BLOCKS: Final = 1 << 15
+_MAX_BLOCKS: Final = 1 << 15
 """Maximum blocks on a GPU: each has a count per digit, over which prefix sums are computed."""
 
 
@@ -76,5 +76,5 @@ class RadixSort:
     def _block_size(self, count: int) -> int:
         shares = self._context.profile.sum_shares
         if shares is None:
-            return max(_SMALLEST_BLOCK, -(-count // _MOST_BLOCKS))
+            return max(_SMALLEST_BLOCK, -(-count // _MAX_BLOCKS))
         return max(_SMALLEST_BLOCK, -(-count // (shares * self._context.info.compute_units)))

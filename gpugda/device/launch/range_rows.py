@@ -24,7 +24,7 @@ __all__ = ["RangeRows"]
 _FILE: Final = "range_rows.cl"
 _RANGE: Final = 1 << 15
 """Approximate entries of a range, so that it is sorted in the cache of a core."""
-_MOST_RANGES: Final = 1 << 10
+_MAX_RANGES: Final = 1 << 10
 _BLOCKS_PER_UNIT: Final = 4
 _ITEMS_PER_UNIT: Final = 2
 _WORD_BITS: Final = 64
@@ -147,7 +147,7 @@ class RangeRows:
         return self._finished(rows)
 
     def _ranges(self, nodes: NDArray[np.uint32]) -> _Ranges:
-        wanted = min(_MOST_RANGES, max(1, self.count // _RANGE))
+        wanted = min(_MAX_RANGES, max(1, self.count // _RANGE))
         borders = range_borders(nodes, self._given.node_count, wanted)
         bins = borders.of_bins.astype(np.uint16)
         counts = np.empty((wanted, self._blocks), dtype=np.uint32)

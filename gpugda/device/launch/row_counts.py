@@ -21,7 +21,7 @@ __all__ = ["RowCounts"]
 
 _FILE: Final = "row_counts.cl"
 _ITEMS_PER_UNIT: Final = 2
-_MOST_COUNTS: Final = 1 << 16
+_MAX_COUNTS: Final = 1 << 16
 """Maximum size of a table, so that it stays in the cache of a core."""
 _WORD_BITS: Final = 32
 _MARK_BYTES: Final = 1 << 26
@@ -48,7 +48,7 @@ class RowCounts:
             DeviceError: A launch failed.
         """
         is_wide = kinds is not None and kinds.dtype != np.uint16
-        if is_wide or 4 * type_count > _MOST_COUNTS:
+        if is_wide or 4 * type_count > _MAX_COUNTS:
             return None
         tables = np.zeros((self._items, 4, type_count), dtype=np.uint64)
         arguments = starts, kinds, len(starts) - 1, type_count, tables
@@ -71,7 +71,7 @@ class RowCounts:
         """
         set_count = len(label_sets.sets)
         size = set_count * type_count * set_count
-        if outgoing.run_types.dtype != np.uint16 or size > _MOST_COUNTS:
+        if outgoing.run_types.dtype != np.uint16 or size > _MAX_COUNTS:
             return None
         tables = np.zeros((self._items, size), dtype=np.uint64)
         launch_on_arrays(

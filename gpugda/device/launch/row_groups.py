@@ -129,7 +129,7 @@ def _core(arrays: ProductArrays, table: Table) -> tuple[Any, ...]:
         arrays.matrix,
         arrays.filter.words,
         arrays.product,
-        arrays.ways,
+        arrays.leaf_counts,
         arrays.ranks,
         arrays.tables,
         arrays.filter.node_count,

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["FLAGS_AT", "MOST_TYPES", "UPWARDS", "CycleType", "SquareKernels", "cycle_words"]
+__all__ = ["FLAGS_AT", "MAX_TYPES", "UPWARDS", "CycleType", "SquareKernels", "cycle_words"]
 
-MOST_TYPES = 8
-"""Relationship types of all four links together; ``MOST_LISTS`` counts both directions."""
+MAX_TYPES = 8
+"""Relationship types of all four links together; ``MAX_LISTS`` counts both directions."""
 
 _FILE = "squares.cl"
 FLAGS_AT = 8
@@ -59,7 +59,7 @@ def cycle_words(
     Args:
         rows: Candidate matrix rows of the four positions; None if every node fits.
         slots: Relationship mask slots of the four links.
-        types: At most `MOST_TYPES`.
+        types: At most `MAX_TYPES`.
         differ: Pairs of links, the lower one first, that must be different relationships.
         has_loops: True if the data graph has loops of these types.
         halves: True to count only half of the squares if they are symmetric, and double the result.

@@ -18,7 +18,7 @@ __all__ = ["HigherNeighbours", "Members", "TriangleSumKernels"]
 _FILE = "triangle_sums.cl"
 _MEMBERS = f"{GRAPH}bbb"
 _TASKS_PER_ITEM = 64
-_MOST_TASK_MEMBERS = 64
+_MAX_TASK_MEMBERS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +87,7 @@ class TriangleSumKernels:
 
     def task_members(self, members: int, items: int) -> int:
         """Members of a task."""
-        return share_of_nodes(members, items, _TASKS_PER_ITEM, _MOST_TASK_MEMBERS)
+        return share_of_nodes(members, items, _TASKS_PER_ITEM, _MAX_TASK_MEMBERS)
 
     def unite(
         self, matrix: DeviceArray, words: int, rows: tuple[int, int, int], bits: DeviceArray

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["MOST_PARALLEL", "TriangleKernels", "triangle_words"]
+__all__ = ["MAX_PARALLEL", "TriangleKernels", "triangle_words"]
 
-MOST_PARALLEL = 255
+MAX_PARALLEL = 255
 """Maximum number of relationships between two nodes: a mark is a byte."""
 
 _FILE = "triangles.cl"
@@ -26,7 +26,7 @@ _ALL_LINKS = 0b1111
 
 
 def triangle_words(types: Iterable[int], *, has_loops: bool, upwards: bool = False) -> list[int]:
-    """Encodes a triangle for the kernels; at most ``MOST_TYPES`` types.
+    """Encodes a triangle for the kernels; at most ``MAX_TYPES`` types.
 
     ``upwards``: True for ``(a)-->(b)-->(c)<--(a)`` in a graph without directed cycles.
     """

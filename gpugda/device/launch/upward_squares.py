@@ -20,7 +20,7 @@ __all__ = ["UpwardSquareKernels"]
 _FILE = "upward_squares.cl"
 _GROUPS_PER_UNIT = 4
 _TASKS_PER_GROUP = 64
-_MOST_TASK_NODES = 8
+_MAX_TASK_NODES = 8
 
 
 class UpwardSquareKernels:
@@ -38,7 +38,7 @@ class UpwardSquareKernels:
 
     def task_nodes(self, nodes: int, groups: int) -> int:
         """Nodes of a task."""
-        return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
+        return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MAX_TASK_NODES)
 
     def count_relationships(self, graph: Sequence[Any], nodes: int, degrees: DeviceArray) -> None:
         """Writes the degree of each node.

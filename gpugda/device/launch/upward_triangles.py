@@ -17,7 +17,7 @@ __all__ = ["NodeLists", "UpwardTriangleKernels"]
 _FILE = "upward_triangles.cl"
 _GROUPS_PER_UNIT = 16
 _TASKS_PER_GROUP = 256
-_MOST_TASK_NODES = 16
+_MAX_TASK_NODES = 16
 
 
 class NodeLists(NamedTuple):
@@ -48,7 +48,7 @@ class UpwardTriangleKernels:
 
     def task_nodes(self, nodes: int) -> int:
         """Nodes of a task, for ``nodes`` lowest nodes."""
-        return share_of_nodes(nodes, self.groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
+        return share_of_nodes(nodes, self.groups, _TASKS_PER_GROUP, _MAX_TASK_NODES)
 
     def count(
         self,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayPool", "DeviceArray", "MemoryBudget"]
 
-_MOST_POOLED_ARRAYS = 64
+_MAX_POOLED_ARRAYS = 64
 _nbytes = attrgetter("nbytes")
 
 
@@ -126,7 +126,7 @@ class ArrayPool:
         """Keeps the smallest arrays and frees the others."""
         with self._lock:
             found = sorted((*self._arrays, *arrays), key=_nbytes)
-            kept = 0 if self._closed else min(len(found), _MOST_POOLED_ARRAYS)
+            kept = 0 if self._closed else min(len(found), _MAX_POOLED_ARRAYS)
             size = sum(map(_nbytes, found[:kept]))
             while size > self.most_bytes:
                 kept -= 1

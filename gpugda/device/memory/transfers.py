@@ -19,8 +19,8 @@ __all__ = ["Transfers"]
 
 _SMALL_DOWNLOAD_BYTES = 1 << 16
 _SMALL_WRITE_BYTES = 1 << 12
-_MOST_SENT = 32
-_MOST_FILLED_BYTES = 1 << 30
+_MAX_SENT = 32
+_MAX_FILLED_BYTES = 1 << 30
 """Maximum size of the driver's fill: NVIDIA's fails beyond 8 GiB of an array, even in parts."""
 
 
@@ -51,7 +51,7 @@ class Transfers:
             is_blocking=not is_small,
         )
         if is_small:
-            if len(self._sent) == _MOST_SENT:
+            if len(self._sent) == _MAX_SENT:
                 self._sent.clear()
             self._sent.append(sent)
 
@@ -79,7 +79,7 @@ class Transfers:
         """Sets all elements."""
         pattern = np.array(value, dtype=array.dtype)
         size = array.count * array.dtype.itemsize
-        filled = min(size, _MOST_FILLED_BYTES)
+        filled = min(size, _MAX_FILLED_BYTES)
         if not filled:
             return
         queue, buffer = self.context.queue, array.buffer

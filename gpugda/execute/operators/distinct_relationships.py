@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DistinctRelationships"]
 
-_MOST_COMPARED = 32
+_MAX_COMPARED = 32
 """Up to this many pairs of positions are compared directly; beyond, values are sorted."""
 
 _NONE_LEFT, _NONE_RIGHT = -1, -2
@@ -62,7 +62,7 @@ class DistinctRelationships(Operator):
 def _sharing(batch: Batch, one: str, two: str, count: int) -> NDArray[np.int64]:
     """Rows in which two columns share a relationship."""
     left, right = (_lists(as_column(batch.columns[n], batch.row_count)) for n in (one, two))
-    if left.longest * right.longest <= _MOST_COMPARED:
+    if left.longest * right.longest <= _MAX_COMPARED:
         found = np.zeros(batch.row_count, dtype=np.bool_)
         others = [right.at(place, _NONE_RIGHT) for place in range(right.longest)]
         for place in range(left.longest):

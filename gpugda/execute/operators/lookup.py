@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Lookup"]
 
-_MOST_ROWS = 1 << 20
+_MAX_ROWS = 1 << 20
 
 
 class Lookup(Operator):
@@ -121,7 +121,7 @@ class _Table:
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Pairs of rows and nodes with equal values, in windows; ``places`` holds value codes."""
         counts = self._counts[places]
-        for start, stop in windows_of(counts, _MOST_ROWS):
+        for start, stop in windows_of(counts, _MAX_ROWS):
             piece = counts[start:stop]
             rows = np.repeat(np.arange(start, stop), piece)
             firsts = np.repeat(self._starts[places[start:stop]], piece)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from gpugda.execute.operators.expand import Expand
     from gpugda.execute.operators.simple import Union
 
-__all__ = ["MOST_TRAILS", "ShortTrails"]
+__all__ = ["MAX_TRAILS", "ShortTrails"]
 
-MOST_TRAILS: Final = 1 << 15
+MAX_TRAILS: Final = 1 << 15
 """Trails that the host enumerates in the time that joins of several patterns need to start."""
-_MOST_RELATIONSHIPS: Final = 1 << 20
+_MAX_RELATIONSHIPS: Final = 1 << 20
 """Most relationships of the graph: the host reads all to build the adjacency, cached with it."""
 
 
@@ -45,8 +45,8 @@ class ShortTrails(Operator):
 
     def choose(self, graph: DataGraph, strategy: str) -> None:
         """Chooses the host if few trails are expected on this graph."""
-        few = graph.relationship_count <= _MOST_RELATIONSHIPS
-        few = few and self._expected(graph, strategy) <= MOST_TRAILS
+        few = graph.relationship_count <= _MAX_RELATIONSHIPS
+        few = few and self._expected(graph, strategy) <= MAX_TRAILS
         self.children = (self._walked if few else self._joined,)
         super().choose(graph, strategy)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Unwind"]
 
-_MOST_ROWS = 1 << 20
+_MAX_ROWS = 1 << 20
 _LONG_RANGE = 1 << 16
 
 
@@ -59,9 +59,9 @@ class Unwind(Operator):
     ) -> Iterator[Batch]:
         """Each row with all numbers of a range too long to materialise as a list."""
         for row in range(batch.row_count):
-            for first in range(0, len(numbers), _MOST_ROWS):
+            for first in range(0, len(numbers), _MAX_ROWS):
                 context.check()
-                piece = numbers[first : first + _MOST_ROWS]
+                piece = numbers[first : first + _MAX_ROWS]
                 values = np.arange(piece.start, piece.stop, piece.step, dtype=np.int64)
                 rows = np.full(len(values), row, dtype=np.int64)
                 found = Column(ColumnKind.INTEGER, values)
@@ -78,7 +78,7 @@ class Unwind(Operator):
         start = 0
         while start < batch.row_count:
             done = 0 if start == 0 else int(ends[start - 1])
-            stop = int(np.searchsorted(ends, done + _MOST_ROWS, side="right"))
+            stop = int(np.searchsorted(ends, done + _MAX_ROWS, side="right"))
             stop = min(max(stop, start + 1), batch.row_count)
             counts = per_row[start:stop]
             rows = np.repeat(np.arange(start, stop), counts)

@@ -161,7 +161,7 @@ def _values_of(operand: Operand, row_count: int) -> tuple[NDArray[np.int64], lis
 
 
 # ------------------------------------------------------------------ dictionary codes
-_MOST_KEPT = 64
+_MAX_KEPT = 64
 
 
 def _read_by_code(operands: Sequence[Operand], row_count: int) -> Column | None:
@@ -194,7 +194,7 @@ def _of_dictionary(
             for value in values
         ]
         results, errors = _results(function, tuples)
-        if len(kept) >= _MOST_KEPT:
+        if len(kept) >= _MAX_KEPT:
             kept.clear()
         kept[key] = column_of(results), errors, named
     column, errors, _ = kept[key]

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["joined_faults", "joined_truths", "parts_of"]
 
-_MOST_ELEMENTS: Final = 1 << 22
+_MAX_ELEMENTS: Final = 1 << 22
 
 
 def parts_of(counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Positions of consecutive rows; each part has few elements, or a single row."""
     rows = np.arange(len(counts))
-    if counts.sum() <= _MOST_ELEMENTS:
+    if counts.sum() <= _MAX_ELEMENTS:
         return [rows]
     parts = []
     ends = np.cumsum(counts)
     start = 0
     while start < len(counts):
         done = int(ends[start - 1]) if start else 0
-        stop = int(np.searchsorted(ends, done + _MOST_ELEMENTS, side="right"))
+        stop = int(np.searchsorted(ends, done + _MAX_ELEMENTS, side="right"))
         stop = max(stop, start + 1)
         parts.append(rows[start:stop])
         start = stop

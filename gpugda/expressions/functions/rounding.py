@@ -29,12 +29,12 @@ _MODES = {
 }
 _WIDE = decimal.Context(prec=1200)
 
-_MOST_PLACES: Final = 22
+_MAX_PLACES: Final = 22
 """Powers of ten up to this exponent are exact as floats."""
 _LARGEST_SCALED: Final = 2.0**40
 _NEAR_TIE: Final = 1e-3
 """Far above the rounding error of a product below `_LARGEST_SCALED`."""
-_MOST_ALONE: Final = 1 << 10
+_MAX_ALONE: Final = 1 << 10
 _BLOCK: Final = 1 << 13
 """Numbers that fit in the processor's cache."""
 
@@ -63,7 +63,7 @@ def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | N
     ``places`` must not be negative. Returns None if too many numbers are so close to a tie, or so
     large, that their decimal digits must decide.
     """
-    if places > _MOST_PLACES:
+    if places > _MAX_PLACES:
         return None
     values = numbers.astype(np.float64, copy=False)
     if numbers.dtype.kind == "i" and places:
@@ -78,7 +78,7 @@ def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | N
     found = np.copysign((below + (rest > 0.5)) / power, values) + 0.0  # no negative zero
     doubtful = ~(scaled < _LARGEST_SCALED) | (np.abs(rest - 0.5) < _NEAR_TIE)
     alone = np.flatnonzero(doubtful)
-    if len(alone) > _MOST_ALONE:
+    if len(alone) > _MAX_ALONE:
         return None
     found[alone] = [round_number(number, places) for number in values[alone].tolist()]
     return found

@@ -25,10 +25,10 @@ __all__ = ["GROUP_BITS", "Keys", "make_keys"]
 
 GROUP_BITS = 28
 """Bits of a key below its kind, if the columns hold several kinds of values."""
-_MOST_OBJECTS = 1 << 20
+_MAX_OBJECTS = 1 << 20
 _EXACT = 2**53
 _LEFT_NAN, _RIGHT_NAN = 2**32 - 2, 2**32 - 1
-_MOST_KEYS = 2**32 - 2
+_MAX_KEYS = 2**32 - 2
 _NUMBERS = (ColumnKind.INTEGER, ColumnKind.FLOAT)
 _EQUALITIES = (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
 _ALL_OF_A_KIND = frozenset(
@@ -92,7 +92,7 @@ def _of_codes(left: Column, right: Column) -> Keys:
 def _of_integers(left: Column, right: Column) -> Keys:
     ends = [each for column in (left, right) for each in _ends(column)]
     low, high = (min(ends), max(ends)) if ends else (0, 0)
-    if high - low < _MOST_KEYS:
+    if high - low < _MAX_KEYS:
         shift = np.uint64(low % 2**64)
         shifted = [each.values.view(np.uint64) - shift for each in _different(left, right)]
         return _keys(left, right, shifted[0], shifted[-1], min(high - low + 1, len(left)))
@@ -157,7 +157,7 @@ def _of_values(left: Column, right: Column, operator: ComparisonOperator) -> Key
     sides = [sides[0], sides[-1]]
     values = [each for _, distinct in sides for each in distinct if each is not None]
     kinds = {kind_of(each) for each in values}
-    if len(values) > _MOST_OBJECTS or not kinds <= _ALL_OF_A_KIND:
+    if len(values) > _MAX_OBJECTS or not kinds <= _ALL_OF_A_KIND:
         return None
     if operator in _EQUALITIES:
         known: dict[Any, int] = {}

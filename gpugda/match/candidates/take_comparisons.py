@@ -53,7 +53,7 @@ _OUTCOMES = {
 _EQUALITIES = (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL)
 _IN_ORDER = 0.5
 _KEPT_KEYS = 8
-_MOST_ROWS_KEPT = 1 << 25
+_MAX_ROWS_KEPT = 1 << 25
 _kept: Final[weakref.WeakKeyDictionary[DataGraph, LruCache[Any, Keys | None]]] = (
     weakref.WeakKeyDictionary()
 )
@@ -150,7 +150,7 @@ class _Taker:
         has_parameters = any(
             isinstance(each, ast.Parameter) for side in _sides(values) for each in walk(side)
         )
-        if has_parameters or max(map(self._count, (left, right))) > _MOST_ROWS_KEPT:
+        if has_parameters or max(map(self._count, (left, right))) > _MAX_ROWS_KEPT:
             return self._keys_of(values, left, right)
         kept = _kept.setdefault(self._graph, LruCache(_KEPT_KEYS))
         sides = [_without_names(side) for side in _sides(values)]

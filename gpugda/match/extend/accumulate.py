@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.launch.extend_marks import MarkKernels, Tasks
-from gpugda.device.launch.extend_rows import MOST_EXCLUDED
+from gpugda.device.launch.extend_rows import MAX_EXCLUDED
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.memory import least_bytes
 from gpugda.match.list_lengths import longest_list, shortest_list
@@ -49,7 +49,7 @@ class SparseAccumulator:
     def can_run(self, number: int) -> bool:
         """True if a step can go row by row and its accumulator fits in memory."""
         step = self._steps[number]
-        if not step.by_rows or len(step.tests) > MOST_EXCLUDED:
+        if not step.by_rows or len(step.tests) > MAX_EXCLUDED:
             return False
         needed = 4 * self._words(number) * self._levels(number)
         whole = self._run.placement.is_whole

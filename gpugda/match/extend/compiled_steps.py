@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CompiledSteps"]
 
-_MOST_SHAPES = 256
-_MOST_FORMS = 256
+_MAX_SHAPES = 256
+_MAX_FORMS = 256
 """Maximum number of forms per shape, and for all cycles."""
 
 
@@ -111,14 +111,14 @@ class CompiledSteps:
                 found = compiler.steps(
                     order, counting=counting, counted=counted, explored=explored, fewest=fewest
                 )
-            if len(forms) >= _MOST_FORMS:
+            if len(forms) >= _MAX_FORMS:
                 forms.clear()
             forms[key] = found
         return found
 
     def _forms(self, query: KeptQuery) -> Forms:
         if query.forms is None:
-            if len(self._shapes) >= _MOST_SHAPES:
+            if len(self._shapes) >= _MAX_SHAPES:
                 self._shapes.clear()
             query.forms = self._shapes.setdefault(query.shape, {})
         return query.forms

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownCandidates", "allowed_nodes", "can_update", "update_candidates"]
 
-_MOST_TOUCHED = 1 << 13
+_MAX_TOUCHED = 1 << 13
 """Maximum number of changed or added nodes; with more, all candidates are found anew."""
-_MOST_ENTRIES = 1 << 16
+_MAX_ENTRIES = 1 << 16
 """Maximum number of their neighbours."""
 _SHARE_TOUCHED = 8
 """At most one in this many candidates may be touched before all are found anew.
@@ -116,7 +116,7 @@ def update_candidates(
     """
     changed = graph.node_changes().since(earlier.state)
     needs = tuple(map(needed_degrees, bound.nodes))
-    if changed is None or len(changed) > _MOST_TOUCHED or needs != earlier.needs:
+    if changed is None or len(changed) > _MAX_TOUCHED or needs != earlier.needs:
         return None
     change = _Change(earlier, bound, graph, allowed, changed)
     try:
@@ -170,7 +170,7 @@ class _Change:
             before = _padded(self._earlier.allowed[position], len(allowed))
             bits = _padded(self._earlier.bits[position], len(allowed)) & allowed
             came = allowed & ~before
-            if int(np.bitwise_count(came).sum()) > _MOST_TOUCHED:
+            if int(np.bitwise_count(came).sum()) > _MAX_TOUCHED:
                 raise _TooManyError
             touched = sorted_distinct(self._changed, _nodes_of(came))
             self._touch(int(np.count_nonzero(_has(bits, self._changed))))
@@ -222,7 +222,7 @@ class _Change:
 
     def _touch(self, count: int) -> None:
         self.touched += count
-        if self.touched > _MOST_TOUCHED:
+        if self.touched > _MAX_TOUCHED:
             raise _TooManyError
 
     def _neighbours(
@@ -238,7 +238,7 @@ class _Change:
                 for low, high in _bounds(csr, nodes, each.types):
                     lengths = high - low
                     self._entries += int(lengths.sum())
-                    if self._entries > _MOST_ENTRIES:
+                    if self._entries > _MAX_ENTRIES:
                         raise _TooManyError
                     owners = np.repeat(np.arange(len(nodes)), lengths)
                     entries = low[owners] + places_in_runs(lengths)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EarlierPlans"]
 
-_MOST_QUERIES = 256
-_MOST_CANDIDATES = 16
+_MAX_QUERIES = 256
+_MAX_CANDIDATES = 16
 """Candidates are kept for this many of the most recent queries: they are bitmaps of all nodes."""
-_MOST_CHANGE = 1.5
+_MAX_CHANGE = 1.5
 """Factor by which a query node's candidates may grow or shrink before a new plan is searched."""
 
 
@@ -49,9 +49,9 @@ class EarlierPlans:
             found._decided.pop(key, None)
             if decided is not None:
                 found._decided[key] = decided
-        while len(found._decided) > _MOST_QUERIES:
+        while len(found._decided) > _MAX_QUERIES:
             del found._decided[next(iter(found._decided))]
-        for key in list(found._decided)[:-_MOST_CANDIDATES]:
+        for key in list(found._decided)[:-_MAX_CANDIDATES]:
             found._decided[key] = replace(found._decided[key], candidates=None)
         return found
 
@@ -98,7 +98,7 @@ def _counts(query: KeptQuery) -> tuple[int, ...]:
 
 def _are_near(counts: tuple[int, ...], others: tuple[int, ...]) -> bool:
     return all(
-        one <= _MOST_CHANGE * max(other, 1) and other <= _MOST_CHANGE * max(one, 1)
+        one <= _MAX_CHANGE * max(other, 1) and other <= _MAX_CHANGE * max(one, 1)
         for one, other in zip(counts, others, strict=True)
     )
 

@@ -42,7 +42,7 @@ __all__ = ["candidates_on_host", "find_candidates", "update_from_snapshot"]
 
 _MAX_ITEM_ENTRIES = 1 << 10
 """Maximum entries of a node that one work item of a GPU scans."""
-_MOST_ROUNDS = 4
+_MAX_ROUNDS = 4
 _MAX_WORDS_AT_ONCE = 1 << 15
 """Words of the matrix that a GPU checks in less time than the host needs for another launch."""
 _MEMORY_FACTOR = 4
@@ -203,7 +203,7 @@ def _has_few_bits(
     """True if a GPU should explore bit by bit."""
     if (
         rounds is None
-        or rounds > _MOST_ROUNDS
+        or rounds > _MAX_ROUNDS
         or not _is_small(run, arrays, encoding, limits, explores=True)
     ):
         return False

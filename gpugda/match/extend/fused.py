@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["join_at_once", "last_table"]
 
-_MOST_WORDS = 1 << 14
+_MAX_WORDS = 1 << 14
 """Maximum words of a candidate bitmap, which is scanned once per row that it multiplies."""
 _MIN_STEPS = 1
 """If no more steps than these are complete, the attempt costs more than the launches it saves."""
@@ -38,7 +38,7 @@ def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> Smal
     capacity = min(most_rows, limits.most_at_once)
     if words.outgrew_small_join or (len(joined) == 1 and not run.graph.context.is_cpu):
         return None
-    if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
+    if joined[0].most_rows > capacity or arrays.filter.words > _MAX_WORDS:
         return None
     needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(setup.steps)
     if needed * _MEMORY_FACTOR > run.workspace.available:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.lazy_arguments import LazyArguments
-from gpugda.device.graph.segment_views import MOST_PARTS
+from gpugda.device.graph.segment_views import MAX_PARTS
 from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
@@ -25,7 +25,7 @@ from gpugda.match.extend.segments.degrees import groups_read, works_segmented
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate, Join
-from gpugda.thresholds import MOST_LINKS
+from gpugda.thresholds import MAX_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -264,7 +264,7 @@ class JoinBuilder:
                 self.candidates,
                 frozenset(lists),
                 counting=counting,
-                most_links=MOST_LINKS if run.placement.is_whole else MOST_PARTS,
+                most_links=MAX_LINKS if run.placement.is_whole else MAX_PARTS,
             )
             relationships = query.bound.relationships
             words = upload_steps(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.extend import KeyTest
-from gpugda.device.launch.extend_rows import MOST_EXCLUDED
+from gpugda.device.launch.extend_rows import MAX_EXCLUDED
 from gpugda.match.extend.memory import least_bytes
 from gpugda.plan.comparisons import ABOVE, BELOW
 
@@ -41,7 +41,7 @@ class LeafCounts:
     def counts_leaves(self, number: int, table: Table) -> bool:
         """True if a formula counts the rows of the last step."""
         step = self._steps[number]
-        if not step.searched_only or len(step.links) != 1 or len(step.tests) > MOST_EXCLUDED:
+        if not step.searched_only or len(step.links) != 1 or len(step.tests) > MAX_EXCLUDED:
             return False
         if step.compares and not self._are_bounds(step):
             return False

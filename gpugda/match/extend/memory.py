@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.errors import MemoryLimitError
-from gpugda.match.extend.drafts import MOST_ROWS_OF_PAIR
+from gpugda.match.extend.drafts import MAX_ROWS_OF_PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -133,7 +133,7 @@ def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: 
     )
     matrices = rows * (3 * 4 * words + 8 * words + 4 * graph.node_count)
     steps = rows + len(bound.relationships)
-    row = MOST_ROWS_OF_PAIR * _row_bytes(steps, is_last=False)
+    row = MAX_ROWS_OF_PAIR * _row_bytes(steps, is_last=False)
     joining = steps * (_ARRAYS * SMALLEST_BYTES + row)
     return relationships + labels + bitmaps + _REUSE_FACTOR * (matrices + joining) + _SMALL_ARRAYS
 

@@ -272,10 +272,10 @@ class Messages:
             self._run.workspace.write(degrees, lengths, leaves.slot * len(lengths))
             return
         count = partial(
-            self._kernels.count_ways,
+            self._kernels.count_matches,
             matrix=candidates.matrix,
             leaves=leaves,
-            ways=degrees,
+            leaf_counts=degrees,
             by_length=by_length,
         )
         if by_length or self._views is None:

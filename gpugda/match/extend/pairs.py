@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PairSteps", "prefix_sums"]
 
-_FEWEST_PAIRS = 1 << 16
+_MIN_PAIRS = 1 << 16
 _MAX_DOWNLOADED_SUMS = 1 << 13
 """Prefix sums that are downloaded at once."""
 _PAIRS_PER_BYTE = 1 << 10
@@ -254,7 +254,7 @@ class PairSteps:
                 profile.first_pairs, profile.most_pairs, profile.launch_seconds
             )
         within = self._run.workspace.available * _PAIRS_PER_BYTE
-        return min(self._launches[number].size, max(_FEWEST_PAIRS, within))
+        return min(self._launches[number].size, max(_MIN_PAIRS, within))
 
 
 def prefix_sums(run: Run, counts: DeviceArray) -> tuple[DeviceArray, int]:

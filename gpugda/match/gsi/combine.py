@@ -29,7 +29,7 @@ __all__ = ["Combiner", "Found", "Watch"]
 Watch: TypeAlias = "Callable[[NodeStep, Rows, Places, ListArrays], None]"
 """Drops places of the rows of a step that watches columns."""
 
-_MOST_PLACES = 1 << 27
+_MAX_PLACES = 1 << 27
 """Maximum places allocated at once: the work of a launch, between two checks of the deadline."""
 _FEW_PLACES = 1 << 20
 """Up to so many places, each row gets as many as the longest list: no sum has to be awaited."""
@@ -110,7 +110,7 @@ class Combiner:
             MemoryLimitError: Not even one row's entries fit.
         """
         bounds = self._bounds(step, everything, share)
-        most = max(1, min(share // 4, _MOST_PLACES, self._profile.most_pairs))
+        most = max(1, min(share // 4, _MAX_PLACES, self._profile.most_pairs))
         if bounds.total <= most:
             yield everything, self._combined(step, words, everything, bounds)
             return
@@ -171,7 +171,7 @@ class Combiner:
 
     def _few(self, share: int) -> int:
         """Number of places that is small in relation to a share of the memory."""
-        return min(_FEW_PLACES, _MOST_PLACES, share // 16)
+        return min(_FEW_PLACES, _MAX_PLACES, share // 16)
 
     def _tasks(
         self, count: int, long_rows: DeviceArray, numbers: DeviceArray

@@ -22,7 +22,7 @@ __all__ = ["PIECE", "Entries", "Partition", "sorted_entries"]
 
 PIECE = 1 << 20
 """Entries that NumPy sorts or copies between two checks of the deadline."""
-_MOST_ENTRIES = 0xFFFFFFFE
+_MAX_ENTRIES = 0xFFFFFFFE
 
 
 class Partition(NamedTuple):
@@ -48,10 +48,10 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
         MemoryLimitError: There are more than 32-bit offsets can address.
         QueryTimeoutError: The deadline of this thread's work passed.
     """
-    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
+    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MAX_ENTRIES:
         raise MemoryLimitError(
             f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
-            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
+            f"entries, and at most {_MAX_ENTRIES:,} are possible: give a direction, or leave the "
             "strategy to gpugda"
         )
     types = partition.types

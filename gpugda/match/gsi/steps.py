@@ -81,7 +81,7 @@ class NodeStep:
         position: Query node; for CLOSE, query relationship.
         links: For JOIN and CLOSE; the first one is enumerated.
         kept: Columns of the old table that the new table begins with.
-        tests: In the form that `vertex_words` takes.
+        tests: In the form that `node_join_words` takes.
         added: Columns of the new table for the node and the relationship; None if no later step
             needs it.
         variables: The variables that the columns of the new table hold.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gpugda.device.launch.gsi_join import Rows, vertex_words
+from gpugda.device.launch.gsi_join import Rows, node_join_words
 from gpugda.device.launch.join import Product, Table, step_words
 from gpugda.match.gsi.combine import Combiner
 from gpugda.match.gsi.steps import JoinKind
@@ -245,6 +245,6 @@ class NodeWindows:
             if step.kind is JoinKind.NODES:
                 words += step_words(step.kept, ())
             else:
-                words += vertex_words(step.kept, step.tests)
+                words += node_join_words(step.kept, step.tests)
         array = np.array(words, dtype=np.uint32)
         return self._run.workspace.upload(array, "steps of the join"), places

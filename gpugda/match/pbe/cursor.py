@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from gpugda.device.launch.gsi_join import vertex_words
+from gpugda.device.launch.gsi_join import node_join_words
 from gpugda.device.launch.join import Table
 from gpugda.errors import MemoryLimitError
 from gpugda.match.matcher import Cursor
@@ -190,7 +190,7 @@ class PbeCursor(Cursor):
             second = places[2:] or (None, None)
             tests.append((places[0], places[1], test.equal, *second))
         words = workspace.upload(
-            np.array(vertex_words(kept, tests), dtype=np.uint32), "tests of a query relationship"
+            np.array(node_join_words(kept, tests), dtype=np.uint32), "tests of a query relationship"
         )
         counts = workspace.allocate(table.row_count, np.uint32, "rows that pass")
         self.joins.count_passing(table, (words, 0), counts)

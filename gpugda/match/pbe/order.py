@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OrderSearch", "components"]
 
-_MOST_SEARCHED = 10
+_MAX_SEARCHED = 10
 """With more query nodes, the cheapest next node is taken: there are 2^n sets of nodes."""
 
 
@@ -57,7 +57,7 @@ class OrderSearch:
             rows: Estimated number of rows that bind them.
         """
         left = part - set(first)
-        if self._searches and 1 < len(left) <= _MOST_SEARCHED:
+        if self._searches and 1 < len(left) <= _MAX_SEARCHED:
             return self._cheapest(frozenset(first), left, rows)
         order, cost, bound = list[int](), rows, frozenset(first)
         while left:

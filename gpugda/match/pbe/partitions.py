@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["MOST_PARTITIONS", "PartitionPlan", "make_partitions"]
+__all__ = ["MAX_PARTITIONS", "PartitionPlan", "make_partitions"]
 
-MOST_PARTITIONS = 1 << 14
+MAX_PARTITIONS = 1 << 14
 """Far more than any graph needs; their numbers are ``uint16``."""
 
 

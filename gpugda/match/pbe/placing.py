@@ -10,7 +10,7 @@ from gpugda.errors import MemoryLimitError
 from gpugda.match.gsi.entries import Partition
 from gpugda.match.pbe.device_lists import least_load_bytes
 from gpugda.match.pbe.host_rows import list_bytes
-from gpugda.match.pbe.partitions import MOST_PARTITIONS
+from gpugda.match.pbe.partitions import MAX_PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Placed", "Room", "place_parts", "whole_bytes", "with_sufficient_limit"]
 
-_LEAST_LEVEL_BYTES = 1 << 13
+_MIN_LEVEL_BYTES = 1 << 13
 """A level's smallest arrays: some twenty of 256 bytes, and those of a window of few rows."""
 _BYTES_PER_PLACE = 12
 """Bytes per entry of the longest list: four in each third of a level's memory."""
@@ -102,7 +102,7 @@ def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions
     candidates = _REUSE_FACTOR * rows * (12 * words + 4 * graph.node_count)
     keys = [Partition(each.types, True, True) for each in bound.relationships]
     degrees = [int(each.degrees().max(initial=0)) for each in (graph.outgoing, graph.incoming)]
-    level = _LEAST_LEVEL_BYTES + _BYTES_PER_PLACE * sum(degrees)
+    level = _MIN_LEVEL_BYTES + _BYTES_PER_PLACE * sum(degrees)
     levels = rows + len(bound.relationships)
     lists = _REUSE_FACTOR * whole_bytes(run, keys, fill) / (1 - options.rows_share)
     shared = max(lists, level * levels / options.rows_share)
@@ -139,7 +139,7 @@ def place_parts(
     loading = max(sum(bool(step.links) for step in each) for each in steps)
     room = Room(free - rows, rows // levels, (free - rows) // max(loading, 1))
     total = sum(_bytes(rows_of[key], fill) for key in keys)
-    most = min(MOST_PARTITIONS, max(2, graph.node_count))
+    most = min(MAX_PARTITIONS, max(2, graph.node_count))
     count = min(options.partitions or max(2, -(-total // max(room.lists, 1))), most)
     while True:
         run.check_deadline()
@@ -154,7 +154,7 @@ def place_parts(
     loads = [least_load_bytes(step, rows_of, fill) for each in steps for step in each]
     longest = max([each.longest for each in rows_of.values()], default=0)
     needed = max(largest, max(loads) * loading) / (1 - options.rows_share)
-    level = _LEAST_LEVEL_BYTES + _BYTES_PER_PLACE * longest
+    level = _MIN_LEVEL_BYTES + _BYTES_PER_PLACE * longest
     needed = max(needed, level * levels / options.rows_share)
     enough = run.workspace.budget.limit_bytes - free + int(needed) + levels
     if largest > room.lists:

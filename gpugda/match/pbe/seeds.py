@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Seeds"]
 
-_MOST_GIVEN = 1 << 22
+_MAX_GIVEN = 1 << 22
 """Maximum number of rows at once: the deadline is checked between two pieces."""
 _FIRST, _SECOND, _RELATIONSHIP = 0, 1, 2
 _Columns = tuple["NDArray[np.uint32]", ...]
@@ -92,7 +92,7 @@ class Seeds:
     ) -> Iterator[Table]:
         width = len(sources)
         row_bytes = 4 * len(columns) + turns * (12 + 4 * width)
-        size = max(1, min(_MOST_GIVEN, self.level_bytes // (2 * row_bytes)))
+        size = max(1, min(_MAX_GIVEN, self.level_bytes // (2 * row_bytes)))
         words = self.run.workspace.upload(np.array(sources, dtype=np.uint32), "columns of seeds")
         for first in range(0, len(columns[0]), size):
             self.run.check_deadline()

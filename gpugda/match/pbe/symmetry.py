@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Automorphism", "Symmetry"]
 
-_MOST_TRIES = 20_000
+_MAX_TRIES = 20_000
 """Assignments tried in the search for one automorphism; beyond that, nothing is shared."""
 
 
@@ -52,7 +52,7 @@ class Symmetry:
 
     def find(self, one: BoundRelationship, other: BoundRelationship) -> Automorphism | None:
         """An automorphism that maps one query relationship to another; None if none is found."""
-        self._tries = _MOST_TRIES
+        self._tries = _MAX_TRIES
         for start, end in ((other.source, other.target), (other.target, other.source)):
             for nodes in self._extended({}, [(one.source, start), (one.target, end)]):
                 found = self._with_relationships(nodes, one, other)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.gsi_join import Places, Rows, StepArrays, TaskList, vertex_words
+from gpugda.device.launch.gsi_join import Places, Rows, StepArrays, TaskList, node_join_words
 from gpugda.device.launch.join import Table
 from gpugda.device.launch.sgsi_join import Filled, LongRows, RowLists
 from gpugda.match.gsi.steps import JoinKind
@@ -450,12 +450,12 @@ def _fused(
 
 
 def _words(tests: Sequence[ColumnTest], link: Link) -> NDArray[np.uint32]:
-    """Encodes tests for ``vertex_join.h``, for a table of two columns: the link's, and another."""
+    """Encodes tests for ``node_join.h``, for a table of two columns: the link's, and another."""
     found = [
         (int(test.column != link.column), 2 if test.of_node else 3, test.equal, None, None)
         for test in tests
     ]
-    return np.array(vertex_words((), found), dtype=np.uint32)
+    return np.array(node_join_words((), found), dtype=np.uint32)
 
 
 def _cuts(sums: NDArray[np.uint64], most: int) -> list[int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import MemoryLimitError
-from gpugda.match.sgsi.segments import LEAST_ENTRIES, most_bytes
+from gpugda.match.sgsi.segments import MIN_ENTRIES, most_bytes
 
 if TYPE_CHECKING:
     from gpugda.device.memory.buffers import Workspace
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PLACE_BYTES", "MemoryPlan", "plan_memory"]
 
-_LEAST_ROWS = 32
+_MIN_ROWS = 32
 _ROW_BYTES = 56
 """Bytes per row.
 
@@ -70,9 +70,9 @@ def plan_memory(
     Raises:
         MemoryLimitError: Not even one segment fits; the error names the smallest limit that does.
     """
-    entries = options.segment_entries or LEAST_ENTRIES
+    entries = options.segment_entries or MIN_ENTRIES
     segment = most_bytes(entries, entries, options.lists.group_fill)
-    rows, places = min(_LEAST_ROWS, options.rows), max(entries, min(options.places, LEAST_ENTRIES))
+    rows, places = min(_MIN_ROWS, options.rows), max(entries, min(options.places, MIN_ENTRIES))
     words = options.lists.signature_words
     least = _ARRAYS_BYTES + 4 * node_words + rows * _ROW_BYTES + places * PLACE_BYTES + segment
     least += (4 * words + 1) * 32 + query_nodes * (4 * words + 32)

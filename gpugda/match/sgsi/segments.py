@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.entries import Partition
     from gpugda.match.gsi.pcsr import HostLists
 
-__all__ = ["LEAST_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "most_bytes"]
+__all__ = ["MIN_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "most_bytes"]
 
-LEAST_ENTRIES = 32
+MIN_ENTRIES = 32
 """Minimum entries of a segment, unless options say otherwise."""
 _GROUP_BYTES = 128
 _PAIRS = 15
@@ -154,9 +154,9 @@ class HostSegments:
         check_time()
         owners = np.concatenate([[0], np.cumsum(firsts)])
         entries = max(min(total, most), 1)
-        while entries > LEAST_ENTRIES and self._longest(owners, entries) > room:
+        while entries > MIN_ENTRIES and self._longest(owners, entries) > room:
             check_time()
-            entries = max(LEAST_ENTRIES, min(entries - 1, entries * 3 // 4))
+            entries = max(MIN_ENTRIES, min(entries - 1, entries * 3 // 4))
         return entries
 
     def _longest(self, owners: NDArray[np.int64], entries: int) -> int:

@@ -44,7 +44,7 @@ __all__ = ["SgsiStrategy"]
 
 _DEFAULT_OPTIONS = SgsiOptions()
 _ENTRY_BYTES = 8
-_MOST_RELATIONSHIPS = 30_000
+_MAX_RELATIONSHIPS = 30_000
 """A place counts passed tests in 16 bits: links, and up to two tests per relationship."""
 
 
@@ -68,11 +68,11 @@ class SgsiStrategy(Matcher):
     def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
         """See `Matcher.can_match`."""
         del need
-        if len(pattern.relationships) <= _MOST_RELATIONSHIPS:
+        if len(pattern.relationships) <= _MAX_RELATIONSHIPS:
             return None
         return (
             f"the pattern has {len(pattern.relationships):,} relationships; strategy sgsi takes "
-            f"{_MOST_RELATIONSHIPS:,}"
+            f"{_MAX_RELATIONSHIPS:,}"
         )
 
     @classmethod

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HostWindows"]
 
-_MOST_BYTES = 1 << 28
+_MAX_BYTES = 1 << 28
 """Approximate maximum bytes of a table on the host: broad tables send segments less often."""
-_MOST_AT_ONCE = 1 << 22
+_MAX_AT_ONCE = 1 << 22
 """Rows that NumPy processes between two checks of the deadline."""
 _FIRST_ROWS = 1 << 18
 _GROWTH = 8
@@ -67,12 +67,12 @@ class HostWindows:
 
     def tables(self, enough: int | None = None) -> Iterator[HostTable | None]:
         """Yields tables of full embeddings, and None when others may launch."""
-        self._size = _MOST_BYTES if enough is None else first_window(enough, _FIRST_ROWS)
+        self._size = _MAX_BYTES if enough is None else first_window(enough, _FIRST_ROWS)
         yield from self._extend(0, HostTable((), 1))
 
     def counts(self) -> Iterator[int]:
         """Yields partial counts of full embeddings, to be summed; the last step makes no rows."""
-        self._size = _MOST_BYTES
+        self._size = _MAX_BYTES
         yield from self._count(0, HostTable((), 1))
 
     def _extend(self, number: int, table: HostTable) -> Iterator[HostTable | None]:
@@ -83,7 +83,7 @@ class HostWindows:
             if number + 1 < len(self._steps):
                 yield None
             yield from self._extend(number + 1, extended)
-            self._size = min(_GROWTH * self._size, _MOST_BYTES)
+            self._size = min(_GROWTH * self._size, _MAX_BYTES)
 
     def _count(self, number: int, table: HostTable) -> Iterator[int]:
         if number < len(self._steps) - 1:
@@ -136,9 +136,9 @@ class HostWindows:
                 yield self._generator.table(step, found)
 
     def _pieces(self, table: HostTable) -> Iterator[HostTable]:
-        for first in range(0, table.row_count, _MOST_AT_ONCE):
+        for first in range(0, table.row_count, _MAX_AT_ONCE):
             self._run.check_deadline()
-            yield table.part(first, min(first + _MOST_AT_ONCE, table.row_count))
+            yield table.part(first, min(first + _MAX_AT_ONCE, table.row_count))
 
     def _product(self, step: NodeStep, table: HostTable) -> Iterator[HostTable]:
         """Yields the product of the rows with all candidates of a query node."""
@@ -148,7 +148,7 @@ class HostWindows:
         total, first = table.row_count * len(nodes), 0
         while first < total:
             self._run.check_deadline()
-            last = min(first + min(self._rows(step), _MOST_AT_ONCE), total)
+            last = min(first + min(self._rows(step), _MAX_AT_ONCE), total)
             old, node = np.divmod(np.arange(first, last), len(nodes))
             columns = [table.columns[each][old] for each in step.kept]
             if step.added[0] is not None:
@@ -158,4 +158,4 @@ class HostWindows:
 
     def _rows(self, step: NodeStep) -> int:
         """Maximum rows of a step's table."""
-        return max(1, min(self._size, _MOST_BYTES // (4 * max(len(step.variables), 1))))
+        return max(1, min(self._size, _MAX_BYTES // (4 * max(len(step.variables), 1))))

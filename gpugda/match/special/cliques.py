@@ -29,7 +29,7 @@ __all__ = ["count_cliques"]
 
 _SIZES = (4, 5)
 _WORK_PER_LAUNCH = 1 << 24
-_MOST_CLIQUES, _MOST_COUNT = 1 << 64, 1 << 63
+_MAX_CLIQUES, _MAX_COUNT = 1 << 64, 1 << 63
 
 
 def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
@@ -50,7 +50,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
 
 def _fits(lists: RankedLists, size: int) -> bool:
     """True if sums fit in 64 bits: two connected lowest nodes, and others above the first."""
-    return lists.size * comb(lists.most_above, size - 2) < _MOST_CLIQUES
+    return lists.size * comb(lists.most_above, size - 2) < _MAX_CLIQUES
 
 
 def count_cliques(
@@ -74,7 +74,7 @@ def count_cliques(
     def count(run: Run, lists: RankedLists) -> int | None:
         cliques = _counted(run, lists, size) if _fits(lists, size) else None
         found = None if cliques is None else factorial(size) * cliques
-        return None if found is None or found >= _MOST_COUNT else found
+        return None if found is None or found >= _MAX_COUNT else found
 
     return counted_by_rank(links, strategy, report, deadline, count, said)
 

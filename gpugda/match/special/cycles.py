@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
-from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
+from gpugda.device.launch.squares import MAX_TYPES, CycleType, SquareKernels, cycle_words
+from gpugda.device.launch.triangles import MAX_PARALLEL, TriangleKernels, triangle_words
 from gpugda.match.special.tasks import launches
 from gpugda.plan.counting.problem import may_be_cycle
 from gpugda.plan.list_lengths import max_list_length
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _SHARE_FOR_SCRATCH = 0.25
-_MOST_MARK = 1 << 32
+_MAX_MARK = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def find_cycle(
     ):
         return None
     types = frozenset().union(*(type_ids(each, graph) for each in links))
-    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph, most):
+    if not 0 < len(types) <= MAX_TYPES or not _fits(links, graph, most):
         return None
     has_loops = any(graph.statistics.loop_counts[each] for each in types)
     singles: SingleWalk = ()
@@ -157,7 +157,7 @@ def _is_of_any(
 ) -> bool:
     """True for unrestricted nodes, and relationships of the same types with few parallel ones."""
     return (
-        max_parallel(links[0], graph) <= MOST_PARALLEL
+        max_parallel(links[0], graph) <= MAX_PARALLEL
         and not masks.relationships
         and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
         and len({type_ids(each, graph) for each in links}) == 1
@@ -218,7 +218,7 @@ def _fits(links: Sequence[BoundRelationship], graph: DataGraph, most: int) -> bo
     )
     parallel = max(max_parallel(each, graph) for each in links)
     largest = 2 * graph.relationship_count * longest**2 * parallel
-    return longest * parallel < _MOST_MARK and largest < most
+    return longest * parallel < _MAX_MARK and largest < most
 
 
 class CycleCount:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pairs", "PathReader"]
 
-_MOST_LONGER = 1 << 20
+_MAX_LONGER = 1 << 20
 """Number of paths made together, if one path has a single predecessor."""
 
 
@@ -166,7 +166,7 @@ class PathReader:
             ends = workspace.download(sums).astype(np.int64)
         first = 0
         while first < rows.nodes.count:
-            last = int(np.searchsorted(ends, ends[first] + _MOST_LONGER, side="right")) - 1
+            last = int(np.searchsorted(ends, ends[first] + _MAX_LONGER, side="right")) - 1
             last = min(max(last, first + 1), rows.nodes.count)
             with self._run.locked():
                 self._run.check_deadline()

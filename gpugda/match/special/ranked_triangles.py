@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["count_triangles", "streamed_type", "triangles_in", "weights_of"]
 
 _WORK_PER_LAUNCH = 1 << 24
-_MOST_COUNT = 1 << 63
+_MAX_COUNT = 1 << 63
 _TEXT = "triangles counted from their node of fewest relationships"
 _SIDES = ((0, 1), (1, 2), (0, 2))
 """The sides of a triangle whose nodes ascend."""
@@ -90,7 +90,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
     links = found._replace(undirected=False)
     longest, parallel = links.longest(graph), links.max_between(graph)
     # Six orders of nodes, and as many with self-loops, of which a node has at most `parallel`.
-    fits = 16 * graph.relationship_count * longest * parallel < _MOST_COUNT
+    fits = 16 * graph.relationship_count * longest * parallel < _MAX_COUNT
     return (links, weights) if fits else None
 
 

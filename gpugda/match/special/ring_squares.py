@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 __all__ = ["count_ring", "find_ring"]
 
 _WORK_PER_LAUNCH = 1 << 24
-_MOST_MARK = 1 << 32
-_MOST_COUNT = 1 << 63
+_MAX_MARK = 1 << 32
+_MAX_COUNT = 1 << 63
 _DIRECTED_WEIGHTS, _UNDIRECTED_WEIGHTS = 1 << 4 * 0b001 | 1 << 4 * 0b110, 2
 """Closed walks of length three from each node of a triangle, per kind (see `weights_of`)."""
 
 _FIRST_NODES = 1 << 16
 """Maximum number of first nodes that all work groups process together."""
-_FEWEST_WAYS = 1 << 16
+_MIN_WAYS = 1 << 16
 """Number of paths of two relationships from a node, from which they do."""
 _WAYS_OF_BATCH = 1 << 23
 _BATCH_BYTES = 1 << 27
@@ -92,7 +92,7 @@ def _fits(graph: DataGraph, links: CommonLink) -> bool:
     longest, parallel = links.longest(graph), links.max_between(graph)
     ends = (2 if links.undirected else 1) * graph.relationship_count
     most = min(ends * longest**2 * parallel, (ends * parallel) ** 2)
-    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
+    return longest * parallel < _MAX_MARK and most < _MAX_COUNT
 
 
 def count_ring(
@@ -183,7 +183,7 @@ def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[TwoL
 
 def _batches(ways: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
     """Yields ranges of nodes up to the last one with many paths; short ones if very many."""
-    many = np.flatnonzero(ways >= _FEWEST_WAYS)
+    many = np.flatnonzero(ways >= _MIN_WAYS)
     last = int(many[-1]) + 1 if len(many) else 0
     before = np.concatenate([[0], np.cumsum(ways[:last])])
     first = 0

@@ -41,7 +41,7 @@ _COST_OF_NODE = 8.0
 _COST_OF_PAIR = 4.0
 """Cost of a pair in the table, which is kept, in walks that look one up."""
 _WINDOW = 1 << 22
-_MOST_BITS = 24
+_MAX_BITS = 24
 _SHARE_FOR_ARRAYS = 0.25
 
 
@@ -174,7 +174,7 @@ def _made_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
     some = zip(sides, taken, strict=True)
     keys = [one[at].astype(np.uint64) << np.uint64(32) | other[at] for (one, other), at in some]
     pairs, times = np.unique(np.concatenate(keys), return_counts=True)
-    bits = min(max(1, len(pairs).bit_length()), _MOST_BITS)
+    bits = min(max(1, len(pairs).bit_length()), _MAX_BITS)
     two, three = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
     buckets = _buckets(two, three, bits)
     order = np.argsort(buckets, kind="stable")

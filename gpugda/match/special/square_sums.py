@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
-from gpugda.device.launch.squares import MOST_TYPES
+from gpugda.device.launch.squares import MAX_TYPES
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
 from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.plan.list_lengths import max_list_length
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SquareSums", "find_square_at", "largest_sum", "square_sums"]
 
-_MOST_MARK = 1 << 32
-_MOST_SUM = 1 << 62
+_MAX_MARK = 1 << 32
+_MAX_SUM = 1 << 62
 
 
 def find_square_at(
@@ -59,7 +59,7 @@ def find_square_at(
     if links is None or not _only_differ(bound, inside, links):
         return None
     types = frozenset().union(*(type_ids(each, graph) for each in links))
-    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph):
+    if not 0 < len(types) <= MAX_TYPES or not _fits(links, graph):
         return None
     places = {each: each for each in inside} if rows is None else rows
     nodes = nodes_along(links, first)
@@ -81,7 +81,7 @@ def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
         max_list_length(graph, each.types, outgoing=True, incoming=True) for each in links
     )
     parallel = max(max_parallel(each, graph) for each in links)
-    return longest * parallel < _MOST_MARK and longest**3 * parallel < _MOST_SUM
+    return longest * parallel < _MAX_MARK and longest**3 * parallel < _MAX_SUM
 
 
 @dataclass(frozen=True, slots=True, eq=False)

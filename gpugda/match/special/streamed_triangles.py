@@ -29,7 +29,7 @@ __all__ = ["StreamedCount", "count_streamed", "segment_size", "sent_segments"]
 _WORK_PER_LAUNCH = 1 << 24
 _PLACES = 3
 """Places for the two segments of a pair, and for one that is prefetched."""
-_MOST_SEGMENTS = 128
+_MAX_SEGMENTS = 128
 _SHARE = 0.95
 """Share of the free memory beside the starts of lists."""
 
@@ -160,7 +160,7 @@ def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
     while bounds[-1] < nodes:
         end = min(int(starts[bounds[-1]]) + size, total)
         last = int(np.searchsorted(starts, end, side="right")) - 1
-        if last <= bounds[-1] or len(bounds) > _MOST_SEGMENTS:
+        if last <= bounds[-1] or len(bounds) > _MAX_SEGMENTS:
             return None
         bounds.append(last)
     return bounds

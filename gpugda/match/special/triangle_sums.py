@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.squares import MOST_TYPES
+from gpugda.device.launch.squares import MAX_TYPES
 from gpugda.device.launch.triangle_sums import HigherNeighbours, Members, TriangleSumKernels
 from gpugda.device.launch.triangles import triangle_words
 from gpugda.match.special.cycles import links_along, nodes_along
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TriangleSums", "find_triangle_at", "triangle_sums"]
 
-_MOST_SUM = 1 << 62
+_MAX_SUM = 1 << 62
 _MEMBER_BYTES = 4 * (1 + 1 + 1 + 2)
 """Bytes per member: its node, its length, its count, and the start of its list."""
 
@@ -60,7 +60,7 @@ def find_triangle_at(
     ):
         return None
     types = type_ids(links[0], graph)
-    if not 0 < len(types) <= MOST_TYPES or any(type_ids(e, graph) != types for e in links):
+    if not 0 < len(types) <= MAX_TYPES or any(type_ids(e, graph) != types for e in links):
         return None
     if any(graph.statistics.loop_counts[each] for each in types) or not _fits(links[0], graph):
         return None
@@ -88,7 +88,7 @@ def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelat
 
 def _fits(link: BoundRelationship, graph: DataGraph) -> bool:
     """True if the sum of a node fits in 62 bits."""
-    return max_list_length(graph, link.types, outgoing=True, incoming=True) ** 3 < _MOST_SUM
+    return max_list_length(graph, link.types, outgoing=True, incoming=True) ** 3 < _MAX_SUM
 
 
 @dataclass(frozen=True, slots=True, eq=False)

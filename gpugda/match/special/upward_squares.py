@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["UpwardSquare", "count_squares", "counts_upwards", "find_square"]
 
 _WORK_PER_LAUNCH = 1 << 22
-_MOST_MARK = 1 << 32
-_MOST_COUNT = 1 << 61
+_MAX_MARK = 1 << 32
+_MAX_COUNT = 1 << 61
 _EMBEDDINGS_PER_COUNT = 4
 """The kernel counts each square twice; it stands for the eight orders of the square's nodes."""
 
@@ -85,7 +85,7 @@ def _fits(graph: DataGraph, square: UpwardSquare) -> bool:
     longest = sum(statistics.degrees(None, outgoing=each).largest for each in (True, False))
     parallel = max(graph.parallel_counts(), default=1)
     most = 2 * graph.relationship_count * longest**2 * parallel**2
-    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
+    return longest * parallel < _MAX_MARK and most < _MAX_COUNT
 
 
 def count_squares(run: Run, square: UpwardSquare) -> int | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Matched", "Matching"]
 
-_MOST_RECORDS = 0xFFFFFFFE
+_MAX_RECORDS = 0xFFFFFFFE
 _SHARE_KEPT = 4
 """The rows of the probe relation may use one part in this many of the free memory."""
 
@@ -148,9 +148,9 @@ class Matching:
             if table is None:
                 continue
             matched.row_count += table.row_count
-            if most is None and matched.row_count > _MOST_RECORDS:
+            if most is None and matched.row_count > _MAX_RECORDS:
                 raise MemoryLimitError(
-                    f"an STwig has more than {_MOST_RECORDS:,} matches, which is all that a hash "
+                    f"an STwig has more than {_MAX_RECORDS:,} matches, which is all that a hash "
                     "table holds: ask for less, or leave the strategy to gpugda"
                 )
             for column, first in places.items():

@@ -21,7 +21,7 @@ from gpugda.plan.join_cost import links_among
 from gpugda.plan.join_order import connected_components
 from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.row_tests import is_single, max_parallel, type_ids
-from gpugda.thresholds import MOST_LINKS
+from gpugda.thresholds import MAX_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence, Set
@@ -87,7 +87,7 @@ class Countable:
     def _fits(self, node: int) -> bool:
         around = self._around[node]
         return (
-            0 < len(around) <= MOST_LINKS
+            0 < len(around) <= MAX_LINKS
             and node not in self._leaf_ends
             and node not in self._compared
             and not any(

@@ -241,7 +241,7 @@ def test_graph_results_are_drawn(shell, pairs):
 def test_results_that_cannot_be_drawn_are_refused_with_a_reason(shell, pairs, monkeypatch):
     with pytest.raises(UsageError, match="no nodes to draw"):
         shell.run_cell_magic("cypher", "--graph", "MATCH (a) RETURN a.name AS n")
-    monkeypatch.setattr("gpugda.accelerate.notebook_graph.MOST_NODES", 1)
+    monkeypatch.setattr("gpugda.accelerate.notebook_graph.MAX_NODES", 1)
     with pytest.raises(UsageError, match="2 nodes, and at most 1 are drawn"):
         shell.run_cell_magic("cypher", "--graph", PAIR)
     monkeypatch.setattr("gpugda.accelerate.notebook_graph.is_possible", lambda: False)

@@ -48,7 +48,7 @@ def graph():
 def test_an_index_is_made_after_enough_comparisons(graph, monkeypatch):
     monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 2)
     assert all(find_index(graph, "x", graph.node_properties["x"]) is None for _ in range(9))
-    monkeypatch.setattr("gpugda.data.bucket_index._FEWEST_ROWS", 0)
+    monkeypatch.setattr("gpugda.data.bucket_index._MIN_ROWS", 0)
     found = [find_index(graph, "x", graph.node_properties["x"]) for _ in range(4)]
     assert found[:2] == [None, None]
     assert found[2] is found[3] is not None
@@ -57,7 +57,7 @@ def test_an_index_is_made_after_enough_comparisons(graph, monkeypatch):
 
 def test_the_oldest_index_is_removed_first(graph, monkeypatch):
     monkeypatch.setattr("gpugda.data.bucket_index._SCANS", 0)
-    monkeypatch.setattr("gpugda.data.bucket_index._FEWEST_ROWS", 0)
+    monkeypatch.setattr("gpugda.data.bucket_index._MIN_ROWS", 0)
     column, other = graph.node_properties["x"], graph.node_properties["y"]
     first = find_index(graph, "x", column)
     monkeypatch.setattr("gpugda.data.bucket_index._MAX_BYTES", first.nbytes + 100)

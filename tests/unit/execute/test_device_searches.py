@@ -98,7 +98,7 @@ def test_shortest_paths_on_the_device_equal_the_hosts(
 ) -> None:
     graph, known = graph_of(edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path_reading, "_MOST_LONGER", most)
+        patch.setattr(path_reading, "_MAX_LONGER", most)
         patch.setattr(path_search, "_LOOKS", most)
         asked = {"maximum": maximum}
         every = found_paths(context, graph, direction, pairs, every=True, **asked)

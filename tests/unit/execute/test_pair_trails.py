@@ -125,7 +125,7 @@ PARALLEL = [(0, 1)] * 9 + [(1, 2)] * 9 + [(2, 1)]
 @pytest.mark.parametrize("by_group", [False, True])
 def test_small_windows_of_walks_give_the_same_trails(monkeypatch, edges, by_group):
     """Small windows, and at first fewer walks than are needed for the trails."""
-    monkeypatch.setattr(host_walks, "_MOST_ENTRIES", 3)
+    monkeypatch.setattr(host_walks, "_MAX_ENTRIES", 3)
     monkeypatch.setattr(selected_trails, "_WALKS_PER_TRAIL", 1)
     monkeypatch.setattr(selected_trails, "_MIN_WALKS", 1)
     assert not check(edges, "->", ((1, 4), 7, by_group), [(0, 1), (0, 2), (0, 1)])
@@ -137,16 +137,16 @@ def test_small_windows_of_walks_give_the_same_trails(monkeypatch, edges, by_grou
 def test_small_windows_of_searches_give_the_same_trails(context, monkeypatch):
     monkeypatch.setattr(device_searches, "_MAX_SEARCHES", 2)
     monkeypatch.setattr(device_searches, "SEARCHES_A_WORD", 2)
-    monkeypatch.setattr(path_reading, "_MOST_LONGER", 3)
+    monkeypatch.setattr(path_reading, "_MAX_LONGER", 3)
     assert not check(COMPLETE, "->", ((1, 4), 7, False), PAIRS, context)
 
 
 def test_pairs_beyond_the_host_memory_are_left(monkeypatch):
-    monkeypatch.setattr(host_walks, "_MOST_WORDS", 3 * NODES)
+    monkeypatch.setattr(host_walks, "_MAX_WORDS", 3 * NODES)
     monkeypatch.setattr(host_walks, "_LEVELS", 1)
     ring = [(a, (a + 1) % NODES) for a in range(NODES)]
     assert check(ring, "->", ((1, None), 1, False), [(0, 1), (0, 2), (0, 4)]) == {(0, 4)}
-    monkeypatch.setattr(host_walks, "_MOST_WORDS", 1)
+    monkeypatch.setattr(host_walks, "_MAX_WORDS", 1)
     assert check(ring, "->", ((1, None), 1, False), [(0, 1)]) == {(0, 1)}
 
 

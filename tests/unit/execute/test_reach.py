@@ -45,9 +45,9 @@ def test_reached_nodes_are_those_of_a_search_per_start(
     known = list(zip(nodes.tolist(), neighbours.tolist(), strict=True))
     starts = np.arange(NODES, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reach, "_MOST_KEYS", size)
+        patch.setattr(reach, "_MAX_KEYS", size)
         patch.setattr(compact, "_MIN_SPARSITY", many)
-        patch.setattr(entry_windows, "_MOST_ENTRIES", size)
+        patch.setattr(entry_windows, "_MAX_ENTRIES", size)
         made = reached(
             adjacency_of(graph, direction, None),
             starts,

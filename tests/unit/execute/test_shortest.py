@@ -65,13 +65,13 @@ def test_all_shortest_paths_are_found(
     graph, known = _graph(edges)
     starts, ends = _pairs()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shortest, "_MOST_DEPTHS", size)
-        patch.setattr(entry_windows, "_MOST_ENTRIES", size)
+        patch.setattr(shortest, "_MAX_DEPTHS", size)
+        patch.setattr(entry_windows, "_MAX_ENTRIES", size)
         together = HostSeconds(0.0, 1.0) if shared else HostSeconds(1.0, 0.0)
         patch.setattr(shortest, "host_seconds", lambda *_: together)
         patch.setattr(shared_searches, "_SOURCES", 1 + size % 7)
         patch.setattr(shared_searches, "_WORD", 1 + size % 3)
-        patch.setattr(shared_searches, "_MOST_WORDS", size)
+        patch.setattr(shared_searches, "_MAX_WORDS", size)
         patch.setattr(compact, "_MIN_SPARSITY", many)
         steps = _steps(graph, direction)
         found = Counter(
@@ -125,7 +125,7 @@ def test_longer_paths_are_in_order_of_length(
 
     with pytest.MonkeyPatch.context() as patch:
         if single:
-            patch.setattr(by_length, "_MOST_DISTANCES", 1)
+            patch.setattr(by_length, "_MAX_DISTANCES", 1)
         steps = _steps(graph, direction)
         paths_by_length(*steps, starts, ends, (minimum, maximum), enough, _nothing)
     wanted = Counter(

@@ -32,8 +32,8 @@ def accelerator() -> Any:
 
 def limits(patch: pytest.MonkeyPatch, expected: int, walked: int) -> None:
     """Sets the limits of expected and of found trails up to which trails are walked."""
-    patch.setattr(short_trails, "MOST_TRAILS", expected)
-    patch.setattr(lower, "MOST_TRAILS", walked)
+    patch.setattr(short_trails, "MAX_TRAILS", expected)
+    patch.setattr(lower, "MAX_TRAILS", walked)
 
 
 @pytest.fixture

@@ -140,7 +140,7 @@ def accelerator():
 @pytest.mark.parametrize("most", [0, 1 << 15])
 @pytest.mark.parametrize("query", QUERIES + ROWS_ALONE)
 def test_rows_are_those_of_the_reference(accelerator, monkeypatch, query, most):
-    monkeypatch.setattr(short_trails, "MOST_TRAILS", most)
+    monkeypatch.setattr(short_trails, "MAX_TRAILS", most)
     weighed, table = [], operator.Aggregate._table
 
     def noted(self, batch, *rest):

@@ -19,7 +19,7 @@ LISTS = [[1, 2], [], [3, 0, 5], None, [7], [1, 1]]
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(row_parts, "_MOST_ELEMENTS", 2)
+    monkeypatch.setattr(row_parts, "_MAX_ELEMENTS", 2)
 
 
 def expression_of(text):

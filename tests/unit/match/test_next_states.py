@@ -157,7 +157,7 @@ def changed(monkeypatch):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("form", [*FORMS, EXPLORED])
 def test_every_state_equals_the_reference(context, used, changed, monkeypatch, form, seed):
-    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._SHARE_OF_NODES", 0.0)
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEW_CHANGED", 0)
     candidates = {"explores": True} if form == EXPLORED else {}
@@ -209,7 +209,7 @@ def test_candidates_of_the_most_recent_queries_are_kept(context, monkeypatch):
         rows_by_device(text, graph, second)
     kept = [query.on_host is not None for query in second._kept.all()]
     assert all(kept[-2:])
-    monkeypatch.setattr("gpugda.match.extend.earlier_plans._MOST_CANDIDATES", 2)
+    monkeypatch.setattr("gpugda.match.extend.earlier_plans._MAX_CANDIDATES", 2)
     plans, _ = second.decisions_for(graph)
     there = [each.candidates is not None for each in plans._decided.values()]
     assert there[-2:] == [True, True]

@@ -16,7 +16,7 @@ from neo4j.time import Date, DateTime
 
 from gpugda.data.chunked_column import ChunkedColumn
 from gpugda.data.columns import Column, ColumnKind, column_from_values
-from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
+from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 from gpugda.values import Entity
 
@@ -159,11 +159,11 @@ def test_all_rows_across_blocks_in_mixed_reading(result_of_columns):
     assert taken == list(range(count))
 
 
-SIZES = [0, 1, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + FIRST_BLOCK_ROWS + 1, 2 * MOST_BLOCK_ROWS]
+SIZES = [0, 1, FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS + FIRST_BLOCK_ROWS + 1, 2 * MAX_BLOCK_ROWS]
 READERS = {
     "iterating": lambda result: [tuple(record) for record in result],
     "fetch": lambda result: [
-        tuple(each) for size in (3, MOST_BLOCK_ROWS, 99_999) for each in result.fetch(size)
+        tuple(each) for size in (3, MAX_BLOCK_ROWS, 99_999) for each in result.fetch(size)
     ],
     "values": lambda result: list(map(tuple, result.values())),
     "values by name": lambda result: list(map(tuple, result.values("i", "s", "n"))),
@@ -183,7 +183,7 @@ READERS = {
 def test_all_methods_read_the_same_rows(result_of_columns, count, read, begin):
     """In one array and in chunks, from the start and after some rows."""
     rows = rows_up_to(count)
-    for cuts in ((), (1,), (FIRST_BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + 5)):
+    for cuts in ((), (1,), (FIRST_BLOCK_ROWS, FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS + 5)):
         columns = pieces_of_rows(count, cuts)
         result = result_of_columns(**columns)
         taken = list(map(tuple, result.fetch(begin)))
@@ -221,13 +221,13 @@ def test_records_are_made_in_growing_bounded_blocks(result_of_columns, monkeypat
         return records(self, start, stop)
 
     monkeypatch.setattr(TableRows, "records", noted)
-    count = 4 * MOST_BLOCK_ROWS
+    count = 4 * MAX_BLOCK_ROWS
     result = result_of_columns(n=Column(ColumnKind.INTEGER, np.arange(count, dtype=np.int64)))
     next(result)
     assert made == [(0, FIRST_BLOCK_ROWS)]
     assert sum(1 for _ in result) == count - 1
     assert [start for start, _ in made[1:]] == [stop for _, stop in made[:-1]]
-    assert max(stop - start for start, stop in made) == MOST_BLOCK_ROWS
+    assert max(stop - start for start, stop in made) == MAX_BLOCK_ROWS
     assert gc.isenabled()
 
 

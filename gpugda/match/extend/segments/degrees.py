@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.graph.segment_views import MOST_PARTS, Wanted
+from gpugda.device.graph.segment_views import MAX_PARTS, Wanted
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def works_segmented(plan: Eliminate) -> bool:
     are added and not multiplied; nor if a counted node has more links than segments that are on the
     device at a time.
     """
-    if any(len(nodes) > 1 or _link_count(plan, nodes[0]) > MOST_PARTS for nodes in plan.rows):
+    if any(len(nodes) > 1 or _link_count(plan, nodes[0]) > MAX_PARTS for nodes in plan.rows):
         return False
     return all(works_segmented(table.plan) for table in plan.tables)
 

@@ -19,7 +19,7 @@ from gpugda.device.graph.directory import (
     numbers_of,
     run_starts,
 )
-from gpugda.device.launch.kept_entries import MOST_TESTS
+from gpugda.device.launch.kept_entries import MAX_TESTS
 from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
 from gpugda.match.extend.segments.reducer import SAFETY, Reducer
@@ -105,7 +105,7 @@ def _reduced_graph(
         name: [each.test for each in tests if each.outgoing == (name == "outgoing")]
         for name in _NAMES
     }
-    if any(len(each) > MOST_TESTS for each in by_name.values()):
+    if any(len(each) > MAX_TESTS for each in by_name.values()):
         return None
     entry = _ENTRY_BYTES * (2 if numbered else 1) + _run_bytes(run)
     expected = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SAFETY", "Kept", "Reducer"]
 
 _ENTRY_BYTES = 4
-_MOST_CHUNK, _LEAST_CHUNK = 1 << 22, 1 << 12
+_MAX_CHUNK, _MIN_CHUNK = 1 << 22, 1 << 12
 _CHUNK_SHARE = 1 / 16
 """Share of the free memory for each of two chunks with their bits and sums."""
 _CHUNK_BYTES = 10
@@ -78,7 +78,7 @@ class Reducer:
         self._runs = directory_of(run, self._csr, starts, self._kernels, directory)
         chunk_bytes = _CHUNK_BYTES + self._runs.chunk_bytes
         size = int(run.workspace.available * _CHUNK_SHARE) // chunk_bytes
-        self._size = max(_LEAST_CHUNK, min(_MOST_CHUNK, size, -(-self._total // 32) * 32)) & ~31
+        self._size = max(_MIN_CHUNK, min(_MAX_CHUNK, size, -(-self._total // 32) * 32)) & ~31
 
     def run(self, tests: Sequence[EntryTest], expected: float) -> Kept | None:
         """The entries that pass the tests; None if they do not fit."""

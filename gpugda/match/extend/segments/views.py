@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.part_directories import directory_bytes
-from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews
+from gpugda.device.graph.segment_views import MAX_PLACES, SegmentViews
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
@@ -116,14 +116,14 @@ def make_views(
         least: Bytes that are needed beside them.
         knows_relationships: True if the relationship index of each entry is needed.
         sorted_by: Number of segments by which rows are sorted.
-        places: Number of places for segments per direction; None for `MOST_PLACES`.
+        places: Number of places for segments per direction; None for `MAX_PLACES`.
         messages: Further bytes that are needed, of which no step's rows take a share.
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
     """
     graph, workspace = run.graph, run.workspace
-    places = dict.fromkeys(directions, MOST_PLACES) if places is None else places
+    places = dict.fromkeys(directions, MAX_PLACES) if places is None else places
     run.placement.arguments(workspace.budget)  # uploads what nothing else may have needed
     workspace.make_room(int(workspace.available * limits.share_for_parts))
     per_entry = _BYTES * (2 if knows_relationships else 1)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import MOST_PARTS, Wanted
+from gpugda.device.graph.segment_views import MAX_PARTS, Wanted
 from gpugda.match.extend.join_windows import ExtendWindows
 from gpugda.match.extend.memory import rows_within
 from gpugda.match.extend.segments.batches import Batch, Sorter
@@ -42,7 +42,7 @@ _SORTED_BYTES = 8
 
 
 class SegmentedWindows(ExtendWindows):
-    """As `ExtendWindows`, with at most `MOST_PARTS` links per step.
+    """As `ExtendWindows`, with at most `MAX_PARTS` links per step.
 
     Args: as `ExtendWindows`, and
         views: The segments of the data graph on the device.
@@ -226,7 +226,7 @@ class SegmentedWindows(ExtendWindows):
         following = number + 1
         if following >= len(self._steps) or not self._shares_segment[following]:
             return None
-        if len(self._steps[following].device_links) < MOST_PARTS:
+        if len(self._steps[following].device_links) < MAX_PARTS:
             return None
         is_last = following == len(self._steps) - 1
         return self._max_paired(following, _SHARE_FOR_COUNTING if is_last else _SHARE_FOR_SORTING)

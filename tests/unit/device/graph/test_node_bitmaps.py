@@ -47,7 +47,7 @@ def rows_of(context, graph, matrix):
 
 
 def test_labels_and_degrees_share_a_matrix(context, graph, monkeypatch):
-    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)
     device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 24)
     device_graph.label_slots([0], budget)
     for degrees in ([OUT_TWO], [OUT_TWO, BOTH], [Degree(False, True, (0, 1), 5)]):
@@ -67,7 +67,7 @@ def test_labels_and_degrees_share_a_matrix(context, graph, monkeypatch):
 
 
 def test_a_degree_gets_a_bitmap_after_enough_look_ups(context, graph, monkeypatch):
-    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)
     device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 24)
     made = [OUT_TWO in device_graph.degree_slots({OUT_TWO: 20.0}, budget)[1] for _ in range(4)]
     assert made == [False, False, True, True]
@@ -75,7 +75,7 @@ def test_a_degree_gets_a_bitmap_after_enough_look_ups(context, graph, monkeypatc
 
 
 def test_no_bitmaps_are_made_if_memory_is_short(context, graph, monkeypatch):
-    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)
     device_graph = DeviceGraph(context, graph)
     device_graph.csr_arguments(MemoryBudget(1 << 24))
     budget = MemoryBudget(1000)
@@ -85,7 +85,7 @@ def test_no_bitmaps_are_made_if_memory_is_short(context, graph, monkeypatch):
 
 def test_bitmaps_are_updated_for_the_next_state(context, monkeypatch):
     """Except if numbers have moved, or too much has changed."""
-    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)
     made, make = [], NodeBitmaps._make
     monkeypatch.setattr(NodeBitmaps, "_make", lambda *given: made.extend(given[1]) or make(*given))
     database = RandomDatabase(4, 200)

@@ -108,12 +108,12 @@ def test_patching_goes_on_after_compaction(context, made, monkeypatch):
     current.close()
 
 
-@pytest.mark.parametrize("most", [sharing._MOST_PATCHES, 1])
+@pytest.mark.parametrize("most", [sharing._MAX_PATCHES, 1])
 def test_compaction_makes_no_unneeded_array(context, made, monkeypatch, most):
     """An array requested after several compactions is patched from the first state's array."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 100)
     monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
-    monkeypatch.setattr(sharing, "_MOST_PATCHES", most)
+    monkeypatch.setattr(sharing, "_MAX_PATCHES", most)
     older, current, sent = [], None, []
     for number, graph in enumerate(states(RandomDatabase(5, 200), 12)):
         following = DeviceGraph(context, graph, like=current)

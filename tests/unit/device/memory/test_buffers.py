@@ -136,7 +136,7 @@ def test_arrays_are_filled(context):
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 32, 100])
 def test_a_large_array_is_filled_in_parts(context, count, monkeypatch):
-    monkeypatch.setattr(transfers, "_MOST_FILLED_BYTES", 64)
+    monkeypatch.setattr(transfers, "_MAX_FILLED_BYTES", 64)
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
         array = workspace.allocate(count, np.uint32)
         workspace.fill(array, 7)

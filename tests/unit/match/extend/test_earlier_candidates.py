@@ -148,7 +148,7 @@ def test_candidates_are_filtered_again_after_many_changes(context, monkeypatch):
     allowed = earlier_candidates.allowed_nodes(bound, masks, copy)
     arguments = known, bound, graphs[1], allowed
     assert earlier_candidates.update_candidates(*arguments) is not None
-    for limit in ("_MOST_TOUCHED", "_MOST_ENTRIES"):
+    for limit in ("_MAX_TOUCHED", "_MAX_ENTRIES"):
         with monkeypatch.context() as patch:
             patch.setattr(earlier_candidates, limit, 0)
             assert earlier_candidates.update_candidates(*arguments) is None

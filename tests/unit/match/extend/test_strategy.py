@@ -156,16 +156,16 @@ OTHER_JOINS = {
             "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         },
     ),
-    "relationships closed one by one": ({}, {"drafts.MOST_ROWS_OF_PAIR": 1}),
+    "relationships closed one by one": ({}, {"drafts.MAX_ROWS_OF_PAIR": 1}),
     "relationships closed launch by launch": (
         {"most_at_once": 0},
-        {"drafts.MOST_ROWS_OF_PAIR": 1},
+        {"drafts.MAX_ROWS_OF_PAIR": 1},
     ),
-    "one link a step": ({}, {"join_builder.MOST_LINKS": 1}),
-    "two links a step": ({}, {"join_builder.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2}),
+    "one link a step": ({}, {"join_builder.MAX_LINKS": 1}),
+    "two links a step": ({}, {"join_builder.MAX_LINKS": 2, "drafts.MAX_ROWS_OF_PAIR": 2}),
     "no rows, only pairs": (
         {"most_at_once": 0},
-        {"leaf_counts.MOST_EXCLUDED": -1, "accumulate.MOST_EXCLUDED": -1},
+        {"leaf_counts.MAX_EXCLUDED": -1, "accumulate.MAX_EXCLUDED": -1},
     ),
 }
 
@@ -190,7 +190,7 @@ FILTERS = {
     "by many items": ({"small_words": 0, "small_explored_words": 0}, {}),
     "given up": ({"abandon_entries": 3}, {}),
     "listed when asked for": ({"listed": 1}, {}),
-    "with bitmaps of degrees": ({}, {"_FEWEST_LOOKS": 0, "_SHARE_OF_NODES": 0.0}),
+    "with bitmaps of degrees": ({}, {"_MIN_LOOKS": 0, "_SHARE_OF_NODES": 0.0}),
 }
 
 
@@ -258,7 +258,7 @@ def crowded_cases(draw):
         tails = np.where(heads == tails, (tails + 1) % nodes, tails)
     names = draw(st.sampled_from(["R", "RS", "RST"]))
     shape = [(*ends, draw(st.booleans())) for ends in draw(st.sampled_from(SHAPES))]
-    while ways(shape, heads, tails) > MOST_WAYS:
+    while ways(shape, heads, tails) > MAX_WAYS:
         heads, tails = heads[::2], tails[::2]
     kinds = random.integers(0, len(names), len(heads))
     graph = make_graph(
@@ -279,7 +279,7 @@ SHAPES = [
     [(0, 1), (1, 2), (0, 2), (0, 2)],
     [(0, 1), (1, 0), (1, 2)],
 ]
-MOST_WAYS = 2_000_000  # gpsm counts them one by one
+MAX_WAYS = 2_000_000  # gpsm counts them one by one
 
 
 def ways(shape, heads, tails):

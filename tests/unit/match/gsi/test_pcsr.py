@@ -88,7 +88,7 @@ def test_full_groups_overflow_into_further_groups():
 
 
 def test_more_entries_than_offsets_can_address_are_refused(monkeypatch):
-    monkeypatch.setattr("gpugda.match.gsi.entries._MOST_ENTRIES", 5)
+    monkeypatch.setattr("gpugda.match.gsi.entries._MAX_ENTRIES", 5)
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {})] * 3)
     assert make_lists(graph, Partition(None, True, False), hashed=5).longest == 3
     with pytest.raises(MemoryLimitError, match="give a direction"):

@@ -78,7 +78,7 @@ def test_random_queries_in_random_partitions_equal_the_reference(
 def test_random_queries_in_small_windows_equal_the_reference(context, case, places, partitions):
     with pytest.MonkeyPatch.context() as patched:
         put_anywhere(patched, places)
-        patched.setattr("gpugda.match.pbe.seeds._MOST_GIVEN", 2)
+        patched.setattr("gpugda.match.pbe.seeds._MAX_GIVEN", 2)
         patched.setattr("gpugda.match.gsi.windows._FIRST_WINDOW", 2)
         patched.setattr("gpugda.match.gsi.windows._FIRST_COUNT_WINDOW", 2)
         patched.setattr("gpugda.match.gsi.windows._LARGEST_LAST_WINDOW", 2)

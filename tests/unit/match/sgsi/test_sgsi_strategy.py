@@ -75,7 +75,7 @@ def test_random_queries_with_short_host_tables_equal_the_reference(context, case
     # A step goes deeper while the previous one still has pieces of its subtable to process.
     strategy = strategy_for(context, case[0], options=VARIANTS[variant])
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gpugda.match.sgsi.windows._MOST_BYTES", 8 * rows)
+        patched.setattr("gpugda.match.sgsi.windows._MAX_BYTES", 8 * rows)
         check_case(strategy, case)
 
 
@@ -180,7 +180,7 @@ def test_pairs_of_parallel_relationships_are_counted(context, k):
 
 
 def test_small_host_tables_give_all_rows(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.sgsi.windows._MOST_BYTES", 24)
+    monkeypatch.setattr("gpugda.match.sgsi.windows._MAX_BYTES", 24)
     nodes = 5
     graph = make_graph(
         [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]

@@ -174,7 +174,7 @@ def test_lists_beyond_the_host_memory_are_not_made(accelerator, monkeypatch):
 
 
 def test_lists_that_need_many_windows_are_not_made(accelerator, monkeypatch):
-    monkeypatch.setattr(upward_lists, "_MOST_WINDOWS", 0)
+    monkeypatch.setattr(upward_lists, "_MAX_WINDOWS", 0)
     assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
 
 

@@ -112,7 +112,7 @@ def test_memory_limit_and_deadline_are_respected(context, budgets):
 
 
 def test_more_matches_than_a_table_can_address_are_refused(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.stwig.relations._MOST_RECORDS", 7)
+    monkeypatch.setattr("gpugda.match.stwig.relations._MAX_RECORDS", 7)
     with pytest.raises(MemoryLimitError, match="more than 7 matches"):
         count(strategy_for(context, dense_graph(6)), make_plan([Node()] * 4, RING))
 

@@ -1,4 +1,4 @@
-/* Kept columns and tests of a step of a join vertex by vertex, in words written by
+/* Kept columns and tests of a step of a join node by node, in words written by
    gpugda/device/launch/gsi_join.py.
 
        words[at]       number of old columns that the new table keeps
@@ -9,7 +9,7 @@
 
    A test names an old column; the old width stands for the added node, width + 1 for the added relationship.
 */
-#define VERTEX_TEST_WORDS 5
+#define ROW_TEST_WORDS 5
 
 static inline uint joined_value(
     global const uint *table, ulong stride, ulong row, uint width, uint column, uint node, uint relationship
@@ -22,8 +22,8 @@ static inline bool passes_tests(
     global const uint *table, ulong stride, ulong row, uint width,
     global const uint *words, uint at, uint node, uint relationship
 ) {
-    uint tests = at + 2 + words[at], end = tests + VERTEX_TEST_WORDS * words[at + 1];
-    for (uint test = tests; test < end; test += VERTEX_TEST_WORDS) {
+    uint tests = at + 2 + words[at], end = tests + ROW_TEST_WORDS * words[at + 1];
+    for (uint test = tests; test < end; test += ROW_TEST_WORDS) {
         bool equal = joined_value(table, stride, row, width, words[test], node, relationship)
             == joined_value(table, stride, row, width, words[test + 1], node, relationship);
         if (equal && words[test + 3] != NONE) {
