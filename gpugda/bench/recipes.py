@@ -12,10 +12,11 @@ import pyarrow as pa
 from gpugda.bench.pbe_patterns import PBE_PATTERNS
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
+from gpugda.data.threads import in_threads
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -149,7 +150,19 @@ def _rmat(
 ) -> tuple[Indexes, Indexes]:
     """Sources and targets by R-MAT; any number of nodes, not only powers of two; no loops."""
     drawn = _in_pieces(rng, count, lambda rng, count: _rmat_piece(rng, nodes, count, quadrants))
-    return np.concatenate([each[0] for each in drawn]), np.concatenate([each[1] for each in drawn])
+    return _joined([each[0] for each in drawn]), _joined([each[1] for each in drawn])
+
+
+def _joined(parts: Sequence[Indexes]) -> Indexes:
+    """The parts in one array, copied by all processors: it may have billions of entries."""
+    ends = np.cumsum([len(each) for each in parts])
+    joined = np.empty(ends[-1], np.int64)
+
+    def copy(number: int) -> None:
+        joined[ends[number] - len(parts[number]) : ends[number]] = parts[number]
+
+    in_threads(copy, range(len(parts)))
+    return joined
 
 
 def _rmat_piece(

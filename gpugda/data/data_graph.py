@@ -270,11 +270,18 @@ class DataGraph:
         return max_parallel(self.outgoing, len(self.types))
 
     def undirected_parallel_counts(self) -> tuple[int, ...]:
-        """Like `parallel_counts`, with start and end in either order."""
-        return self._derived.get(
-            "undirected parallel counts",
-            lambda: max_parallel_undirected(self.outgoing, self.incoming, len(self.types)),
-        )
+        """Like `parallel_counts`, with start and end in either order.
+
+        In a very large graph, upper bounds that are exact where they are 1.
+        """
+
+        def count() -> tuple[int, ...]:
+            bounds = None
+            if is_sampled(self.outgoing):
+                bounds = [2 * each for each in self.parallel_counts()]
+            return max_parallel_undirected(self.outgoing, self.incoming, len(self.types), bounds)
+
+        return self._derived.get("undirected parallel counts", count)
 
     def max_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
         """Upper bound on the relationships of these types (None: any) between two nodes.

@@ -10,7 +10,7 @@ from gpugda.data.node_ranges import bits_for
 from gpugda.data.threads import in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,14 +49,28 @@ def max_parallel(csr: Csr, type_count: int) -> tuple[int, ...]:
     return _most(in_threads(look, list(_pieces(csr))), type_count)
 
 
-def max_parallel_undirected(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
-    """Like `max_parallel`, with start and end in either order. A loop counts once."""
+def max_parallel_undirected(
+    outgoing: Csr, incoming: Csr, type_count: int, bounds: Sequence[int] | None = None
+) -> tuple[int, ...]:
+    """Like `max_parallel`, with start and end in either order. A loop counts once.
+
+    Args:
+        outgoing: Rows by start node.
+        incoming: Rows by end node.
+        type_count: The number of types.
+        bounds: Upper bounds by type, which replace maxima above 1: a type is not looked at again
+            when two parallel relationships of it are found. None: exact maxima.
+    """
     type_bits = bits_for(type_count)
     node_shift = np.uint64(32 + type_bits)
+    is_open = np.ones(type_count, dtype=np.bool_)
 
     def look(nodes: tuple[int, int]) -> _Found:
         first, last = nodes
-        keys = np.concatenate([_keys(csr, first, last, type_bits) for csr in (outgoing, incoming)])
+        open_types = None if is_open.all() else is_open
+        keys = np.concatenate(
+            [_keys(csr, first, last, type_bits, open_types) for csr in (outgoing, incoming)]
+        )
         keys.sort(kind="stable")  # merges two sorted parts
         firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)])
         lengths = np.diff(firsts, append=len(keys))
@@ -65,10 +79,17 @@ def max_parallel_undirected(outgoing: Csr, incoming: Csr, type_count: int) -> tu
         found = keys[several]
         is_loop = (found >> node_shift) + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
         types = (found >> np.uint64(32)) & np.uint64((1 << type_bits) - 1)
-        return types, np.where(is_loop, lengths // 2, lengths)
+        lengths = np.where(is_loop, lengths // 2, lengths)
+        if bounds is not None:
+            types, lengths = types[lengths > 1], lengths[lengths > 1]
+            is_open[types] = False
+        return types, lengths
 
     pieces = list(_pieces(outgoing, 1 << min(_NODE_BITS, 32 - type_bits)))
-    return _most(in_threads(look, pieces), type_count)
+    counts = _most(in_threads(look, pieces), type_count)
+    if bounds is None:
+        return counts
+    return tuple([1 if most == 1 else bound for most, bound in zip(counts, bounds, strict=True)])
 
 
 def _most(found: Iterable[_Found], type_count: int) -> tuple[int, ...]:
@@ -79,17 +100,26 @@ def _most(found: Iterable[_Found], type_count: int) -> tuple[int, ...]:
     return tuple(counts.tolist())
 
 
-def _keys(csr: Csr, first: int, last: int, type_bits: int) -> NDArray[np.uint64]:
-    """Keys of the entries of a node range: node, type, neighbour (low 32 bits); increasing."""
-    rows = csr.row_offsets[first : last + 1]
+def _keys(
+    csr: Csr, first: int, last: int, type_bits: int, wanted: NDArray[np.bool_] | None
+) -> NDArray[np.uint64]:
+    """Keys of the entries of a node range: node, type, neighbour (low 32 bits); increasing.
+
+    ``wanted`` tells by type which runs to take; None: all.
+    """
     runs = csr.run_offsets[first : last + 1]
-    nodes = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(rows))
-    lengths = np.diff(csr.run_starts[int(runs[0]) : int(runs[-1]) + 1])
-    types = np.repeat(csr.run_types[int(runs[0]) : int(runs[-1])], lengths)
-    keys = nodes << np.uint64(32 + type_bits)
-    keys |= types.astype(np.uint64) << np.uint64(32)
-    keys |= csr.neighbours[int(rows[0]) : int(rows[-1])]
-    return keys
+    begin, end = int(runs[0]), int(runs[-1])
+    types, starts = csr.run_types[begin:end], csr.run_starts[begin : end + 1]
+    lengths = np.diff(starts)
+    owners = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(runs))
+    neighbours = csr.neighbours[int(starts[0]) : int(starts[-1])]
+    if wanted is not None:
+        taken = wanted[types]
+        neighbours = neighbours[np.repeat(taken, lengths)]
+        types, lengths, owners = types[taken], lengths[taken], owners[taken]
+    heads = owners << np.uint64(32 + type_bits)
+    heads |= types.astype(np.uint64) << np.uint64(32)
+    return np.repeat(heads, lengths) | neighbours
 
 
 def _pieces(csr: Csr, most_nodes: int = 1 << _NODE_BITS) -> Iterator[tuple[int, int]]:

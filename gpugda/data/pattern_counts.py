@@ -83,10 +83,12 @@ class Triples:
             self._triples.add(keys)
             return
         if self._triples.may_give_up:
-            self._types.add(keys)
-            for codes, pairs, sets in zip((starts, ends), self._pairs, self._sets, strict=True):
+            for codes, pairs in zip((starts, ends), self._pairs, strict=True):
                 pairs.add(codes * np.int64(self.shape[1]) + keys)
-                sets.add(codes)
+            if self._pairs[0].may_give_up:
+                self._types.add(keys)
+                self._sets[0].add(starts)
+                self._sets[1].add(ends)
         keys += starts.astype(np.int64) * self.shape[1]
         keys *= self.shape[2]
         keys += ends

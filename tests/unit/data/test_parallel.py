@@ -29,7 +29,15 @@ def test_the_largest_number_of_parallel_relationships_is_found(piece, rows):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(parallel, "_PIECE", piece)
         found = parallel.max_parallel_undirected(graph.outgoing, graph.incoming, len(names))
+        bounds = [2 * each for each in most(one_way)]
+        bounded = parallel.max_parallel_undirected(
+            graph.outgoing, graph.incoming, len(names), bounds
+        )
     assert found == most(either_way)
+    assert bounded == tuple(
+        1 if exact == 1 else bound for exact, bound in zip(found, bounds, strict=True)
+    )
+    assert all(exact <= bound for exact, bound in zip(found, bounded, strict=True))
     assert parallel.max_parallel(graph.outgoing, len(names)) == most(one_way)
 
 
