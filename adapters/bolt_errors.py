@@ -67,7 +67,7 @@ def source_error(error: Neo4jError | DriverError, address: str, doing: str) -> G
     """
     start = f"{address}: {doing} failed. "
     if isinstance(error, Neo4jError):
-        return SourceError(f"{start}{_advice_of(error)}(The server said: {_said(error)})")
+        return SourceError(f"{start}{_advice_of(error)}(The server said: {_server_message(error)})")
     if isinstance(error, DriverConfigurationError | AuthConfigurationError):
         return ConfigurationError(f"{start}The driver refuses the settings: {error}")
     return SourceError(start + _connection_advice(error, address))
@@ -82,7 +82,7 @@ def _advice_of(error: Neo4jError) -> str:
     return ""
 
 
-def _said(error: Neo4jError) -> str:
+def _server_message(error: Neo4jError) -> str:
     return f"{error.message or error.code or type(error).__name__}"
 
 

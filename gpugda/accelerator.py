@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.exports import GraphExports
-from gpugda.answer.faults import foreseen
+from gpugda.answer.faults import as_internal_errors
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, parse_bytes, parse_freshness, requested_device
 from gpugda.deadline import deadline_after
@@ -255,7 +255,7 @@ class Accelerator(GraphExports):
             neo4j.exceptions.Neo4jError: The database rejected the text.
         """
         request = self._request(query, None, {}, strategy, None)
-        with foreseen():
+        with as_internal_errors():
             return self._answers.explain(request)
 
     def profile(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownBookmarks"]
 
-_MOST = 10_000
+_MAX_BOOKMARKS = 10_000
 
 
 class KnownBookmarks:
@@ -31,7 +31,7 @@ class KnownBookmarks:
             for bookmark in bookmarks:
                 self._known.pop(bookmark, None)
                 self._known[bookmark] = None
-            while len(self._known) > _MOST:
+            while len(self._known) > _MAX_BOOKMARKS:
                 del self._known[next(iter(self._known))]
 
     def all_known(self, bookmarks: Iterable[str]) -> bool:

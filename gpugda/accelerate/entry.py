@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, overload
 
+from gpugda.accelerate.accelerators import Accelerators
 from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.lanes import Lanes
 from gpugda.accelerate.opening import open_accelerator
 from gpugda.api import connect
 from gpugda.config import parse_freshness
@@ -57,9 +57,11 @@ def accelerate(driver: Any, *, load: str = "background", reader: Any = None, **o
         from gpugda.accelerate.twin import twin_of
 
         reader = twin_of(driver)
-    lanes = Lanes(reader or driver, lambda name: open_accelerator(reader or driver, name, options))
+    accelerators = Accelerators(
+        reader or driver, lambda name: open_accelerator(reader or driver, name, options)
+    )
     gate = Gate(
-        lanes, strict=parse_freshness(options.get("freshness", "strict")).policy == "strict"
+        accelerators, strict=parse_freshness(options.get("freshness", "strict")).policy == "strict"
     )
     if load == "now":
         gate.wait()

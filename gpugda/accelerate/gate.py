@@ -13,7 +13,7 @@ from gpugda.answer.declined import Declined
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from gpugda.accelerate.lanes import Lanes
+    from gpugda.accelerate.accelerators import Accelerators
     from gpugda.accelerate.statement import Statement
     from gpugda.result.result import Result
 
@@ -28,13 +28,13 @@ class Gate:
     No failure here reaches the caller: the database answers instead.
 
     Args:
-        lanes: The accelerators.
+        accelerators: The accelerators.
         strict: True if every answer is of the newest state, so that it is never older than what a
             session of this driver has seen.
     """
 
-    def __init__(self, lanes: Lanes, *, strict: bool) -> None:
-        self._lanes = lanes
+    def __init__(self, accelerators: Accelerators, *, strict: bool) -> None:
+        self._accelerators = accelerators
         self._strict = strict
         self.known_bookmarks = KnownBookmarks()
         self.tally = Tally()
@@ -71,7 +71,7 @@ class Gate:
             seconds: Time to the last row; None if the caller reads rows as they arrive.
         """
         try:
-            device = self._lanes.get(database)
+            device = self._accelerators.get(database)
             if not isinstance(device, str):
                 device.observe_native(statement.text, seconds)
         except Exception as error:
@@ -84,20 +84,20 @@ class Gate:
 
     def wait(self, database: str | None = None, seconds: float = 600.0) -> bool:
         """Waits for a snapshot of the database; True if there is one."""
-        return self._lanes.wait(database, seconds)
+        return self._accelerators.wait(database, seconds)
 
     def status(self) -> dict[str, dict[str, Any]]:
         """`Accelerator.status` of each accelerator, by name of the database."""
-        return self._lanes.statuses()
+        return self._accelerators.statuses()
 
     def close(self) -> None:
         """Closes all accelerators."""
-        self._lanes.close()
+        self._accelerators.close()
 
     def _found(
         self, database: str | None, statement: Statement, bookmarks: Collection[str]
     ) -> Result | Declined:
-        device = self._lanes.get(database)
+        device = self._accelerators.get(database)
         if isinstance(device, str):
             return Declined(device)
         if not self.known_bookmarks.all_known(bookmarks):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NotebookProgress"]
 
-_PATIENCE = 0.5
+_DELAY_SECONDS = 0.5
 """Seconds of work before the line appears."""
 
 _PAUSE = 0.2
@@ -46,7 +46,7 @@ class NotebookProgress:
     def shown(self) -> Iterator[None]:
         """Shows the progress of this thread's work in the block."""
         self._thread, self._handle = threading.get_ident(), None
-        self._next_at = self._clock() + _PATIENCE
+        self._next_at = self._clock() + _DELAY_SECONDS
         try:
             yield
         finally:

@@ -29,7 +29,7 @@ class AcceleratedResult(Result):
     For ``isinstance``, it is a ``neo4j.Result``, and its summary is a ``neo4j.ResultSummary``.
     """
 
-    _told: AcceleratedSummary | None = None
+    _final_summary: AcceleratedSummary | None = None
 
     @classmethod
     def of(cls, result: Result) -> AcceleratedResult:
@@ -44,13 +44,13 @@ class AcceleratedResult(Result):
     def summary(self) -> Any:
         """The `AcceleratedSummary`. Reading it does not consume the rows."""
         # Times grow until the result is consumed, so it is only stored then.
-        return self._told or AcceleratedSummary(self._summary, self.keys())
+        return self._final_summary or AcceleratedSummary(self._summary, self.keys())
 
     def consume(self) -> Any:
         """Drops the unread rows and returns the summary."""
         super().consume()
-        self._told = self.summary
-        return self._told
+        self._final_summary = self.summary
+        return self._final_summary
 
     def keys(self) -> Any:
         """The names of the columns: a list, as from the driver, despite its annotation."""

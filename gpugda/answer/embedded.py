@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpugda.answer.faults import foreseen
+from gpugda.answer.faults import as_internal_errors
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
 from gpugda.answer.projection import refuse_outside
@@ -62,7 +62,7 @@ class EmbeddedAnswers:
 
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
-        with foreseen(), working_until(request.deadline):
+        with as_internal_errors(), working_until(request.deadline):
             return self._run(request, engine)
 
     def _run(self, request: Request, engine: str) -> Result:

@@ -10,15 +10,15 @@ from importlib.metadata import version
 from gpugda.errors import GpugdaError, InternalError, MemoryLimitError
 from gpugda.types import first_line
 
-__all__ = ["foreseen", "log_fault"]
+__all__ = ["as_internal_errors", "log_fault"]
 
 logger = logging.getLogger(__name__)
 
-_told: set[tuple[str, str]] = set()
+_logged: set[tuple[str, str]] = set()
 _lock = threading.Lock()
 
 
-class foreseen:  # noqa: N801  # named as in contextlib; a generator takes three times as long
+class as_internal_errors:  # noqa: N801  # named as in contextlib; a generator takes three times as long
     """A context manager that turns every exception in its block into one of gpugda's own.
 
     Raises:
@@ -46,8 +46,8 @@ def log_fault(error: InternalError) -> None:
     cause = error.__cause__ or error
     key = type(cause).__name__, _place(cause)
     with _lock:
-        is_new = key not in _told
-        _told.add(key)
+        is_new = key not in _logged
+        _logged.add(key)
     if is_new:
         logger.error("%s", error, exc_info=cause)
     else:

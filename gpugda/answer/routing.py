@@ -66,7 +66,7 @@ class Router:
         """Returns the verdict of the selected rule."""
         return RULES[self._planner](self._input(request, plan, loaded, keeper))
 
-    def is_curious(
+    def wants_native_time(
         self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> bool:
         """True if the database's time for this text would help to decide."""

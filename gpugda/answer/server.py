@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.answer.declined import Declined
 from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, missing_for
 from gpugda.answer.explaining import explained_by_database
-from gpugda.answer.faults import foreseen, log_fault
+from gpugda.answer.faults import as_internal_errors, log_fault
 from gpugda.answer.following import following_status
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import SnapshotAnswers
@@ -117,7 +117,7 @@ class ServerAnswers:
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
-            with foreseen(), working_until(request.deadline):
+            with as_internal_errors(), working_until(request.deadline):
                 return self._demanded.run(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
@@ -132,7 +132,7 @@ class ServerAnswers:
     def covers(self, bookmarks: Iterable[str]) -> bool:
         """True if the snapshot covers all bookmarks; else refreshes it soon, if that is allowed."""
         try:
-            with foreseen():
+            with as_internal_errors():
                 return self._covers(bookmarks)
         except InternalError as error:
             log_fault(error)
@@ -183,7 +183,7 @@ class ServerAnswers:
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
         try:
-            with foreseen(), working_until(request.deadline):
+            with as_internal_errors(), working_until(request.deadline):
                 return self._offer_if_possible(request)
         except QueryTimeoutError:
             request.seconds_left()  # raises if the user's time limit has passed
@@ -225,7 +225,7 @@ class ServerAnswers:
             return Declined(verdict.reason)
         if cold := self._session.warm_soon():
             return Declined(cold)
-        deadline = _patience(request, verdict)
+        deadline = _device_deadline(request, verdict)
         ahead = self._snapshot.run_ahead(request, loaded, verdict.device_seconds, deadline)
         fresh = self._fresh(request, verdict, ahead)
         if isinstance(fresh, Declined):
@@ -233,14 +233,14 @@ class ServerAnswers:
         fresh = self._with_properties(request, fresh, verdict)
         if isinstance(fresh, Declined):
             return fresh
-        deadline = _patience(request, verdict)
+        deadline = _device_deadline(request, verdict)
         found = self._snapshot.answer(request, fresh, "gpu", deadline, ahead)
         if found is None:
             if not self._keeper.follows:
                 self._keeper.refresh_soon()
             return Declined(_CHANGED)
         self._router.record_device(request, fresh, _usual_seconds(request, found))
-        if self._router.is_curious(request, plan, fresh, self._keeper):
+        if self._router.wants_native_time(request, plan, fresh, self._keeper):
             self._keeper.in_background(lambda: self._learn(request))
         return found.result(request, reason=verdict.reason)
 
@@ -369,7 +369,7 @@ class ServerAnswers:
     def _note(self, what: Callable[[], None]) -> None:
         """Records facts about a finished answer; a failure here must not lose the answer."""
         try:
-            with foreseen():
+            with as_internal_errors():
                 what()
         except GpugdaError as error:
             if isinstance(error, InternalError):
@@ -436,7 +436,7 @@ def _of_server(facts: ServerFacts) -> dict[str, Any]:
     return {"database": facts.database, "server": facts.server_info}
 
 
-def _patience(request: Request, verdict: Verdict) -> float | None:
+def _device_deadline(request: Request, verdict: Verdict) -> float | None:
     """Deadline of the device: the request's own or an earlier one."""
     if verdict.give_up_after is None:
         return request.deadline

@@ -110,7 +110,7 @@ def _serve(
     except EOFError:
         return
     except Exception as error:  # any error of a peer is reported and ends its process
-        pipe.send(Answer(_told(error), None, 0.0))
+        pipe.send(Answer(_error_text(error), None, 0.0))
 
 
 def _answer(engine: Engine, query: LsqbQuery, seconds: float) -> Answer:
@@ -120,9 +120,9 @@ def _answer(engine: Engine, query: LsqbQuery, seconds: float) -> Answer:
     except TooLongError:
         return Answer("too long", None, seconds)
     except Exception as error:  # after a failed query, a peer gets the next one
-        return Answer(_told(error), None, 0.0)
+        return Answer(_error_text(error), None, 0.0)
     return Answer("ok", count, time.perf_counter() - begun, time.process_time() - processor)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

@@ -20,7 +20,7 @@ __all__ = ["FileHistory", "is_secret", "open_history"]
 
 logger = logging.getLogger(__name__)
 
-MOST: Final = 1000
+MAX_ENTRIES: Final = 1000
 """Number of entries that are kept; the file holds up to twice as many."""
 
 _SECRET: Final = re.compile(r"^\s*:params?\b|password|://[^/\s'\"]*@", re.IGNORECASE | re.MULTILINE)
@@ -42,11 +42,11 @@ class FileHistory(History):
         """The entries of earlier sessions, the newest first."""
         try:
             lines = self._path.read_bytes().splitlines()
-            if len(lines) > 2 * MOST:
-                replace_file(self._path, b"".join(line + b"\n" for line in lines[-MOST:]))
+            if len(lines) > 2 * MAX_ENTRIES:
+                replace_file(self._path, b"".join(line + b"\n" for line in lines[-MAX_ENTRIES:]))
         except OSError:
             return
-        for line in reversed(lines[-MOST:]):
+        for line in reversed(lines[-MAX_ENTRIES:]):
             try:
                 text = json.loads(line)
             except ValueError:

@@ -16,7 +16,7 @@ __all__ = ["DeviceInfo", "choose_device", "list_devices", "refuse_forked_process
 
 _TYPES = {1: "default", 2: "cpu", 4: "gpu", 8: "accelerator", 16: "custom"}
 
-_HOW_TO_MEND = (
+_ADVICE = (
     "A CPU can always be used: pip install pocl-binary-distribution. "
     "Where an NVIDIA driver is installed but not registered with OpenCL: mkdir -p "
     "/etc/OpenCL/vendors; echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd (or put that "
@@ -135,11 +135,11 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     """
     devices = list_devices()
     if not devices:
-        raise DeviceError(f"no OpenCL device was found. {_why_none()}{_HOW_TO_MEND}")
+        raise DeviceError(f"no OpenCL device was found. {_why_none()}{_ADVICE}")
     fitting = [device for device in devices if _fits(device, wanted)]
     if not fitting:
         there = "; ".join(f"{each.index}: {each.name} ({each.platform})" for each in devices)
-        raise DeviceError(f"no OpenCL device fits {wanted!r}. There is {there}. {_HOW_TO_MEND}")
+        raise DeviceError(f"no OpenCL device fits {wanted!r}. There is {there}. {_ADVICE}")
     return max(
         fitting,
         key=lambda device: (device.type == "gpu", device.global_memory_bytes, -device.index),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedContext", "keep_context", "kept_context"]
 
-_MOST = 4
+_MAX_CONTEXTS = 4
 
 _kept: defaultdict[tuple[int, int], list[LoadedContext]] = defaultdict(list)
 """Contexts by process (as OpenCL does not survive a fork) and device."""
@@ -39,7 +39,7 @@ class LoadedContext:
 def keep_context(info: DeviceInfo, loaded: LoadedContext) -> None:
     """Keeps a context for the next user of the device; nothing may run on it any more."""
     kept = _kept[process_id(), info.handle.int_ptr]
-    if len(kept) < _MOST:
+    if len(kept) < _MAX_CONTEXTS:
         kept.append(loaded)
 
 

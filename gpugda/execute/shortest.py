@@ -195,7 +195,7 @@ class _Search:
         """Yields the paths, shortest first."""
         front, back = self.front, self.back
         while maximum is None or front.depth + back.depth < maximum:
-            self._drop_hopeless()
+            self._drop_finished()
             if not len(front.nodes):
                 return
             one, other = (front, back) if front.work <= back.work else (back, front)
@@ -215,7 +215,7 @@ class _Search:
         self.front.clear()
         self.back.clear()
 
-    def _drop_hopeless(self) -> None:
+    def _drop_finished(self) -> None:
         """Finishes pairs that have met or whose search reaches nothing new on one side."""
         count = len(self.active)
         for side in (self.front, self.back):

@@ -80,11 +80,13 @@ def _packed(rising: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     order = (packed & ((np.uint64(1) << behind) - np.uint64(1))).astype(np.int64)
     if dropped:
         packed >>= behind
-        _mended(order, packed, rising)
+        _sort_ties(order, packed, rising)
     return order
 
 
-def _mended(order: NDArray[np.int64], tops: NDArray[np.uint64], rising: NDArray[np.uint64]) -> None:
+def _sort_ties(
+    order: NDArray[np.int64], tops: NDArray[np.uint64], rising: NDArray[np.uint64]
+) -> None:
     """Reorders rows that agree in the sorted bits but differ in the dropped ones."""
     sorted_keys = rising[order]
     if not (sorted_keys[1:] < sorted_keys[:-1]).any():

@@ -44,9 +44,9 @@ class Compactor:
         self._work = BackgroundWork("gpugda-compact")
         self.stopping = threading.Event()
 
-    def start_if_worn(self, graph: DataGraph) -> bool:
+    def start_if_it_pays(self, graph: DataGraph) -> bool:
         """Starts compaction if it pays and none is running; returns True if it was started."""
-        if not any(_is_worn(array) for _, array in _arrays(graph)):
+        if not any(_pays_compaction(array) for _, array in _arrays(graph)):
             return False
         return self._work.start(lambda: self._compact(graph))
 
@@ -69,7 +69,7 @@ class Compactor:
         most = host_limit()
         # One after the other: at most one array is being materialised at any time.
         for place, array in _arrays(graph):
-            if not _is_worn(array):
+            if not _pays_compaction(array):
                 continue
             assert isinstance(array, Patched)
             if most is not None and array.whole_bytes > most:
@@ -119,5 +119,5 @@ def _arrays(graph: DataGraph) -> Iterator[tuple[_Place | None, Array]]:
         yield None, graph.external_ids.array
 
 
-def _is_worn(array: Array) -> bool:
-    return isinstance(array, Patched) and array.is_worn
+def _pays_compaction(array: Array) -> bool:
+    return isinstance(array, Patched) and array.pays_compaction

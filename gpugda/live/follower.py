@@ -221,7 +221,7 @@ class Follower:
         if found is not None and found.loaded is not base:
             taken = time.perf_counter() - started
             self.seconds += _WEIGHT * (taken - self.seconds)
-            self.compactor.start_if_worn(found.loaded.graph)
+            self.compactor.start_if_it_pays(found.loaded.graph)
         return found
 
     def changes(self, since: DatabaseVersion, until: DatabaseVersion) -> ChangeBatch | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MissingProperties", "load_properties", "missing_properties"]
 
 _VALUES_PER_SECOND = 400_000.0
-_SECONDS_AT_LEAST = 0.004
+_MIN_SECONDS = 0.004
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,7 @@ def missing_properties(graph: DataGraph, needs: PropertyNeeds) -> MissingPropert
     of_relationships = _missing(graph.relationship_properties, needs.of_relationships)
     values = len(of_nodes) * graph.node_count
     values += len(of_relationships) * graph.relationship_count
-    return MissingProperties(
-        of_nodes, of_relationships, _SECONDS_AT_LEAST + values / _VALUES_PER_SECOND
-    )
+    return MissingProperties(of_nodes, of_relationships, _MIN_SECONDS + values / _VALUES_PER_SECOND)
 
 
 def load_properties(
@@ -168,7 +166,7 @@ def _all_missing(graph: DataGraph) -> MissingProperties:
     nodes = () if graph.node_properties.complete else None
     relationships = () if graph.relationship_properties.complete else None
     values = graph.node_count * (nodes is None) + graph.relationship_count * (relationships is None)
-    seconds = _SECONDS_AT_LEAST + values / _VALUES_PER_SECOND if values else 0.0
+    seconds = _MIN_SECONDS + values / _VALUES_PER_SECOND if values else 0.0
     return MissingProperties(nodes, relationships, seconds)
 
 

@@ -26,7 +26,7 @@ class JoinProgress:
         self._progress = progress
         self._started = time.monotonic()
         self._windows: list[tuple[float, float]] = []
-        self._told: int | None = None
+        self._reported: int | None = None
 
     def enter(self, step: int, first: int, last: int, total: int) -> None:
         """The step starts on part ``first … last-1`` of ``total`` rows."""
@@ -36,15 +36,15 @@ class JoinProgress:
     def leave(self, step: int) -> None:
         """The step's current part is complete, including all later steps."""
         del self._windows[step + 1 :]
-        if self._told is None and time.monotonic() - self._started < _QUIET_SECONDS:
+        if self._reported is None and time.monotonic() - self._started < _QUIET_SECONDS:
             return
-        if self._told is None:
+        if self._reported is None:
             self._progress.phase("joining", _PARTS)
-            self._told = 0
+            self._reported = 0
         done = int(self._share() * _PARTS)
-        if done > self._told:
-            self._progress.advance(done - self._told)
-            self._told = done
+        if done > self._reported:
+            self._progress.advance(done - self._reported)
+            self._reported = done
 
     def _share(self) -> float:
         begin, width = 0.0, 1.0

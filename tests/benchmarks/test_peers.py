@@ -57,14 +57,14 @@ class Effort:
 
     Args:
         runs: Number of runs of each engine on each query, after a first one.
-        patience: Total seconds of an engine on a query after which it does not run it again.
+        max_total_seconds: Total seconds of an engine on a query after which it does not run it again.
         seconds: Time limit of a peer's run, if it is more than ``times`` gpugda's time.
         times: Factor of gpugda's time, see ``seconds``.
         oracle: Processor seconds for the oracle of an unconfirmed count.
     """
 
     runs: int
-    patience: float
+    max_total_seconds: float
     seconds: float
     times: float
     oracle: float
@@ -202,7 +202,7 @@ def measure(
             mine = row.figures["gpugda"]
             own = limit if child.name == "gpugda" else effort.limit(limit, mine)
             figures.add(child.ask(motif, own))
-            if figures.outcome != "ok" or sum(figures.seconds) > effort.patience:
+            if figures.outcome != "ok" or sum(figures.seconds) > effort.max_total_seconds:
                 active.remove(child)
         if not active:
             break

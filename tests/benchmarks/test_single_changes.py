@@ -178,7 +178,7 @@ class Asker:
     def _compact(self):
         """Runs the compaction of the follower's thread, whose time is not counted."""
         self.state.loaded = self.loaded
-        if self.compactor.start_if_worn(self.loaded.graph):
+        if self.compactor.start_if_it_pays(self.loaded.graph):
             self.compactor.wait()
 
 

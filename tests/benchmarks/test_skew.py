@@ -37,7 +37,7 @@ import gpugda  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.device.memory.buffers import MemoryBudget, Workspace  # noqa: E402
 
-MOST = 1.5
+MAX_RATIO = 1.5
 ENTRY_BYTES = 4
 COPIED, COPIES, REPEATS = 1 << 28, 4, 5
 """Bytes of the array; number of copies timed together; number of repeats."""
@@ -128,7 +128,7 @@ def compare(scale: int, device: str | None) -> float:
 def test_cost_grows_with_pairs_and_not_with_skew(capsys):
     with capsys.disabled():
         print()
-        assert compare(16, None) <= MOST
+        assert compare(16, None) <= MAX_RATIO
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ def set_values(
         column = Column(column.kind, column.values, column.valid, objects)
     else:
         codes = new.values
-    return _tidy(_put(column, rows, codes, new.valid, in_place=in_place))
+    return _without_many_unused(_put(column, rows, codes, new.valid, in_place=in_place))
 
 
 def _put(
@@ -114,7 +114,7 @@ def _as_objects(column: Column) -> Column:
     return Column(ColumnKind.OBJECT, codes, column.valid, dictionary)
 
 
-def _tidy(column: Column) -> Column:
+def _without_many_unused(column: Column) -> Column:
     """The column without unused dictionary entries, once these are the majority."""
     entries = column.distinct_count
     if entries is None or entries <= _ENTRIES_PER_ROW * len(column) + _SPARE_ENTRIES:

@@ -87,9 +87,9 @@ def _steps(
 
 
 def _patchable(array: Array) -> Array:
-    """The base of the next change: long arrays are patched, worn-out patches made whole first."""
+    """The base of the next change: long arrays are patched, and compacted first if needed."""
     if isinstance(array, Patched):
-        return _base(array) if array.is_worn_out else array
+        return _base(array) if array.needs_compaction else array
     if len(array) < PATCHED_FROM:
         return array
     return Patched.of(array)

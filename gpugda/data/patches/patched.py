@@ -81,12 +81,12 @@ class Patched:
         return made + form.added.nbytes + 16 * len(form.stretches)
 
     @property
-    def is_worn(self) -> bool:
+    def pays_compaction(self) -> bool:
         """True if it has so many stretches that materialising it in the background pays."""
         return self._whole is None and self.form.size > MANY_STRETCHES
 
     @property
-    def is_worn_out(self) -> bool:
+    def needs_compaction(self) -> bool:
         """True if the next change must start from the materialised array."""
         return self.form.size > (MAX_STRETCHES if self._whole is None else FEW_STRETCHES)
 

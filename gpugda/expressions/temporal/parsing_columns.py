@@ -19,7 +19,7 @@ __all__ = ["parsed_rows"]
 _DIGITS: Final = "0000-00-00T00:00:00"
 """Longest form without fraction and offset; shorter forms are prefixes."""
 _LENGTHS: Final = (10, 16, 19)
-_MOST: Final = len("0000-00-00T00:00:00.000000000+00:00")
+_MAX_LENGTH: Final = len("0000-00-00T00:00:00.000000000+00:00")
 
 _Texts = Any
 """``uint8`` table with one row of bytes per text, all of one length."""
@@ -41,7 +41,7 @@ def parsed_rows(texts: pa.Array, kind: str, default: int) -> MomentRows | None:
     nanos = np.zeros(len(lengths), dtype=np.int64)
     zones: set[int] = set()
     for length in np.unique(lengths).tolist():
-        if not _LENGTHS[0] <= length <= _MOST:
+        if not _LENGTHS[0] <= length <= _MAX_LENGTH:
             return None
         rows = np.flatnonzero(lengths == length)
         parts = _parts(_table(data, offsets, rows, length), kind, default)

@@ -61,9 +61,9 @@ def judge_by_cost(given: RouteInput) -> Verdict:
     engine = "gpu" if device <= native + slack or _should_retry_device(observed) else "native"
     if _should_try_database(given, device):
         engine = "native"
-    patience = max(_MIN_GIVE_UP_SECONDS, _GIVE_UP_FACTOR[known] * native)
+    device_limit = max(_MIN_GIVE_UP_SECONDS, _GIVE_UP_FACTOR[known] * native)
     return Verdict(
-        engine, _sentence(given, device, native), device, native, "cost", give_up_after=patience
+        engine, _sentence(given, device, native), device, native, "cost", give_up_after=device_limit
     )
 
 

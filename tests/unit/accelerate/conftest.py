@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from fake_driver import FakeDevice, FakeDriver
 
+from gpugda.accelerate.accelerators import Accelerators
 from gpugda.accelerate.driver import AcceleratedDriver
 from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.lanes import Lanes
 
 
 class Setup:
@@ -14,8 +14,8 @@ class Setup:
     def __init__(self, strict=True):
         self.driver = FakeDriver()
         self.devices = {}
-        lanes = Lanes(self.driver, self._open, lambda driver: "neo4j")
-        self.gate = Gate(lanes, strict=strict)
+        accelerators = Accelerators(self.driver, self._open, lambda driver: "neo4j")
+        self.gate = Gate(accelerators, strict=strict)
         self.accelerated = AcceleratedDriver(self.driver, self.gate)
         assert self.gate.wait(None, 30)
 

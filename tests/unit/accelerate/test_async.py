@@ -10,9 +10,9 @@ from fake_driver import READ, WRITE, FakeDevice, FakeDriver
 from neo4j.exceptions import ResultConsumedError, SessionError, TransactionError
 
 import gpugda
+from gpugda.accelerate.accelerators import Accelerators
 from gpugda.accelerate.async_driver import AsyncAcceleratedDriver
 from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.lanes import Lanes
 from gpugda.accelerate.twin import twin_of
 from gpugda.errors import ConfigurationError
 
@@ -85,8 +85,8 @@ class AsyncFakeDriver:
 class Setup:
     def __init__(self):
         self.driver, self.reader, self.device = AsyncFakeDriver(), FakeDriver(), FakeDevice()
-        lanes = Lanes(self.reader, lambda name: self.device, lambda driver: "neo4j")
-        self.gate = Gate(lanes, strict=True)
+        accelerators = Accelerators(self.reader, lambda name: self.device, lambda driver: "neo4j")
+        self.gate = Gate(accelerators, strict=True)
         assert self.gate.wait(None, 30)
         self.accelerated = AsyncAcceleratedDriver(self.driver, self.gate, self.reader)
 

@@ -293,7 +293,7 @@ def test_quick_work_shows_no_progress():
 
 
 def test_progress_is_printed_in_the_notebook(shell, monkeypatch, capsys):
-    monkeypatch.setattr("gpugda.accelerate.notebook_progress._PATIENCE", 0.0)
+    monkeypatch.setattr("gpugda.accelerate.notebook_progress._DELAY_SECONDS", 0.0)
     shell.user_ns["graph"] = gpugda.graph(nodes={"id": [1, 2]})
     shell.run_cell("%gpugda_connect graph")
     assert "nodes" in capsys.readouterr().out

@@ -49,7 +49,7 @@ class FakeRouter:
     def decide(self, request, plan, loaded, keeper):
         return self.verdict
 
-    def is_curious(self, request, plan, loaded, keeper):
+    def wants_native_time(self, request, plan, loaded, keeper):
         return False
 
     def record_device(self, request, loaded, seconds):

@@ -59,13 +59,13 @@ class FakeRouter:
             give_up_after=give_up_after,
         )
         self.recorded = []
-        self.curious = False
+        self.wants_native = False
 
     def decide(self, request, plan, loaded, keeper):
         return self.verdict
 
-    def is_curious(self, request, plan, loaded, keeper):
-        return self.curious
+    def wants_native_time(self, request, plan, loaded, keeper):
+        return self.wants_native
 
     def streamed(self, plan, loaded):
         return ("a part is sent at a time",)
@@ -324,7 +324,9 @@ def test_after_an_internal_error_the_database_answers(
         ask(opened, KNOWS, engine="gpu")
 
 
-@pytest.mark.parametrize("method", ["record_native", "record_device", "is_curious", "decide"])
+@pytest.mark.parametrize(
+    "method", ["record_native", "record_device", "wants_native_time", "decide"]
+)
 def test_an_error_of_the_planner_keeps_the_answer(open_answers, monkeypatch, untold, method):
     router = FakeRouter(engine="native" if method == "record_native" else "gpu")
 
@@ -376,7 +378,7 @@ def test_the_databases_time_is_measured_in_the_background(open_answers):
     ask(opened, KNOWS)
     assert opened.server.count("native") == 0
     assert opened.keeper.wait(30)  # saving the properties read: nothing else begins meanwhile
-    router.curious = True
+    router.wants_native = True
     ask(opened, KNOWS)
     assert opened.keeper.wait(30)
     natives = [call for call in opened.server.calls if call[0] == "native"]
@@ -703,7 +705,7 @@ def ready(open_answers, monkeypatch):
     opened = open_answers()
     ask(opened, COUNT, "gpu")
     ran, real_probe, real_run = threading.Event(), opened.server.probe, on_snapshot.answer_on_device
-    opened.probed, opened.patience = [], 30.0  # seconds, for a busy machine
+    opened.probed, opened.wait_seconds = [], 30.0  # seconds, for a busy machine
 
     def run(*given):
         try:
@@ -712,7 +714,7 @@ def ready(open_answers, monkeypatch):
             ran.set()
 
     def probe(timeout=None):
-        opened.probed.append(ran.wait(opened.patience))
+        opened.probed.append(ran.wait(opened.wait_seconds))
         return real_probe()
 
     opened.server.probe = probe
@@ -729,7 +731,7 @@ def test_a_short_query_runs_during_the_probe(ready, engine):
 
 @pytest.mark.parametrize("engine", ["auto", "gpu"])
 def test_a_long_query_waits_for_the_probe(ready, engine):
-    ready.answers._router.verdict.device_seconds, ready.patience = 0.1, 0.3
+    ready.answers._router.verdict.device_seconds, ready.wait_seconds = 0.1, 0.3
     assert ask(ready, COUNT, engine).values() == [[2]]
     assert ready.probed == [False]
 
@@ -761,13 +763,13 @@ def test_an_error_on_a_stale_state_is_discarded(ready, monkeypatch):
 
 
 def test_a_query_waits_for_missing_properties(ready):
-    ready.patience = 0.3
+    ready.wait_seconds = 0.3
     assert ask(ready, KNOWS, "gpu").values() == [["Ann", 1999], ["Ann", 2001]]
     assert ready.probed[0] is False
 
 
 def test_no_query_runs_on_a_known_stale_state(ready):
-    ready.patience = 0.3
+    ready.wait_seconds = 0.3
     ready.server.commit(without=[22])
     assert not ready.keeper.confirm(ready.keeper.loaded)
     ready.answers._router.verdict.native_seconds = 0.0  # so that nothing is reloaded for it
@@ -818,7 +820,7 @@ def test_a_timeout_of_the_database_is_recorded_as_its_time(open_answers):
         raise QueryTimeoutError("2 s")
 
     router = FakeRouter()
-    router.curious = True
+    router.wants_native = True
     opened = open_answers(router=router)
     opened.server.during_native = too_long
     assert ask(opened, COUNT).summary.engine == "gpu"

@@ -5,7 +5,7 @@ import stat
 import pytest
 from prompt_toolkit.history import InMemoryHistory
 
-from gpugda.cli.history import MOST, FileHistory, is_secret, open_history
+from gpugda.cli.history import MAX_ENTRIES, FileHistory, is_secret, open_history
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ def test_a_history_file_that_is_a_link_is_not_used(state, tmp_path, caplog):
 
 def test_the_history_file_is_bounded_and_survives_damage(state):
     history = open_history(state)
-    for number in range(2 * MOST + 1):
+    for number in range(2 * MAX_ENTRIES + 1):
         history.store_string(f"RETURN {number};")
     with (state / "shell-history").open("ab") as file:
         file.write(b'"RETURN \xff\n3\n')
     texts = kept(state)
-    assert len(texts) == MOST - 2
-    assert texts[0] == f"RETURN {2 * MOST};"
-    assert len((state / "shell-history").read_bytes().splitlines()) == MOST
+    assert len(texts) == MAX_ENTRIES - 2
+    assert texts[0] == f"RETURN {2 * MAX_ENTRIES};"
+    assert len((state / "shell-history").read_bytes().splitlines()) == MAX_ENTRIES
     assert isinstance(open_history(state), FileHistory)

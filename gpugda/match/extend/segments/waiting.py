@@ -104,7 +104,7 @@ class WaitingRows:
         except OSError as error:
             if path is not None:
                 path.unlink(missing_ok=True)
-            raise MemoryLimitError(self._said(error, nbytes)) from error
+            raise MemoryLimitError(self._error_text(error, nbytes)) from error
         self._on_disk += found.nbytes
         self.written += found.nbytes
         return found
@@ -126,7 +126,7 @@ class WaitingRows:
             self._most_on_disk = int(_free_bytes(place) * self._share_of_disk)
         return self._most_on_disk
 
-    def _said(self, error: OSError, nbytes: int) -> str:
+    def _error_text(self, error: OSError, nbytes: int) -> str:
         assert self._place is not None
         what = (
             f"rows that wait for parts of the data graph cannot be written to {self._place}: "

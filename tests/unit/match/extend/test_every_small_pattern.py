@@ -34,7 +34,7 @@ pytestmark = [
 ]
 NODES = 4
 PAIRS = list(product(range(NODES), repeat=2))
-MOST = 4
+MAX_STEPS = 4
 SAMPLE = 6
 """The sample has one in this many patterns of two relationships, and as many random ones of 4."""
 
@@ -198,7 +198,7 @@ KINDS = ["simple", "loops", "parallel"]
 def grown_at_random(random):
     """A connected pattern of four relationships."""
     steps = ()
-    for _ in range(MOST):
+    for _ in range(MAX_STEPS):
         choices = list(with_one_more(steps))
         steps = choices[random.integers(len(choices))]
     return steps
@@ -221,5 +221,5 @@ SQUARE = ((0, 1, False), (0, 2, False), (1, 3, False), (2, 3, False))
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_small_patterns_equal_the_reference(counting, kind):
-    for each in all_patterns(MOST):
+    for each in all_patterns(MAX_STEPS):
         counting.check(kind, each)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.answer.declined import Declined
     from gpugda.result.result import Result
 
-__all__ = ["Device", "Lanes"]
+__all__ = ["Accelerators", "Device"]
 
 _POLL_SECONDS = 0.02
 _SYSTEM = "system"
@@ -42,7 +42,7 @@ class Device(Protocol):
         """Closes the accelerator."""
 
 
-class Lanes:
+class Accelerators:
     """Accelerators by name of the database.
 
     Args:
@@ -59,7 +59,7 @@ class Lanes:
     ) -> None:
         self._open = open_database
         self._lock = threading.Lock()
-        self._lanes: dict[str, Later[Device]] = {}
+        self._accelerators: dict[str, Later[Device]] = {}
         self._closed = False
         self._home: Later[str] = Later(
             lambda: self._begin(find_home(driver)),
@@ -79,14 +79,14 @@ class Lanes:
             return self._home.reason
         if name.lower() == _SYSTEM:
             return "the system database holds no graph"
-        lane = self._lane(name)
-        return lane.get() or lane.reason
+        accelerator = self._accelerator_of(name)
+        return accelerator.get() or accelerator.reason
 
     def wait(self, database: str | None, seconds: float) -> bool:
         """Waits for a snapshot of the database; True if there is one."""
         end = time.monotonic() + seconds
         name = database or self._home.wait(seconds)
-        device = name and self._lane(name).wait(max(0.0, end - time.monotonic()))
+        device = name and self._accelerator_of(name).wait(max(0.0, end - time.monotonic()))
         if not device:
             return False
         while (status := device.status()).get("nodes") is None:
@@ -97,7 +97,7 @@ class Lanes:
 
     def statuses(self) -> dict[str, dict[str, Any]]:
         """Status of each accelerator, by name of the database."""
-        found = {name: lane.get() for name, lane in self._lanes.copy().items()}
+        found = {name: accelerator.get() for name, accelerator in self._accelerators.copy().items()}
         return {name: device.status() for name, device in found.items() if device is not None}
 
     def close(self) -> None:
@@ -105,24 +105,24 @@ class Lanes:
         with self._lock:
             self._closed = True
         self._home.close()
-        for lane in self._lanes.values():
-            lane.close()
+        for accelerator in self._accelerators.values():
+            accelerator.close()
 
     def _begin(self, name: str) -> str:
-        self._lane(name).get()  # a query on the home database needs its accelerator
+        self._accelerator_of(name).get()  # a query on the home database needs its accelerator
         return name
 
-    def _lane(self, name: str) -> Later[Device]:
+    def _accelerator_of(self, name: str) -> Later[Device]:
         key = name.lower()  # as the server compares names
         with self._lock:
-            lane = self._lanes.get(key)
-            if lane is None:
-                lane = self._lanes[key] = Later(
+            accelerator = self._accelerators.get(key)
+            if accelerator is None:
+                accelerator = self._accelerators[key] = Later(
                     lambda: self._open(key),
                     lambda device: device.close(),
                     f"gpugda-open-{key}",
                     "the accelerator is being made",
                 )
                 if self._closed:
-                    lane.close()
-            return lane
+                    accelerator.close()
+            return accelerator

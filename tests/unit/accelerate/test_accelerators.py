@@ -6,10 +6,10 @@ import pytest
 from fake_driver import READ, FakeDevice, FakeDriver
 
 import gpugda
+from gpugda.accelerate.accelerators import Accelerators
 from gpugda.accelerate.bookmarks import KnownBookmarks
 from gpugda.accelerate.driver import AcceleratedDriver
 from gpugda.accelerate.gate import Gate
-from gpugda.accelerate.lanes import Lanes
 from gpugda.accelerate.later import Later, NeverError
 from gpugda.accelerate.tally import Tally
 from gpugda.errors import ConfigurationError
@@ -22,8 +22,8 @@ def test_queries_go_to_the_server_while_the_accelerator_opens():
         assert go.wait(30)
         return device
 
-    lanes = Lanes(driver, open_slowly, lambda driver: "neo4j")
-    accelerated = AcceleratedDriver(driver, Gate(lanes, strict=True))
+    accelerators = Accelerators(driver, open_slowly, lambda driver: "neo4j")
+    accelerated = AcceleratedDriver(driver, Gate(accelerators, strict=True))
     assert accelerated.execute_query(READ) == "server"
     go.set()
     assert accelerated.gpugda.wait(None, 30)
@@ -39,15 +39,15 @@ def test_an_accelerator_opened_after_closing_is_closed():
         assert go.wait(30)
         return device
 
-    lanes = Lanes(None, open_slowly, lambda driver: "neo4j")
-    assert lanes.get("neo4j") == "the accelerator is being made"
-    closing = threading.Thread(target=lanes.close)
+    accelerators = Accelerators(None, open_slowly, lambda driver: "neo4j")
+    assert accelerators.get("neo4j") == "the accelerator is being made"
+    closing = threading.Thread(target=accelerators.close)
     closing.start()
     go.set()
     closing.join(30)
     assert device.closed
-    assert lanes.get("neo4j") == "the driver is closed"
-    assert lanes.get("other") == "the driver is closed"
+    assert accelerators.get("neo4j") == "the driver is closed"
+    assert accelerators.get("other") == "the driver is closed"
 
 
 def test_a_failed_start_is_tried_again(monkeypatch):
@@ -82,10 +82,10 @@ def test_a_permanent_failure_is_not_tried_again():
 def test_waiting_ends_when_nothing_is_loading():
     device = FakeDevice()
     device.status = lambda: {"refreshing": False}
-    lanes = Lanes(None, lambda name: device, lambda driver: "neo4j")
-    assert not lanes.wait(None, 60)
-    assert lanes.statuses() == {"neo4j": {"refreshing": False}}
-    lanes.close()
+    accelerators = Accelerators(None, lambda name: device, lambda driver: "neo4j")
+    assert not accelerators.wait(None, 60)
+    assert accelerators.statuses() == {"neo4j": {"refreshing": False}}
+    accelerators.close()
 
 
 def test_a_tally_merges_similar_reasons_and_bounds_them():
@@ -102,7 +102,7 @@ def test_a_tally_merges_similar_reasons_and_bounds_them():
 
 
 def test_the_number_of_known_bookmarks_is_bounded(monkeypatch):
-    monkeypatch.setattr("gpugda.accelerate.bookmarks._MOST", 2)
+    monkeypatch.setattr("gpugda.accelerate.bookmarks._MAX_BOOKMARKS", 2)
     known = KnownBookmarks()
     known.add(["a", "b"])
     known.add(["a", "c"])
