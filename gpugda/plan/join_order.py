@@ -74,10 +74,15 @@ def join_cost(bound: BoundQuery, leaves: Collection[int] = ()) -> float:
 
 
 def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
-    pairs = ((each.source, each.target) for each in bound.relationships)
+    """Components of the ordered nodes: parts that are left out may have connected them."""
+    left_out = {*leaves}
+    pairs = [
+        (each.source, each.target)
+        for each in bound.relationships
+        if each.source not in left_out and each.target not in left_out
+    ]
     components = connected_components(len(bound.nodes), pairs)
-    left = ([node for node in each if node not in leaves] for each in components)
-    return [each for each in left if each]
+    return [each for each in components if each[0] not in left_out]
 
 
 def connected_components(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:

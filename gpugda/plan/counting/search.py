@@ -184,20 +184,31 @@ class CountSearch:
         if least > most or not isinstance(plan, (Eliminate, Product)):
             return None
         loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.most_dropped_tests)
-        for loose in loosened:
-            terms = find_terms(problem, clashes, loose)
-            planned_terms, total = self._planned(problem, terms, most, nested)
+        for each in loosened:
+            # The first term is planned already if no test is left.
+            known = (plan, least) if each == pairs else None
+            terms = find_terms(problem, clashes, each)
+            planned_terms, total = self._planned(problem, terms, most, nested, known)
             if planned_terms:
                 return Sum(planned_terms), total
         return None
 
     def _planned(
-        self, problem: CountProblem, parts: Iterable[P], most: float, nested: int
+        self,
+        problem: CountProblem,
+        parts: Iterable[P],
+        most: float,
+        nested: int,
+        first: tuple[CountPlan, float] | None = None,
     ) -> tuple[tuple[P, ...], float]:
-        """The parts with their plans, and the total cost; no parts if it exceeds ``most``."""
+        """The parts with their plans, and the total cost; no parts if it exceeds ``most``.
+
+        ``first``: the plan of the first part, and its cost, if they are known.
+        """
         planned, total = [], 0.0
         for each in parts:
-            plan, cost = self._best_of(problem, each, nested)
+            plan, cost = first or self._best_of(problem, each, nested)
+            first = None
             total += cost + self._thresholds.part_cost
             if total > most:
                 return (), total

@@ -124,8 +124,10 @@ class Separators:
             reaches_both = beyond & self._near[a] and beyond & self._near[b]
             if not reaches_both or beyond & kept or not self.is_apart(separator, beyond, both):
                 continue
-            # Otherwise a part is disconnected, and one of the two nodes is a separator by itself.
-            if all(self._joins(separator, part) for part in (nodes & ~beyond, beyond | separator)):
+            rest = nodes & ~beyond
+            if self._joins(separator, beyond | separator) and (
+                self._joins(separator, rest) or _is_last_step(separator, rest, kept)
+            ):
                 yield Offer(separator, beyond)
 
     def is_apart(self, separator: Nodes, beyond: Nodes, shared: int = 0) -> bool:
@@ -156,6 +158,15 @@ class Separators:
     def _joins(self, separator: Nodes, nodes: Nodes) -> bool:
         """True if relationships among these nodes connect the two nodes of the separator."""
         return not separator & ~_reached(separator & -separator, nodes, self._linked)
+
+
+def _is_last_step(separator: Nodes, rest: Nodes, kept: Nodes) -> bool:
+    """True if a disconnected rest is one node beside the separator, and none of it is eliminated.
+
+    Otherwise one of the two nodes is a separator by itself. Such a rest adds the last step of the
+    paths between two nodes that are kept: pairs are counted step by step instead of path by path.
+    """
+    return (rest & ~separator).bit_count() == 1 and not rest & ~(kept | separator)
 
 
 def _reached(start: Nodes, nodes: Nodes, near: Sequence[Nodes]) -> Nodes:

@@ -53,3 +53,9 @@ def test_other_labels_candidates_or_excluded_nodes_are_ordered_anew(monkeypatch)
     assert len(found) == 3
     assert node_order(path, Rates(path), [2]) in ([0, 1], [1, 0])
     assert len(found) == 4
+
+
+def test_nodes_that_are_left_out_do_not_connect_the_others():
+    path = bound("(a)-[:R]->(b)-[:R]->(c)-[:R]->(d)")
+    assert sorted(node_order(path, Rates(path), [1])) == [0, 2, 3]
+    assert node_order(path, Rates(path), [1, 2, 3]) == [0]

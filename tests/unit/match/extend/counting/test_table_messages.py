@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -178,6 +179,35 @@ def test_branches_of_two_roots_are_eliminated(context, name, loops, parallel):
         fits = branches if all(is_single(each, graph) for each in common) else 0
         assert by == [TWO_ROOTS] * fits or not expected
     assert total or "loop" in name
+
+
+def steps(*nodes, kind):
+    """A query relationship from each node to the next one, each with a type of its own."""
+    return [
+        Relationship(a, b, (each,)) for each, (a, b) in enumerate(itertools.pairwise(nodes), kind)
+    ]
+
+
+RING = steps(0, 2, 3, 4, 1, kind=0) + steps(0, 5, 1, kind=4)
+"""Paths between two nodes; each relationship has its own type, so none could be another's."""
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+def test_paths_between_two_roots_are_counted_step_by_step(context, loops):
+    """The rest is disconnected then: it has one root, and the last relationship of the path."""
+    plan, total, nested = plan_of(RING), 0, 0
+    for seed in range(4):
+        graph = a_graph(seed, loops=loops, relationships=70, types="RSTUVW")
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan, **ONLY_PAIRS)
+        assert counted == expected
+        nested += len({*by}) > 1
+        total += expected
+        for nodes in [(0,), (4,), (1, 4)]:
+            found = groups(context, graph, plan, nodes, **ONLY_PAIRS)
+            assert found == expected_groups(graph, plan, nodes)
+    assert total
+    assert nested
 
 
 NESTED = {
@@ -416,9 +446,10 @@ WHAT_PAYS = CountThresholds(
 )
 
 
-def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
+def split(relationships, cost, candidates=16, *, is_single=True, grouped=(), types="RST"):
     """Tables within tables, if joining a set of nodes costs ``cost``."""
-    bound, graph = plan_of(relationships).bound, a_graph(1, parallel=not is_single)
+    graph = a_graph(1, parallel=not is_single, types=types)
+    bound = plan_of(relationships).bound
     counts = ExpectedCandidates([candidates] * len(bound.nodes))
     problem = CountProblem(bound, graph, NO_MASKS, counts, tuple(grouped))
     found = find_degree_messages(bound, graph, NO_MASKS, searching=True)
@@ -455,6 +486,15 @@ def test_only_messages_that_pay_are_made():
     assert split(joined, cost) == {(0, 1): {}}
     # Both parts would count each of the relationships between the roots.
     assert (0, 1) not in split(joined, cost, is_single=False)
+
+
+def test_a_step_of_a_path_is_split_off_if_that_pays():
+    ring = steps(0, 2, 3, 4, 5, 1, kind=0) + steps(0, 6, 7, 8, 9, 10, 1, kind=5)
+    types = "ABCDEFGHIJK"
+    found = split(ring, lambda nodes: 30 ** len(nodes), types=types)
+    assert keys(found) & {(0, 5), (1, 2), (0, 10), (1, 6)}
+    few = split(ring, lambda nodes: 1e5 + 2 ** len(nodes), types=types)
+    assert few == {}
 
 
 def test_branches_of_branches_are_found():
