@@ -111,7 +111,7 @@ def _pairs(graph: SocialNetwork, name: str, *starts: str) -> tuple[np.ndarray, n
     return graph.of_type(name, *starts)
 
 
-def _both_ways(graph: SocialNetwork) -> tuple[np.ndarray, np.ndarray]:
+def _both_directions(graph: SocialNetwork) -> tuple[np.ndarray, np.ndarray]:
     source, target = graph.of_type("KNOWS")
     return np.concatenate([source, target]), np.concatenate([target, source])
 
@@ -147,7 +147,7 @@ class Ladybug:
         for name, start, end, kind, starts in _RELATIONSHIPS:
             self._relate(name, start, end, _pairs(graph, kind, *starts))
         self._relate("ReplyOfPost", "Message", "Message", graph.ends["REPLY_OF", "Comment", "Post"])
-        self._relate("Knows", "Person", "Person", _both_ways(graph))
+        self._relate("Knows", "Person", "Person", _both_directions(graph))
 
     def _relate(self, name: str, start: str, end: str, ends: tuple[np.ndarray, np.ndarray]) -> None:
         self._run(f"CREATE REL TABLE {name}(FROM {start} TO {end})")
@@ -201,7 +201,7 @@ def _sql_tables(graph: SocialNetwork) -> dict[str, dict[str, Any]]:
     """DuckDB's tables; a relationship that each node has exactly once is a column of its node."""
     ids = {label: np.arange(*ends) for label, ends in graph.labels.items()}
     both = {
-        "knows": ("a", "b", _both_ways(graph)),
+        "knows": ("a", "b", _both_directions(graph)),
         "has_member": ("forum", "person", _pairs(graph, "HAS_MEMBER")),
         "creator": ("message", "person", _pairs(graph, "HAS_CREATOR")),
         "reply": ("comment", "parent", _pairs(graph, "REPLY_OF")),

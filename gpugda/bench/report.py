@@ -86,9 +86,9 @@ def _outcome(measured: Measured) -> str:
         for found in measured.mismatches[:_SHOWN]
     ]
     if not measured.mismatches:
-        ways = sorted(set(measured.compared_by.values()))
-        counts = {way: list(measured.compared_by.values()).count(way) for way in ways}
-        told = ", ".join(f"{count} by {way}" for way, count in counts.items()) or "none"
+        methods = sorted(set(measured.compared_by.values()))
+        counts = {method: list(measured.compared_by.values()).count(method) for method in methods}
+        told = ", ".join(f"{count} by {method}" for method, count in counts.items()) or "none"
         lines.append(f"No wrong answer. Answers compared: {told}.")
     return "\n\n".join(lines)
 

@@ -23,7 +23,9 @@ __all__ = ["Compactor"]
 logger = logging.getLogger(__name__)
 
 _Place = tuple[str, str]
-_PLACES: Final = [(way, name) for way in ("outgoing", "incoming") for name in CsrParts._fields]
+_PLACES: Final = [
+    (direction, name) for direction in ("outgoing", "incoming") for name in CsrParts._fields
+]
 
 
 class Compactor:
@@ -111,10 +113,10 @@ class Compactor:
 
 def _arrays(graph: DataGraph) -> Iterator[tuple[_Place | None, Array]]:
     """All arrays that may be patched, with their places; None for the ids of relationships."""
-    for way, name in _PLACES:
-        array = getattr(getattr(graph, way).parts, name)
+    for direction, name in _PLACES:
+        array = getattr(getattr(graph, direction).parts, name)
         if array is not None:
-            yield (way, name), array
+            yield (direction, name), array
     if graph.external_ids is not None:
         yield None, graph.external_ids.array
 

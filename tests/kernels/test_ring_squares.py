@@ -50,15 +50,15 @@ def counted(context, workspace, graph, undirected, most_work, first=0, nodes_tog
     tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
     if first:
         ends = [int(workspace.download(rows.starts, first, 1)[0]) for rows in directions]
-        ways = [
-            kernels.ways(workspace, rows, first, end)
+        paths = [
+            kernels.paths(workspace, rows, first, end)
             for rows, end in zip(directions, ends, strict=True)
         ]
         marks = workspace.allocate(nodes_together * nodes, np.uint32)
         workspace.fill(marks, 0)
         for begin in range(0, first, nodes_together):
             together = range(begin, min(begin + nodes_together, first))
-            kernels.batch(lists, ways, together, marks, tasks.totals)
+            kernels.batch(lists, paths, together, marks, tasks.totals)
         assert not workspace.download(marks)[: nodes_together * nodes].any()
     task_nodes = kernels.task_nodes(nodes, GROUPS)
     while int(workspace.download(tasks.counters)[0]) * task_nodes < nodes - first:

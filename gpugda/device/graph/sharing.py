@@ -95,10 +95,10 @@ def _keep_outdated(
         return
     if after.base is not _base(outdated.before):
         # If the base is replaced once more, the relation between the two is lost.
-        on_way = _with_base_patch(outdated, states)
-        if on_way is None or len(on_way.patches) > _MAX_PATCHES:
+        extended = _with_base_patch(outdated, states)
+        if extended is None or len(extended.patches) > _MAX_PATCHES:
             return
-        outdated = on_way
+        outdated = extended
     array = workspace.adopt(outdated.array.shared())
     found.outdated[key] = OutdatedArray(outdated.before, array, outdated.patches)
 

@@ -62,7 +62,7 @@ class RingSquareKernels(GroupTasks):
         """The number of work groups that walk together; the length of ``totals``."""
         return self._context.info.compute_units * _WALKING_GROUPS_PER_UNIT
 
-    def ways(
+    def paths(
         self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int
     ) -> TwoLinkPaths:
         """The paths from the first ``nodes`` nodes, which have ``entries`` entries.
@@ -70,10 +70,10 @@ class RingSquareKernels(GroupTasks):
         Raises:
             MemoryLimitError: The sums do not fit.
         """
-        lengths = workspace.allocate(entries, np.uint32, "ways of entries")
+        lengths = workspace.allocate(entries, np.uint32, "paths of entries")
         self._measure(entries, *rows, nodes, entries, lengths)
         sums = self._sums.run(workspace, lengths, 0, entries)
-        of_nodes = workspace.allocate(nodes, np.uint64, "ways of nodes")
+        of_nodes = workspace.allocate(nodes, np.uint64, "paths of nodes")
         self._count_paths(nodes, rows.starts, sums, nodes, of_nodes)
         found = workspace.download(of_nodes, 0, nodes)
         workspace.release(lengths, of_nodes)
@@ -82,7 +82,7 @@ class RingSquareKernels(GroupTasks):
     def batch(
         self,
         lists: RankedLists,
-        ways: Sequence[TwoLinkPaths],
+        paths: Sequence[TwoLinkPaths],
         nodes: range,
         marks: DeviceArray,
         totals: DeviceArray,
@@ -91,14 +91,16 @@ class RingSquareKernels(GroupTasks):
 
         Args:
             lists: Lists of the type of all relationships.
-            ways: Outgoing and incoming paths; only one item if they are the same.
+            paths: Outgoing and incoming paths; only one item if they are the same.
             nodes: A range of the first nodes.
             marks: ``uint32``, one per pair of such a node and any node; zero before and after.
             totals: ``uint64``, one per work group.
         """
         groups = totals.count
         walks = (
-            ((_PAIRS, ways[0]),) if lists.is_undirected else zip((_MARKS, _ADDS), ways, strict=True)
+            ((_PAIRS, paths[0]),)
+            if lists.is_undirected
+            else zip((_MARKS, _ADDS), paths, strict=True)
         )
         for what, each in walks:
             rows = (each.rows.neighbours, each.rows.starts, each.sums)

@@ -246,15 +246,15 @@ def _adjacencies(
     found: list[list[Adjacency]] = [[] for _ in bound.nodes]
     for each in bound.relationships:
         position, types, slot = each.position, each.types, slots.get(each.position)
-        source, target, both_ways = each.source, each.target, not each.directed
+        source, target, undirected = each.source, each.target, not each.directed
         is_loop = source == target
         # A self-loop is in both rows of its node: the outgoing row is enough.
-        incoming = both_ways and not is_loop
+        incoming = undirected and not is_loop
         found[source].append(
             Adjacency(position, rows[target], True, incoming, is_loop, slot, types)
         )
         if not is_loop:
             found[target].append(
-                Adjacency(position, rows[source], both_ways, True, False, slot, types)
+                Adjacency(position, rows[source], undirected, True, False, slot, types)
             )
     return found

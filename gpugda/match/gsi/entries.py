@@ -58,17 +58,17 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
     if types is not None and len(types) == len(graph.types):
         types = None
     used = ((graph.outgoing, partition.outgoing), (graph.incoming, partition.incoming))
-    ways = [csr for csr, is_used in used if is_used]
-    if len(ways) == 1 and types is None and len(graph.types) <= 1:
-        return _all_of(ways[0])
-    is_sorted = len(ways) == 1 and types is not None and len(types) == 1
+    csrs = [csr for csr, is_used in used if is_used]
+    if len(csrs) == 1 and types is None and len(graph.types) <= 1:
+        return _all_of(csrs[0])
+    is_sorted = len(csrs) == 1 and types is not None and len(types) == 1
     counts = graph.statistics.type_counts
-    each_way = sum(counts) if types is None else sum(counts[each] for each in types)
-    found = Entries(*(np.empty(len(ways) * each_way, dtype=np.uint32) for _ in range(3)))
+    count = sum(counts) if types is None else sum(counts[each] for each in types)
+    found = Entries(*(np.empty(len(csrs) * count, dtype=np.uint32) for _ in range(3)))
     total = 0
-    for nodes in _owner_ranges(ways):
+    for nodes in _owner_ranges(csrs):
         check_time()
-        pieces = [_entries_of(csr, types, len(graph.types), nodes) for csr in ways]
+        pieces = [_entries_of(csr, types, len(graph.types), nodes) for csr in csrs]
         if len(pieces) == 2:
             back = pieces[1].owners != pieces[1].neighbours  # a self-loop is in its list once
             pieces[1] = Entries(*(each[back] for each in pieces[1]))
@@ -82,12 +82,12 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
     return Entries(*(each[:total] for each in found))
 
 
-def _owner_ranges(ways: Sequence[Csr]) -> Iterator[tuple[int, int]]:
+def _owner_ranges(csrs: Sequence[Csr]) -> Iterator[tuple[int, int]]:
     """Yields ranges of nodes with about a `PIECE` of entries in each direction, or one node."""
-    first, nodes = 0, ways[0].node_count
+    first, nodes = 0, csrs[0].node_count
     while first < nodes:
         ends = []
-        for csr in ways:
+        for csr in csrs:
             most = min(int(csr.row_offsets[first]) + PIECE, csr.relationship_count)
             ends.append(int(np.searchsorted(csr.row_offsets, np.uint32(most), side="right")) - 1)
         last = max(first + 1, min(ends))

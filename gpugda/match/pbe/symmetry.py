@@ -102,9 +102,9 @@ class Symmetry:
         for each in self._bound.relationships:
             ends = {(each.source, each.target), (each.target, each.source)}
             for one, other in ends:
-                way = (one == each.source) if each.directed else None
+                forwards = (one == each.source) if each.directed else None
                 mask = self._relationship_masks.get(each.position)
-                kind = (each.types, way, mask, each.clause)
+                kind = (each.types, forwards, mask, each.clause)
                 found.setdefault((one, other), {}).setdefault(kind, []).append(each.position)
         return found
 

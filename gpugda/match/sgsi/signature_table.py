@@ -91,7 +91,7 @@ def make_table(
     room = plan.segment_bytes + plan.places * 4
     size = options.segment_nodes or _whole_words(room / 2 / (4 * words))
     maker = _Maker(run, kernels, max(32, min(_PIECE, int(room / 2 / _ENTRY_BYTES) - 128)))
-    ways = (
+    sides = (
         (_STARTS_HERE, graph.outgoing, graph.relationship_types()),
         (_ENDS_HERE, graph.incoming, graph.incoming.entry_types()),
     )
@@ -99,7 +99,7 @@ def make_table(
         values = run.workspace.allocate(words * (last - first), np.uint32, "node signatures")
         run.workspace.fill(values, 0)
         segment = SignatureSegment(values, last - first, 0, words)
-        for direction, csr, types in ways:
+        for direction, csr, types in sides:
             maker.add(segment, direction, csr, types, first)
         table[:, first:last] = run.workspace.download(values).reshape(words, last - first)
         run.workspace.release(values)

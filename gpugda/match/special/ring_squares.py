@@ -45,9 +45,9 @@ _DIRECTED_WEIGHTS, _UNDIRECTED_WEIGHTS = 1 << 4 * 0b001 | 1 << 4 * 0b110, 2
 
 _FIRST_NODES = 1 << 16
 """Maximum number of first nodes that all work groups process together."""
-_MIN_WAYS = 1 << 16
+_MIN_PATHS = 1 << 16
 """Number of paths of two relationships from a node, from which they do."""
-_WAYS_OF_BATCH = 1 << 23
+_PATHS_OF_BATCH = 1 << 23
 _BATCH_BYTES = 1 << 27
 """Bytes of marks: those in use should fit in the cache."""
 _BATCHES_TOGETHER = 64
@@ -153,42 +153,42 @@ def _from_first_nodes(
     workspace = run.workspace
     try:
         with workspace.reclaiming(MemoryLimitError):
-            ways = _ways(run, kernels, lists)
+            paths = _two_link_paths(run, kernels, lists)
             most_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
             marks = workspace.allocate(most_nodes * lists.nodes, np.uint32, "marks of nodes")
     except MemoryLimitError:
         return 0
     workspace.fill(marks, 0)
-    of_nodes = ways[0].of_nodes + ways[-1].of_nodes
+    of_nodes = paths[0].of_nodes + paths[-1].of_nodes
     done = 0
     for number, nodes in enumerate(_batches(of_nodes, most_nodes)):
         if number % _BATCHES_TOGETHER == 0:
             run.graph.context.finish()
             run.check_deadline()
-        kernels.batch(lists, ways, nodes, marks, totals)
+        kernels.batch(lists, paths, nodes, marks, totals)
         done = nodes.stop
-    workspace.release(marks, *(each.sums for each in ways))
+    workspace.release(marks, *(each.sums for each in paths))
     return done
 
 
-def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[TwoLinkPaths]:
+def _two_link_paths(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> list[TwoLinkPaths]:
     """The number of two-step paths from the first nodes, outgoing and incoming, if they differ."""
     nodes = min(lists.nodes, _FIRST_NODES)
     found = []
     for rows in lists[:1] if lists.is_undirected else lists[:2]:
         entries = int(run.workspace.download(rows.starts, nodes, 1)[0])
-        found.append(kernels.ways(run.workspace, rows, nodes, entries))
+        found.append(kernels.paths(run.workspace, rows, nodes, entries))
     return found
 
 
-def _batches(ways: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
+def _batches(paths: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
     """Yields ranges of nodes up to the last one with many paths; short ones if very many."""
-    many = np.flatnonzero(ways >= _MIN_WAYS)
+    many = np.flatnonzero(paths >= _MIN_PATHS)
     last = int(many[-1]) + 1 if len(many) else 0
-    before = np.concatenate([[0], np.cumsum(ways[:last])])
+    before = np.concatenate([[0], np.cumsum(paths[:last])])
     first = 0
     while first < last:
-        stop = int(np.searchsorted(before, before[first] + _WAYS_OF_BATCH, side="left"))
+        stop = int(np.searchsorted(before, before[first] + _PATHS_OF_BATCH, side="left"))
         stop = min(max(first + 1, stop), first + most_nodes, last)
         yield range(first, stop)
         first = stop

@@ -75,10 +75,10 @@ def _single_walks(
         for place, link in enumerate(turned):
             walk = turned[place:] + turned[:place]
             one = walk[0].other_end(start)
-            ways = (walk[0], start), (walk[1], one), (walk[3], start)
-            if all(_is_single(graph, each, end) for each, end in ways):
-                last = _ways_of_last(bound, graph, walk[2], walk[1].other_end(one), start)
-                yield walk, start, (*(_way(each, end) for each, end in ways), *last)
+            typed_links = (walk[0], start), (walk[1], one), (walk[3], start)
+            if all(_is_single(graph, each, end) for each, end in typed_links):
+                last = _last_links(bound, graph, walk[2], walk[1].other_end(one), start)
+                yield walk, start, (*(_typed_link(each, end) for each, end in typed_links), *last)
             start = link.other_end(start)
 
 
@@ -86,16 +86,16 @@ def _is_single(graph: DataGraph, link: BoundRelationship, end: int) -> bool:
     """True if, by the statistics, no node has more than one relationship along this link."""
     if not link.directed or link.types is None or len(link.types) != 1:
         return False
-    kind, outgoing = _way(link, end)
+    kind, outgoing = _typed_link(link, end)
     return graph.statistics.degrees(kind, outgoing=outgoing).largest <= 1
 
 
-def _way(link: BoundRelationship, end: int) -> tuple[int, bool]:
+def _typed_link(link: BoundRelationship, end: int) -> tuple[int, bool]:
     assert link.types is not None
     return link.types[0], link.source == end
 
 
-def _ways_of_last(
+def _last_links(
     bound: BoundQuery, graph: DataGraph, link: BoundRelationship, end: int, start: int
 ) -> SingleWalk:
     """Link 2 from its ``end``, if it has far fewer relationships than the walks look up."""
@@ -159,18 +159,20 @@ def single_arrays(graph: DataGraph, walk: SingleWalk) -> list[NDArray[np.uint32]
     return [one, two, three]
 
 
-def pair_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
+def pair_table(graph: DataGraph, typed_links: SingleWalk) -> NDArray[np.uint32]:
     """Hash table of relationship counts between two nodes (``uint32``), for ``single_walks.cl``."""
-    if not ways:
+    if not typed_links:
         return np.zeros(1, dtype=np.uint32)
-    return graph.cached_node_numbers(("pairs", *ways), lambda: _made_table(graph, ways))
+    return graph.cached_node_numbers(
+        ("pairs", *typed_links), lambda: _made_table(graph, typed_links)
+    )
 
 
-def _made_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
+def _made_table(graph: DataGraph, typed_links: SingleWalk) -> NDArray[np.uint32]:
     kinds = graph.relationship_types()
     starts, ends = graph.start_nodes(), graph.outgoing.neighbours
-    sides = [(starts, ends) if outgoing else (ends, starts) for _, outgoing in ways]
-    taken = [np.flatnonzero(kinds == kind) for kind, _ in ways]
+    sides = [(starts, ends) if outgoing else (ends, starts) for _, outgoing in typed_links]
+    taken = [np.flatnonzero(kinds == kind) for kind, _ in typed_links]
     some = zip(sides, taken, strict=True)
     keys = [one[at].astype(np.uint64) << np.uint64(32) | other[at] for (one, other), at in some]
     pairs, times = np.unique(np.concatenate(keys), return_counts=True)

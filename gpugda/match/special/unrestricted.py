@@ -56,10 +56,10 @@ class CommonLink(NamedTuple):
 
     def longest(self, graph: DataGraph) -> int:
         """Upper bound of the entries of a node's list."""
-        ways = [
+        lengths = [
             graph.statistics.degrees(self.type_id, outgoing=each).largest for each in (True, False)
         ]
-        return sum(ways) if self.undirected else max(ways)
+        return sum(lengths) if self.undirected else max(lengths)
 
 
 def is_unrestricted(bound: BoundQuery) -> bool:

@@ -157,13 +157,13 @@ class Costs:
         """
         if len(nodes) == _TRIANGLE:
             one, other = sorted(nodes - {first})
-            all_ways = self.join([first, one, other]).of(counts_last=True)
-            return _ORIENTED_PATH_SHARE * all_ways + self.join([first, one]).of()
+            all_paths = self.join([first, one, other]).of(counts_last=True)
+            return _ORIENTED_PATH_SHARE * all_paths + self.join([first, one]).of()
         ends = [{each.source, each.target} for each in self._problem.bound.relationships]
         sides = frozenset[int]().union(*(pair for pair in ends if first in pair)) & nodes - {first}
         (opposite,) = nodes - sides - {first}
-        ways = (self.join([first, side, opposite]) for side in sides)
-        return math.fsum(each.of(counts_last=True) for each in ways)
+        joins = (self.join([first, side, opposite]) for side in sides)
+        return math.fsum(each.of(counts_last=True) for each in joins)
 
     def _node_order(self, left_out: frozenset[int]) -> list[int]:
         problem = self._problem

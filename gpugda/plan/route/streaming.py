@@ -203,8 +203,13 @@ def _kept_entries(
 def _passes(plan: Plan, step: PlanStep, rows: float, segments: int) -> float:
     """How often a step sends a whole direction; few rows need only a share of the segments."""
     along = _along(step)
-    ways = [1 if plan.bound.relationships[each].directed else 2 for each in along]
+    directions = [1 if plan.bound.relationships[each].directed else 2 for each in along]
     # With two links, the second link's segments are sent for each segment of the first.
     times = [1.0, float(segments), *[1.0] * len(along)]
     share = min(1.0, rows / segments)
-    return sum(way * time for way, time in zip(ways, times, strict=False)) * share
+    return (
+        sum(
+            direction_count * time for direction_count, time in zip(directions, times, strict=False)
+        )
+        * share
+    )

@@ -36,13 +36,13 @@ __all__ = [
 
 def share_no_entries(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
     """True if the groups belong to one node and could only share a self-loop (none exist)."""
-    ways = [(group.outgoing, group.incoming) for group in message.groups]
-    if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
+    directions = [(group.outgoing, group.incoming) for group in message.groups]
+    if len({group.anchor for group in message.groups}) > 1 or len(directions) < 2:
         return False
     first = message.groups[0].relationships[0]
     types = type_ids(plan.core.relationships[first], graph)
     loops = graph.statistics.loop_counts
-    is_opposite = sorted(ways) == [(False, True), (True, False)]
+    is_opposite = sorted(directions) == [(False, True), (True, False)]
     return is_opposite and not any(loops[each] for each in types)
 
 
