@@ -17,7 +17,7 @@ from gpugda.query.reads import reads_of
 from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
-    from gpugda.answer.on_snapshot import RanAhead
+    from gpugda.answer.on_snapshot import EarlyAnswer
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.live.keeper import Admission, SnapshotKeeper
@@ -74,14 +74,14 @@ class DemandedAnswers:
                 f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
             )
         for _ in range(ATTEMPTS):
-            ahead = self._ahead(request, engine)
-            loaded = self._fresh(request, ahead)
+            early = self._early(request, engine)
+            loaded = self._fresh(request, early)
             missing = missing_for(loaded, query)
             with request.stage("properties"):
                 there = self._snapshot.load(loaded, missing) if missing else loaded
             found = None
             if there is not None:
-                found = self._snapshot.answer(request, there, engine, request.deadline, ahead)
+                found = self._snapshot.answer(request, there, engine, request.deadline, early)
             if found is not None:
                 return found.result(request, reason=f"engine={engine!r} was asked for")
             self._refuse_if_manual()
@@ -90,17 +90,17 @@ class DemandedAnswers:
             "it; use engine='auto', which leaves the query to Neo4j then."
         )
 
-    def _ahead(self, request: Request, engine: str) -> RanAhead | None:
+    def _early(self, request: Request, engine: str) -> EarlyAnswer | None:
         loaded = self._keeper.loaded
         if engine != "gpu" or loaded is None:
             return None
         with request.stage("plan"):
             plan = loaded.plan(request.prepared(), request.strategy)
             expected = self._router.decide(request, plan, loaded, self._keeper).device_seconds
-        return self._snapshot.run_ahead(request, loaded, expected, request.deadline)
+        return self._snapshot.answer_early(request, loaded, expected, request.deadline)
 
-    def _fresh(self, request: Request, ahead: RanAhead | None) -> LoadedGraph:
-        admission = admission_for(request, self._keeper, ahead, follows=True)
+    def _fresh(self, request: Request, early: EarlyAnswer | None) -> LoadedGraph:
+        admission = admission_for(request, self._keeper, early, follows=True)
         if admission.loaded is not None:
             request.notes["freshness"] = admission.reason
             return admission.loaded
@@ -160,14 +160,14 @@ def _reads(text: str) -> Reads | None:
 
 
 def admission_for(
-    request: Request, keeper: SnapshotKeeper, ahead: RanAhead | None, *, follows: bool
+    request: Request, keeper: SnapshotKeeper, early: EarlyAnswer | None, *, follows: bool
 ) -> Admission:
-    """Decides whether the snapshot may answer; known already if the device ran ahead.
+    """Decides whether the snapshot may answer; known already if the device answered early.
 
     ``follows``: True if the snapshot may be brought to the newest state first.
     """
-    if ahead is not None:
-        return ahead.admission
+    if early is not None:
+        return early.admission
     if follows and keeper.prefers_changes:
         with request.stage("changes"):
             admission = keeper.admit_following(_reads(request.text))

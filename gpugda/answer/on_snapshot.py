@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
 
-__all__ = ["ATTEMPTS", "RanAhead", "SnapshotAnswers"]
+__all__ = ["ATTEMPTS", "EarlyAnswer", "SnapshotAnswers"]
 
 ATTEMPTS = 3
 """Number of attempts, each from a newer snapshot, before giving up."""
@@ -31,7 +31,7 @@ from that, and their work is wasted if the database has changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class RanAhead:
+class EarlyAnswer:
     """The device's answer, computed before it was known whether its snapshot may answer.
 
     Args:
@@ -94,9 +94,9 @@ class SnapshotAnswers:
             self._keeper.refresh()
         raise StaleSnapshotError("The database changed each time its properties were read.")
 
-    def run_ahead(
+    def answer_early(
         self, request: Request, loaded: LoadedGraph, expected: float, deadline: float | None
-    ) -> RanAhead | None:
+    ) -> EarlyAnswer | None:
         """Runs the query on the device during a probe; None if that is not worth it.
 
         Args:
@@ -124,7 +124,7 @@ class SnapshotAnswers:
                 admission = answer()
         if failed is not None and admission.loaded is loaded:
             raise failed
-        return RanAhead(loaded, found, admission)
+        return EarlyAnswer(loaded, found, admission)
 
     def answer(
         self,
@@ -132,13 +132,13 @@ class SnapshotAnswers:
         loaded: LoadedGraph,
         engine: str,
         deadline: float | None,
-        ahead: RanAhead | None = None,
+        early: EarlyAnswer | None = None,
     ) -> GraphAnswer | None:
         """Answers, with the properties of whole entities; None if the database changed."""
         if engine == "reference":
             found = answer_by_reference(request, loaded)
-        elif ahead is not None and ahead.found is not None and ahead.loaded is loaded:
-            found = ahead.found
+        elif early is not None and early.found is not None and early.loaded is loaded:
+            found = early.found
         else:
             found = answer_on_device(request, loaded, self._session, deadline)
         with request.stage("entities"):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gpugda.answer.on_graph import GraphAnswer
-    from gpugda.answer.on_snapshot import RanAhead
+    from gpugda.answer.on_snapshot import EarlyAnswer
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.live.keeper import Admission, SnapshotKeeper
@@ -226,15 +226,15 @@ class ServerAnswers:
         if cold := self._session.warm_soon():
             return Declined(cold)
         deadline = _device_deadline(request, verdict)
-        ahead = self._snapshot.run_ahead(request, loaded, verdict.device_seconds, deadline)
-        fresh = self._fresh(request, verdict, ahead)
+        early = self._snapshot.answer_early(request, loaded, verdict.device_seconds, deadline)
+        fresh = self._fresh(request, verdict, early)
         if isinstance(fresh, Declined):
             return fresh
         fresh = self._with_properties(request, fresh, verdict)
         if isinstance(fresh, Declined):
             return fresh
         deadline = _device_deadline(request, verdict)
-        found = self._snapshot.answer(request, fresh, "gpu", deadline, ahead)
+        found = self._snapshot.answer(request, fresh, "gpu", deadline, early)
         if found is None:
             if not self._keeper.follows:
                 self._keeper.refresh_soon()
@@ -293,12 +293,12 @@ class ServerAnswers:
         return None
 
     def _fresh(
-        self, request: Request, verdict: Verdict, ahead: RanAhead | None
+        self, request: Request, verdict: Verdict, early: EarlyAnswer | None
     ) -> LoadedGraph | Declined:
         keeper = self._keeper
         expected = keeper.follower.seconds + verdict.device_seconds
-        follows = ahead is None and expected <= verdict.native_seconds
-        admission = admission_for(request, keeper, ahead, follows=follows)
+        follows = early is None and expected <= verdict.native_seconds
+        admission = admission_for(request, keeper, early, follows=follows)
         request.notes["freshness"] = admission.reason
         if admission.loaded is not None:
             return admission.loaded

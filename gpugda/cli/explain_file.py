@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gpugda.answer.outlook import outlook
+from gpugda.answer.device_support import device_support
 from gpugda.cli.script import open_script
 from gpugda.query.statements import EntryReader
 from gpugda.types import first_line
@@ -15,7 +15,7 @@ from gpugda.types import first_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpugda.answer.outlook import Outlook
+    from gpugda.answer.device_support import DeviceSupport
     from gpugda.query.statements import Entry
 
 __all__ = ["explain_file", "names_file"]
@@ -46,13 +46,13 @@ def explain_file(file: str) -> None:
     for entry in entries:
         if entry.is_command:
             continue
-        seen = outlook(entry.text)
+        seen = device_support(entry.text)
         found[seen.engine] += 1
         sys.stdout.write("\n".join(_lines(file, entry, seen)) + "\n")
     sys.stdout.write(f"{_counted(found)}\n")
 
 
-def _lines(file: str, entry: Entry, seen: Outlook) -> Iterator[str]:
+def _lines(file: str, entry: Entry, seen: DeviceSupport) -> Iterator[str]:
     line = entry.line + entry.text.count("\n", 0, entry.comments)
     yield f"{file}:{line}: {_WHO[seen.engine]}: {_shortened(entry.text[entry.comments :])}"
     if seen.mode:
@@ -63,7 +63,7 @@ def _lines(file: str, entry: Entry, seen: Outlook) -> Iterator[str]:
     yield from (f"  columns  {line}" for line in seen.host)
 
 
-def _reason(file: str, entry: Entry, seen: Outlook) -> str:
+def _reason(file: str, entry: Entry, seen: DeviceSupport) -> str:
     error = seen.error
     assert error is not None
     if error.line is None:

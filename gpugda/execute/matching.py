@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.constant_predicates import Verdict, evaluate_constants, with_constants
+from gpugda.match.candidates.push_comparisons import push_comparisons
 from gpugda.match.candidates.redundant_tests import drop_redundant_tests
 from gpugda.match.candidates.selections import mask_query
-from gpugda.match.candidates.take_comparisons import take_comparisons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +65,7 @@ def select(
     started = time.perf_counter()
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     if strategy.compares and verdict is Verdict.TRUE and rest is bound:
-        masks, rest = take_comparisons(bound, graph, parameters, masks)
+        masks, rest = push_comparisons(bound, graph, parameters, masks)
     plan = drop_redundant_tests(plan, masks)
     taken = time.perf_counter() - started
     report.timings["masks"] = report.timings.get("masks", 0.0) + taken

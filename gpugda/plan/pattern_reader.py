@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from gpugda.types import Span
 
 __all__ = [
-    "Course",
     "Fixed",
     "NamedPath",
+    "PathSteps",
     "PatternReader",
     "Selected",
     "VariableKind",
@@ -127,8 +127,8 @@ class NamedPath:
 
 
 @dataclass(slots=True)
-class Course:
-    """The course of a path pattern: first node, last node and the columns of its steps."""
+class PathSteps:
+    """A path pattern that was read: first node, last node and the columns of its steps."""
 
     start: str
     end: str
@@ -154,7 +154,7 @@ class PatternReader:
         self._matched_together: list[frozenset[str]] = []
         self._varying: list[Varying] = []
         self._paths: list[NamedPath] = []
-        self.courses: list[Course] = []
+        self.found_paths: list[PathSteps] = []
         self._predicates: list[ast.Expression] = []
         self._clause = 0
         self._repeats = False
@@ -189,7 +189,7 @@ class PatternReader:
         else:
             self._predicates.extend(conditions)
         path: NamedPath | None = None
-        course: Course | None = None
+        path_steps: PathSteps | None = None
         before: str | None = None
         between: ast.RelationshipPattern | ast.GroupPattern | None = None
         for element in _with_nodes(elements):
@@ -199,16 +199,16 @@ class PatternReader:
             name = self._node(element)
             if pattern.variable is not None and path is None:
                 path = NamedPath(pattern.variable.name, name)
-            course = course or Course(name, name)
-            course.end = name
+            path_steps = path_steps or PathSteps(name, name)
+            path_steps.end = name
             if between is not None and before is not None:
                 step = self._between(between, before, name, selected)
-                course.steps.append(step)
+                path_steps.steps.append(step)
             before, between = name, None
-        if course is not None:
-            self.courses.append(course)
-        if path is not None and course is not None:
-            path.steps = course.steps
+        if path_steps is not None:
+            self.found_paths.append(path_steps)
+        if path is not None and path_steps is not None:
+            path.steps = path_steps.steps
             self.kinds[path.name] = VariableKind.PATH
             self._paths.append(path)
 

@@ -55,14 +55,14 @@ class SelectedPattern:
         """
         planner = PatternPlanner(text, scope, numbers)
         planner.read(self.clause)
-        course = planner.courses[0]
+        path_steps = planner.found_paths[0]
         made: Logical = SelectPaths(
             rows,
             planner.plan(Argument(tuple(scope))),
             tuple(name for name in planner.kinds if name not in scope),
-            course.start,
-            course.end,
-            tuple(course.steps),
+            path_steps.start,
+            path_steps.end,
+            tuple(path_steps.steps),
             1 if self.selector.count is None else self.selector.count,
             self.selector.kind in _BY_GROUP,
             deterministic=not needs_each_row(self.clause),
@@ -161,8 +161,8 @@ def _around_selection(
 ) -> tuple[list[ast.Expression], list[ast.Expression]]:
     """Conditions on the ends alone, which remove whole selections; and all other conditions."""
     parts = [] if where is None else list(conjuncts(join_by_ampersand(where)))
-    course = trial.courses[0]
-    ends = {course.start, course.end, *scope}
+    path_steps = trial.found_paths[0]
+    ends = {path_steps.start, path_steps.end, *scope}
     before = [each for each in parts if variable_names(each) <= ends]
     return before, [each for each in parts if each not in before]
 

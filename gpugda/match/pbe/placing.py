@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Placed", "Room", "place_parts", "whole_bytes", "with_sufficient_limit"]
+__all__ = ["MemoryShares", "Placed", "place_parts", "whole_bytes", "with_sufficient_limit"]
 
 _MIN_LEVEL_BYTES = 1 << 13
 """A level's smallest arrays: some twenty of 256 bytes, and those of a window of few rows."""
@@ -37,7 +37,7 @@ _SMALL_ARRAYS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoryShares:
     """A division of the memory.
 
     Args:
@@ -67,7 +67,7 @@ class Placed:
     plan: PartitionPlan
     lists: Mapping[Partition, Sequence[HostLists]]
     rows_of: Mapping[Partition, Adjacency]
-    room: Room
+    room: MemoryShares
 
 
 def whole_bytes(run: Run, keys: Iterable[Partition], fill: int) -> int:
@@ -137,7 +137,7 @@ def place_parts(
     free = run.workspace.available
     rows = int(free * options.rows_share)
     loading = max(sum(bool(step.links) for step in each) for each in steps)
-    room = Room(free - rows, rows // levels, (free - rows) // max(loading, 1))
+    room = MemoryShares(free - rows, rows // levels, (free - rows) // max(loading, 1))
     total = sum(_bytes(rows_of[key], fill) for key in keys)
     most = min(MAX_PARTITIONS, max(2, graph.node_count))
     count = min(options.partitions or max(2, -(-total // max(room.lists, 1))), most)

@@ -28,7 +28,7 @@ from gpugda.caching import cached_method
 from gpugda.plan.counting.count_plan import Eliminate, TableMessage
 from gpugda.plan.counting.degree_messages import find_degree_messages, min_eliminated
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
-from gpugda.plan.counting.separators import Offer, Separators, bits_of, each_bit
+from gpugda.plan.counting.separators import PossibleElimination, Separators, bits_of, each_bit
 from gpugda.plan.join_order import connected_components
 from gpugda.plan.row_tests import is_single
 
@@ -182,13 +182,13 @@ class Elimination:
         )
         return self._with_rows(plan, inner_nodes, makes_rows=makes_rows)
 
-    def _cheapest(self, nodes: Nodes, kept: Nodes) -> Offer | None:
-        """The offer with the least remaining cost, if it gains enough."""
+    def _cheapest(self, nodes: Nodes, kept: Nodes) -> PossibleElimination | None:
+        """The elimination with the least remaining cost, if it gains enough."""
         thresholds, best = self._thresholds, None
         if (lowest := self._cost(nodes)) < thresholds.table_pairs:
             return None
         most = thresholds.table_gain * lowest
-        for each in self._offers(nodes, kept):
+        for each in self._possible_eliminations(nodes, kept):
             cost = self._costs.of_table(each_bit(each.separator))
             for part in (nodes & ~each.beyond, each.beyond | each.separator):
                 if cost > most:
@@ -198,10 +198,10 @@ class Elimination:
                 most, best = cost, each
         return best
 
-    def _offers(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
+    def _possible_eliminations(self, nodes: Nodes, kept: Nodes) -> Iterator[PossibleElimination]:
         thresholds, separators = self._thresholds, self._separators
         if 1 in thresholds.separators:
-            yield from separators.hanging(nodes, kept)
+            yield from separators.at_one_node(nodes, kept)
             yield from self._cycles(nodes, kept)
         if 2 not in thresholds.separators or self._cost(nodes) < thresholds.pair_pairs:
             return
@@ -210,10 +210,10 @@ class Elimination:
         graph, count = self._problem.graph, self._problem.candidates.count
         for a, b in combinations(each_bit(nodes), 2):
             if count(a) * count(b) <= thresholds.most_cells:
-                yield from separators.between(a, b, nodes, kept, lambda e: is_single(e, graph))
+                yield from separators.at_two_nodes(a, b, nodes, kept, lambda e: is_single(e, graph))
 
-    def _cycles(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
-        """Offers for all nodes if they form a cycle of which the rest needs one node only."""
+    def _cycles(self, nodes: Nodes, kept: Nodes) -> Iterator[PossibleElimination]:
+        """Eliminations of a whole cycle of which the rest needs one node only."""
         if nodes.bit_count() not in _CYCLES or (kept & nodes).bit_count() > 1:
             return
         if self._costs.is_cycle and not self._problem.grouped:
@@ -223,7 +223,7 @@ class Elimination:
             if self._can_sum_cycle(nodes, 1 << node) and self._separators.is_apart(
                 1 << node, beyond
             ):
-                yield Offer(1 << node, beyond)
+                yield PossibleElimination(1 << node, beyond)
 
     def _is_summable_cycle(self, nodes: Nodes, separator: Nodes) -> bool:
         """True if these nodes form a cycle that can be summed without rows at the separator."""

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Nodes = int
     """A bitmap of query nodes."""
 
-__all__ = ["Offer", "Separators", "bits_of", "each_bit"]
+__all__ = ["PossibleElimination", "Separators", "bits_of", "each_bit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PossibleElimination:
     """A possible elimination: the nodes beyond a separator."""
 
     separator: Nodes
@@ -88,7 +88,7 @@ class Separators:
             return 1 << test.left | 1 << test.right
         return self._reads[test.left] | self._reads[test.right]
 
-    def hanging(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
+    def at_one_node(self, nodes: Nodes, kept: Nodes) -> Iterator[PossibleElimination]:
         """Possible eliminations at one node."""
         for node in each_bit(nodes & ~self._looped):
             beyonds = [
@@ -97,16 +97,16 @@ class Separators:
             if len(beyonds) > 1:
                 for beyond in beyonds:
                     if not beyond & kept and self.is_apart(1 << node, beyond):
-                        yield Offer(1 << node, beyond)
+                        yield PossibleElimination(1 << node, beyond)
 
-    def between(
+    def at_two_nodes(
         self,
         a: int,
         b: int,
         nodes: Nodes,
         kept: Nodes,
         is_single: Callable[[BoundRelationship], bool],
-    ) -> Iterator[Offer]:
+    ) -> Iterator[PossibleElimination]:
         """Possible eliminations at these two nodes."""
         separator = 1 << a | 1 << b
         if separator & self._looped:
@@ -128,7 +128,7 @@ class Separators:
             if self._joins(separator, beyond | separator) and (
                 self._joins(separator, rest) or _is_last_step(separator, rest, kept)
             ):
-                yield Offer(separator, beyond)
+                yield PossibleElimination(separator, beyond)
 
     def is_apart(self, separator: Nodes, beyond: Nodes, shared: int = 0) -> bool:
         """True if the nodes beyond a separator depend on no other node.

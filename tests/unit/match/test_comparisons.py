@@ -20,7 +20,7 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.candidates.keys import GROUP_BITS, make_keys
-from gpugda.match.candidates.take_comparisons import take_comparisons
+from gpugda.match.candidates.push_comparisons import push_comparisons
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.bind import bind
@@ -174,8 +174,8 @@ def rows_of_reference(text, graph, parameters=None):
     return sorted(tuple(getattr(value, "index", value) for value in row) for row in found.rows)
 
 
-def is_taken(text, graph, parameters=None):
-    masks, rest = take_comparisons(bound_of(text, graph), graph, parameters or {}, Masks({}, {}))
+def is_pushed(text, graph, parameters=None):
+    masks, rest = push_comparisons(bound_of(text, graph), graph, parameters or {}, Masks({}, {}))
     return bool(masks.comparisons) and not rest.residuals
 
 
@@ -263,7 +263,7 @@ class TestOnTheDevice:
         strategy = ExtendStrategy(DeviceGraph(context, graph))
         found, report = rows_on(strategy, text, graph)
         assert found == rows_of_reference(text, graph)
-        assert is_taken(text, graph)
+        assert is_pushed(text, graph)
         # No relationship is tested: the nodes differ.
         assert any("< " in step for step in report.steps)
         assert "fetch" not in report.timings
@@ -283,7 +283,7 @@ class TestOnTheDevice:
         )
         strategy = ExtendStrategy(DeviceGraph(context, graph))
         assert rows_on(strategy, text, graph)[0] == rows_of_reference(text, graph) != []
-        assert is_taken(text, graph)
+        assert is_pushed(text, graph)
 
     def test_a_compared_leaf_is_joined(self, context):
         graph = make_graph(
@@ -333,12 +333,12 @@ GRAPH = make_graph(
 )
 def test_only_suitable_comparisons_are_pushed_into_the_join(where, taken):
     text = f"MATCH (a)-[r]->(b) WHERE {where} RETURN a"
-    assert is_taken(text, GRAPH, {"p": 1}) == taken
+    assert is_pushed(text, GRAPH, {"p": 1}) == taken
 
 
 def test_remaining_conditions_are_tested_afterwards():
     text = "MATCH (a)-[r]->(b) WHERE a.x < b.x AND a.list = b.list RETURN a"
-    masks, rest = take_comparisons(bound_of(text, GRAPH), GRAPH, {}, Masks({}, {}))
+    masks, rest = push_comparisons(bound_of(text, GRAPH), GRAPH, {}, Masks({}, {}))
     assert [each.text for each in masks.comparisons] == ["a.x < b.x"]
     assert len(rest.residuals) == 1
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["take_comparisons"]
+__all__ = ["push_comparisons"]
 
 _OUTCOMES = {
     ComparisonOperator.EQUAL: SAME,
@@ -59,7 +59,7 @@ _kept: Final[weakref.WeakKeyDictionary[DataGraph, LruCache[Any, Keys | None]]] =
 )
 
 
-def take_comparisons(
+def push_comparisons(
     bound: BoundQuery, graph: DataGraph, parameters: Mapping[str, Any], masks: Masks
 ) -> tuple[Masks, BoundQuery]:
     """The masks with comparisons for the join, and the query without these residuals.
@@ -69,14 +69,14 @@ def take_comparisons(
     """
     if not bound.residuals:
         return masks, bound
-    taker = _Taker(bound, graph, parameters, masks)
+    taker = _Pushdown(bound, graph, parameters, masks)
     left = [each for each in bound.residuals if not taker.take(each)]
     if len(left) == len(bound.residuals) or not all(map(_never_fails, left)):
         return masks, bound
     return taker.masks(), replace(bound, residuals=tuple(left))
 
 
-class _Taker:
+class _Pushdown:
     def __init__(
         self, bound: BoundQuery, graph: DataGraph, parameters: Mapping[str, Any], masks: Masks
     ) -> None:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from gpugda.execute.operator import Operator
 
-__all__ = ["Outlook", "outlook"]
+__all__ = ["DeviceSupport", "device_support"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class DeviceSupport:
     """Where a query would run.
 
     Attributes:
@@ -51,19 +51,19 @@ class Outlook:
         return error.construct if isinstance(error, UnsupportedQueryError) else ""
 
 
-def outlook(text: str) -> Outlook:
+def device_support(text: str) -> DeviceSupport:
     """Parses a query and lowers it to operators like a run would."""
     try:
         query = prepare(text)
         if query.mode is not None:
-            return Outlook(mode=query.mode)
+            return DeviceSupport(mode=query.mode)
         root = make_pipeline(statement_of(tree_of(text))).root
     except QueryError as error:
-        return Outlook(error=error)
+        return DeviceSupport(error=error)
     operators = list(_operators(root))
     on_device = [each for each in operators if isinstance(each, PatternOperator)]
     others = [each for each in operators if each not in on_device and each.children]
-    return Outlook(_described(on_device), _described(others))
+    return DeviceSupport(_described(on_device), _described(others))
 
 
 def _operators(operator: Operator) -> Iterator[Operator]:
