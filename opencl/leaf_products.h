@@ -88,10 +88,14 @@ static uint taken_from(const Core *core, ulong row, const Group *group, uint anc
     return taken;
 }
 
-/* The number of relationships that both groups could match. */
+static inline bool is_one_type(const Core *core) {
+    return !core->outgoing.run_offsets && !core->incoming.run_offsets;  // rows that nothing reads are null, too
+}
+
+/* The number of relationships that both groups could match. Reads rows of the group's own directions only. */
 static uint in_common(const Core *core, const Group *group, const Group *other, uint anchor, uint other_anchor) {
     uint total = 0, adjacency = group->adjacency;
-    bool sorted = core->query[adjacency + 4] != NONE || !core->outgoing.run_offsets;
+    bool sorted = core->query[adjacency + 4] != NONE || is_one_type(core);
     Runs runs = all_runs(group->directions, core->query[adjacency + 3], core->query[adjacency + 4]);
     while (next_run(&runs, &core->outgoing, &core->incoming, core->query, anchor)) {
         global const uint *neighbours = runs.is_incoming ? core->incoming.neighbours : core->outgoing.neighbours;

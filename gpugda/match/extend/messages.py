@@ -203,10 +203,12 @@ class Messages:
 
     def _looked_at(self, factors: Sequence[Factor]) -> FilterArrays:
         """The arrays that multiplication reads; rows only if groups share entries."""
-        arrays = self._candidates.arrays
-        if any(len(each.groups) > 1 for each in factors):
-            return arrays
-        return arrays.reading(outgoing=False, incoming=False)
+        # A relationship in common is looked up in the rows of the first group's anchor.
+        first = [each.groups[0] for each in factors if len(each.groups) > 1 and each.common is None]
+        return self._candidates.arrays.reading(
+            outgoing=any(each.outgoing for each in first),
+            incoming=any(each.incoming for each in first),
+        )
 
     def _tables(self) -> DeviceArray:
         workspace = self._run.workspace
