@@ -35,6 +35,8 @@ def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:
         >>> places_in_runs(np.array([2, 0, 3])).tolist()
         [0, 1, 0, 1, 2]
     """
+    if len(lengths) == 1:
+        return np.arange(lengths[0], dtype=np.int64)
     lengths = lengths.astype(np.int64, copy=False)
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0

@@ -26,7 +26,7 @@ from gpugda.data.batches import NodeBatch
 from gpugda.data.column import Column, ColumnKind
 from gpugda.data.columns import column_from_values
 from gpugda.data.increments.apply import applied
-from gpugda.data.increments.searching import rows_of
+from gpugda.data.increments.searching import lower_bound
 from gpugda.live.compacting import Compactor
 from gpugda.live.shared import SharedState
 from gpugda.loading import LoadedGraph
@@ -115,8 +115,8 @@ class Writer:
         indexes = np.sort(self.random.choice(graph.relationship_count, count, replace=False))
         nodes = graph.external_ids.nodes
         codes = np.array([TYPES.index(name) for name in graph.types.names])
-        types = parts.run_types[rows_of(parts.run_starts, indexes)]
-        starts, ends = rows_of(parts.row_offsets, indexes), parts.neighbours[indexes]
+        types = parts.run_types[_rows_of(parts.run_starts, indexes)]
+        starts, ends = _rows_of(parts.row_offsets, indexes), parts.neighbours[indexes]
         ids = graph.external_ids.array[indexes]
         order = np.argsort(ids)
         return relationships_of(
@@ -142,6 +142,12 @@ class Writer:
                 new = Column(ColumnKind.INTEGER, np.concatenate([known.values.values, new.values]))
             found["number"] = PropertyChanges(ids, new)
         return found
+
+
+def _rows_of(offsets, entries):
+    """The row of each entry, from the offsets of all rows."""
+    ends = np.full(len(entries), len(offsets))
+    return lower_bound(offsets, np.zeros_like(ends), ends, entries + 1) - 1
 
 
 class Asker:

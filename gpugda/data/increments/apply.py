@@ -12,11 +12,11 @@ from gpugda.data.data_graph import DataGraph
 from gpugda.data.identifiers import name_id_type
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.labels import changed_label_bits, changed_labels, with_names
-from gpugda.data.increments.nodes import NodeNumbers, node_numbers
+from gpugda.data.increments.nodes import node_numbers
 from gpugda.data.increments.properties import changed_store, with_stores
-from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
+from gpugda.data.increments.rows import Ends, incoming_rows, lost_entries, outgoing_rows
+from gpugda.data.increments.sides import Side
 from gpugda.data.increments.statistics import (
-    Side,
     changed_statistics,
     max_parallel,
     max_parallel_undirected,
@@ -80,15 +80,13 @@ class _Work:
         gone = _ends(changes.deleted_relationships, self.types, self.nodes.old_of_ids)
         # There may be so many names now that their ids need more bits.
         rows = [_with_ids(each.parts, self.types) for each in (graph.outgoing, graph.incoming)]
-        entries = entries_of(rows[0], gone, self.ids.array)
-        self.gone = Ends(gone.starts, gone.types, gone.ends, entries)
+        lost = lost_entries(rows[0], gone, self.ids.array)
+        self.gone = Ends(gone.starts, gone.types, gone.ends, lost.entries)
         new = _ends(created, self.types, self.nodes.new_of_ids)
         if (new.starts < 0).any() or (new.ends < 0).any():
             raise ChangesError("a created relationship refers to a missing node")
         self._check_removed()
-        self.outgoing, self.relationships, self.new = outgoing_rows(
-            rows[0], self.nodes, entries, new
-        )
+        self.outgoing, self.relationships, self.new = outgoing_rows(rows[0], self.nodes, lost, new)
         self.incoming = incoming_rows(rows[1], self.nodes, self.relationships, self.gone, self.new)
 
     @property
@@ -101,7 +99,8 @@ class _Work:
         old = self.old
         relationship_ids = spliced(self.ids.array, self.relationships, self.new.ids)
         before, after = self._sides()
-        statistics = changed_statistics(old.statistics, before, after, self.nodes.splice.new_count)
+        most = max_parallel(after)
+        statistics = changed_statistics(old.statistics, before, after, self.nodes, most)
         graph = DataGraph(
             node_count=self.nodes.splice.new_count,
             relationship_count=self.relationships.new_count,
@@ -119,7 +118,7 @@ class _Work:
         )
         graph.inherit_derived(
             old,
-            max_parallel=partial(max_parallel, after),
+            max_parallel=lambda: most,
             max_parallel_undirected=partial(max_parallel_undirected, after),
             label_bits=changed_label_bits(old.known_label_bits(), self.nodes, self.label_rows),
             changed=self._changed_nodes(),
@@ -171,20 +170,8 @@ class _Work:
             old.outgoing.parts,
             old.incoming.parts,
             self.gone,
-            _both(
-                self.gone,
-                Ends(
-                    nodes.old_numbers(new.starts), new.types, nodes.old_numbers(new.ends), new.ids
-                ),
-            ),
             np.concatenate([nodes.splice.removed, relabelled]),
             *names,
-        )
-        gone = Ends(
-            _new_numbers(nodes, self.gone.starts),
-            self.gone.types,
-            _new_numbers(nodes, self.gone.ends),
-            new.ids,
         )
         after = Side(
             self.label_rows.offsets,
@@ -192,7 +179,6 @@ class _Work:
             self.outgoing,
             self.incoming,
             new,
-            _both(new, gone),
             np.concatenate([nodes.splice.new_places(), nodes.splice.moved(relabelled)]),
             *names,
         )
@@ -233,18 +219,3 @@ def _ends(
     codes = np.array([-1 if kind is None else kind for kind in kinds], dtype=np.int64)
     starts, ends = (numpy_numbers(ids) for ids in (batch.source_ids, batch.target_ids))
     return Ends(number(starts), codes[batch.type_codes], number(ends), batch.relationship_ids)
-
-
-def _new_numbers(nodes: NodeNumbers, old_numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """New node numbers of old ones, -1 for deleted nodes."""
-    return np.where(
-        is_in_sorted(old_numbers, nodes.splice.removed), -1, nodes.splice.moved(old_numbers)
-    )
-
-
-def _both(first: Ends, second: Ends) -> Ends:
-    joined = (
-        np.concatenate([getattr(each, name) for each in (first, second)])
-        for name in ("starts", "types", "ends", "ids")
-    )
-    return Ends(*joined)

@@ -39,15 +39,19 @@ def changed_offsets(
         more: Increases of old rows.
         added: Lengths of the new rows.
     """
-    base = Splice(splice.count + 1, splice.removed, splice.places)
-    found = spliced(old, base, old[splice.places])
-    # A row's length affects the offsets after its own; a removed row's, those from its old place.
     of_old = np.concatenate([less.rows, more.rows])
-    kept = ~is_in_sorted(of_old, splice.removed)
-    places = np.concatenate([_after(splice, of_old, kept), splice.new_places() + 1])
     amounts = np.concatenate([less.amounts, more.amounts, added])
+    if splice:
+        base = Splice(splice.count + 1, splice.removed, splice.places)
+        # A row's length affects the offsets after its own; a removed row's, those from its old
+        # place.
+        kept = ~is_in_sorted(of_old, splice.removed)
+        places = np.concatenate([_after(splice, of_old, kept), splice.new_places() + 1])
+        old = spliced(old, base, old[splice.places])
+    else:
+        places = of_old + 1
     order = places.argsort(kind="stable")
-    return stepped(found, places[order], amounts[order])
+    return stepped(old, places[order], amounts[order])
 
 
 def _after(splice: Splice, rows: NDArray[np.int64], kept: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from gpugda.data.patches.patch import Patch, joined
 from gpugda.data.patches.shifts import Shifts
-from gpugda.data.patches.sorted_sets import lower_bound_in_ranges
 from gpugda.data.patches.stretches import Stretches
 from gpugda.data.runs import places_in_runs
 
@@ -45,6 +44,12 @@ class Form:
     amounts: NDArray[np.int64] | None = None
     values: Stretches | None = None
 
+    @classmethod
+    def of_length(cls, count: int, kind: np.dtype[Any]) -> Form:
+        """A base of unknown values, without changes, to find out what changes come to."""
+        unknown = np.ndarray((count,), kind, bytes(kind.itemsize), strides=(0,))
+        return cls(unknown, unknown[:0], Stretches.whole(count))
+
     def __len__(self) -> int:
         return self.stretches.count
 
@@ -57,43 +62,13 @@ class Form:
         """The values at the given positions."""
         stretches, sources = self.stretches.find(entries.astype(np.int64, copy=False))
         in_base = sources < len(self.base)
-        if in_base.all():
+        if np.count_nonzero(in_base) == len(sources):
             found = self._moved(self.base[sources])
         else:
             found = np.empty(len(sources), dtype=self.base.dtype)
             found[in_base] = self._moved(self.base[sources[in_base]])
             found[~in_base] = self.added[sources[~in_base] - len(self.base)]
         return found if self.amounts is None else _plus(found, self.amounts[stretches])
-
-    def lower_bound(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Lower bound of each number in this sorted array: first entry >= it, or the length."""
-        assert self.values is None
-        starts = self.stretches.starts
-        # In, or right after, the last stretch whose first value is less than the number.
-        rows = np.searchsorted(self.at(starts).astype(np.int64), wanted) - 1
-        found = np.zeros(len(wanted), dtype=np.int64)
-        inside = np.flatnonzero(rows >= 0)
-        rows = rows[inside]
-        amounts = 0 if self.amounts is None else self.amounts[rows]
-        places = self._places_within(rows, wanted[inside] - amounts)
-        found[inside] = starts[rows] + places
-        return found
-
-    def _places_within(
-        self, stretches: NDArray[np.intp], keys: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Lower bound of each key in its sorted stretch, relative to the stretch's start.
-
-        ``keys``: after subtracting the stretches' amounts.
-        """
-        sources, lengths = self.stretches.sources[stretches], self.stretches.lengths()[stretches]
-        base = len(self.base)
-        in_base = sources < base
-        found = np.empty(len(keys), dtype=np.int64)
-        for array, some, first in ((self.base, in_base, 0), (self.added, ~in_base, base)):
-            low = sources[some] - first
-            found[some] = lower_bound_in_ranges(array, low, low + lengths[some], keys[some]) - low
-        return found
 
     def _moved(self, values: NDArray[Any]) -> NDArray[Any]:
         if self.values is None:

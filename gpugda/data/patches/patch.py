@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gpugda.data.patches.stretches import Origins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.patches.shifts import Shifts
-    from gpugda.data.patches.stretches import Origins
 
 __all__ = ["Patch", "joined"]
 
@@ -39,19 +40,20 @@ def joined(
     origins: Origins, amounts: NDArray[np.int64] | None
 ) -> tuple[Origins, NDArray[np.int64] | None]:
     """Merges stretches that continue the stretch before them."""
-    lengths = np.diff(origins.starts, append=origins.count)
+    # Within a stretch, an entry's place changes as its position does.
+    moves = origins.places - origins.starts
     is_new = origins.places >= origins.older_count
-    first = np.ones(len(lengths), dtype=np.bool_)
-    first[1:] = origins.places[1:] != origins.places[:-1] + lengths[:-1]
-    first[1:] |= is_new[1:] != is_new[:-1]
+    first = np.ones(len(moves), dtype=np.bool_)
+    first[1:] = (moves[1:] != moves[:-1]) | (is_new[1:] != is_new[:-1])
     if amounts is not None:
         first[1:] |= amounts[1:] != amounts[:-1]
         amounts = amounts[first]
-    found = replace(
-        origins,
-        starts=origins.starts[first],
-        places=origins.places[first],
-        stretches=origins.stretches[first],
-        before=origins.before[first],
+    found = Origins(
+        origins.starts[first],
+        origins.places[first],
+        origins.stretches[first],
+        origins.before[first],
+        origins.older_count,
+        origins.count,
     )
     return found, amounts

@@ -6,6 +6,8 @@ A change, and reading a few entries, takes time by the number of changes, not of
 from __future__ import annotations
 
 import threading
+import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpugda.data.patches.form import Form
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patch import Patch
     from gpugda.data.patches.splice import Splice
 
+    _Change: TypeAlias = "tuple[weakref.ref[Patched], Callable[[Form], Form]]"
+
 __all__ = ["Array", "Patched", "whole"]
 
 FEW_STRETCHES = 1 << 8
@@ -28,6 +32,8 @@ MANY_STRETCHES = 1 << 11
 """With more stretches, materialising in the background pays."""
 MAX_STRETCHES = 1 << 13
 """With more stretches, the array is materialised at the next change."""
+_RECENT_CHANGES = 16
+"""Number of last changes that an array remembers; one transaction makes up to three."""
 
 
 class Patched:
@@ -37,12 +43,14 @@ class Patched:
 
     Args:
         form: The array's representation.
+        recent: The last changes, newest first, each with the array before it.
     """
 
-    __slots__ = ("_forms", "_lock", "_whole")
+    __slots__ = ("__weakref__", "_forms", "_lock", "_recent", "_whole")
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, recent: tuple[_Change, ...] = ()) -> None:
         self._forms: tuple[Form, ...] = (form,)  # newest first
+        self._recent = recent
         self._lock = threading.Lock()
         self._whole: NDArray[Any] | None = None
 
@@ -97,10 +105,6 @@ class Patched:
             return found
         return self.form.at(entries)
 
-    def lower_bound(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Lower bound of each number, for a sorted array: first entry >= it, or the length."""
-        return self.form.lower_bound(wanted)
-
     def whole(self, check: Callable[[], None] = lambda: None) -> NDArray[Any]:
         """The materialised array, built once. ``check`` is called now and then and may raise."""
         with self._lock:
@@ -127,18 +131,26 @@ class Patched:
             splice: Removed entries and insertion points.
             added: The new values, or one for all.
         """
-        return Patched(self.form.spliced(splice, added))
+        return self._changed(partial(Form.spliced, splice=splice, added=added))
 
     def stepped(self, places: NDArray[np.int64], sums: NDArray[np.int64]) -> Patched:
         """The array with ``sums[i]`` added to the entries from ``places[i]`` to the next place."""
-        return Patched(self.form.stepped(places, sums))
+        return self._changed(partial(Form.stepped, places=places, sums=sums))
 
     def renumbered(self, splice: Splice) -> Patched:
         """The array, whose values number entries of another one, after that was spliced."""
-        return Patched(self.form.renumbered(splice))
+        return self._changed(partial(Form.renumbered, splice=splice))
+
+    def _changed(self, change: Callable[[Form], Form]) -> Patched:
+        recent = ((weakref.ref(self), change), *self._recent[: _RECENT_CHANGES - 1])
+        return Patched(change(self.form), recent)
 
     def since(self, older: NDArray[Any] | Patched) -> Patch | None:
         """The difference to an older array; None if it is unknown."""
+        if isinstance(older, Patched):
+            patch = self._of_recent_changes(older)
+            if patch is not None:
+                return patch
         for form in self._forms:
             if older is form.base or (isinstance(older, Patched) and older._whole is form.base):
                 return form.since(None)
@@ -146,6 +158,16 @@ class Patched:
                 found = form.since(each) if each.base is form.base else None
                 if found is not None:
                     return found
+        return None
+
+    def _of_recent_changes(self, older: Patched) -> Patch | None:
+        """As `since`, in time of the last changes instead of all stretches; None: too old."""
+        for number, (before, _) in enumerate(self._recent, start=1):
+            if before() is older:
+                form = Form.of_length(len(older), older.dtype)
+                for _, change in reversed(self._recent[:number]):
+                    form = change(form)
+                return form.since(None)
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,17 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["is_in_sorted", "lower_bound_in_ranges", "sorted_counts", "sorted_distinct"]
+__all__ = ["is_in_sorted", "sorted_counts", "sorted_distinct"]
 
-_ONE_BY_ONE = 1 << 7
-"""Up to this many stretches are searched one by one; more are searched vectorised."""
+_FEW = 1 << 5
+"""Up to this many numbers plain Python is faster than NumPy's functions."""
 
 
 def sorted_distinct(*values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The distinct values, sorted; fast where they come in increasing runs."""
+    if sum(map(len, values)) <= _FEW:
+        distinct = {number for each in values for number in each.tolist()}
+        return np.array(sorted(distinct), dtype=np.int64)
     found = values[0] if len(values) == 1 else np.concatenate(values)
     found = np.sort(found, kind="stable")
     return found[_differs(found)]
@@ -24,6 +28,10 @@ def sorted_distinct(*values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def sorted_counts(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct values, sorted, and the count of each."""
+    if len(values) <= _FEW:
+        counted = Counter(sorted(values.tolist()))
+        numbers, times = list(counted), list(counted.values())
+        return np.array(numbers, dtype=np.int64), np.array(times, dtype=np.int64)
     found = np.sort(values, kind="stable")
     firsts = _differs(found).nonzero()[0]
     counts = np.empty(len(firsts), dtype=np.int64)
@@ -40,27 +48,6 @@ def is_in_sorted(values: NDArray[Any], members: NDArray[np.int64]) -> NDArray[np
     places[places == len(members)] = 0
     found: NDArray[np.bool_] = members[places] == values
     return found
-
-
-def lower_bound_in_ranges(
-    values: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64], keys: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Lower bound of each key in its sorted range ``low … high-1``; ``high`` if all are smaller.
-
-    The keys are within the range of the values' dtype.
-    """
-    if len(low) <= _ONE_BY_ONE:
-        kind = values.dtype.type
-        some = zip(low.tolist(), high.tolist(), keys.tolist(), strict=True)
-        found = [start + values[start:end].searchsorted(kind(key)) for start, end, key in some]
-        return np.array(found, dtype=np.int64)
-    low, high = low.copy(), high.copy()
-    while (unsure := np.flatnonzero(low < high)).size:
-        middle = (low[unsure] + high[unsure]) // 2
-        below = values[middle] < keys[unsure]
-        low[unsure[below]] = middle[below] + 1
-        high[unsure[~below]] = middle[~below]
-    return low
 
 
 def _differs(values: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -83,29 +83,54 @@ class Stretches:
 
     def cut(self, places: NDArray[np.int64]) -> tuple[Stretches, NDArray[np.intp]]:
         """The same array, also cut at these places; and the old stretch of each new one."""
-        starts = sorted_distinct(self.starts, places[places < self.count])
-        origins, sources = self.find(starts)
+        starts, sources, origins = self._cut(sorted_distinct(places))
         return self._next(starts, sources, self.count, 0), origins
+
+    def _cut(
+        self, places: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.intp]]:
+        """Starts, sources and old stretches, cut at distinct places; searches for these alone."""
+        places = places[: places.searchsorted(self.count)]
+        at = self.starts.searchsorted(places)
+        known = self.starts[np.minimum(at, len(self.starts) - 1)] == places
+        places, at = places[~known], at[~known]
+        if not len(places):
+            return self.starts, self.sources, np.arange(len(self.starts))
+        rows, owners = at + np.arange(len(at)), at - 1
+        stays = np.ones(len(self.starts) + len(at), dtype=np.bool_)
+        stays[rows] = False
+        found = []
+        for old, new in (
+            (self.starts, places),
+            (self.sources, self.sources[owners] + places - self.starts[owners]),
+            (np.arange(len(self.starts)), owners),
+        ):
+            each = np.empty(len(stays), dtype=np.int64)
+            each[stays], each[rows] = old, new
+            found.append(each)
+        return found[0], found[1], found[2]
 
     def spliced(self, splice: Splice) -> tuple[Stretches, NDArray[np.intp]]:
         """The array after a splice; and the old stretch of each new one, -1 for added values."""
         removed, places = splice.removed, splice.places
-        cuts = sorted_distinct(self.starts, removed, removed + 1, places)
-        cuts = cuts[cuts < self.count]
-        stays = np.ones(len(cuts), dtype=np.bool_)
-        stays[cuts.searchsorted(removed)] = False  # all removed entries are cuts
-        cuts = cuts[stays]
-        origins, sources = self.find(cuts)
-        # Values inserted at one place form one stretch.
-        is_first = np.ones(len(places), dtype=np.bool_)
-        is_first[1:] = places[1:] != places[:-1]
-        firsts = np.flatnonzero(is_first)
-        starts = np.concatenate([splice.moved(cuts), splice.new_places()[firsts]])
-        order = np.argsort(starts)
-        sources = np.concatenate([sources, self.base_count + self.added_count + firsts])
-        origins = np.concatenate([origins, np.full(len(firsts), -1)])
-        found = self._next(starts[order], sources[order], splice.new_count, len(places))
-        return found, origins[order]
+        starts, sources, origins = self._cut(sorted_distinct(removed, removed + 1, places))
+        if len(removed):
+            stays = np.ones(len(starts), dtype=np.bool_)
+            stays[starts.searchsorted(removed)] = False  # all removed entries are cuts
+            starts, sources, origins = starts[stays], sources[stays], origins[stays]
+        starts = splice.moved(starts)
+        if len(places):
+            # Values inserted at one place form one stretch.
+            is_first = np.ones(len(places), dtype=np.bool_)
+            is_first[1:] = places[1:] != places[:-1]
+            firsts = is_first.nonzero()[0]
+            starts = np.concatenate([starts, splice.new_places()[firsts]])
+            order = starts.argsort(kind="stable")  # merges two sorted runs
+            starts = starts[order]
+            new = self.base_count + self.added_count + firsts
+            sources = np.concatenate([sources, new])[order]
+            origins = np.concatenate([origins, np.full(len(firsts), -1)])[order]
+        return self._next(starts, sources, splice.new_count, len(places)), origins
 
     def since(self, older: Stretches) -> Origins | None:
         """Positions of entries in an array of the same lineage; None if it is not an ancestor."""
@@ -121,7 +146,7 @@ class Stretches:
         starts = np.concatenate(
             [self.starts[rows] + sources - self.sources[rows], self.starts[is_new]]
         )
-        order = np.argsort(starts)
+        order = starts.argsort(kind="stable")
         places = np.concatenate(
             [
                 older.starts[which] + sources - older.sources[which],
@@ -180,7 +205,7 @@ def _overlaps(
     sources: NDArray[np.int64], lengths: NDArray[np.int64], older: Stretches
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs (range of sources, older stretch) that share entries."""
-    order = np.argsort(older.sources)
+    order = older.sources.argsort(kind="stable")
     begins = older.sources[order]
     first = np.searchsorted(begins, sources, side="right") - 1
     last = np.searchsorted(begins, sources + lengths - 1, side="right") - 1

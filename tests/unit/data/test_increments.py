@@ -17,9 +17,10 @@ from gpugda.data import identifiers
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.counting import LabelSets, gather_statistics
-from gpugda.data.increments import searching
+from gpugda.data.increments import searching, sides
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
+from gpugda.data.increments.rows import Ends
 from gpugda.data.labels import distinct_label_sets, label_bitmap
 from gpugda.data.patches import changing, patched, spare_capacity
 from gpugda.data.patches.splice import Splice
@@ -43,6 +44,7 @@ def patched_from(request, monkeypatch):
     monkeypatch.setattr(identifiers, "MAX_SHORT_IDS", short_ids)
     # Once with lookups entry by entry, once row by row.
     monkeypatch.setattr(searching, "_FEW", 1 << 11 if patched_from else 3)
+    monkeypatch.setattr(sides, "_FEW", 1 << 5 if patched_from else 0)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
     monkeypatch.setattr(patched, "MAX_STRETCHES", 60)
     # New entries go behind the previous state's arrays, until these have no spare capacity.
@@ -272,6 +274,25 @@ def test_random_transactions_on_a_larger_graph_equal_a_fresh_build(size):
         check_statistics(graph)
         assert seen(graph) == seen(database.graph())
         assert seen(old) == before
+
+
+@pytest.mark.parametrize(("complete", "typed"), [(True, True), (False, True), (False, False)])
+def test_patterns_of_few_relationships_are_counted_as_those_of_many(monkeypatch, complete, typed):
+    graph = RandomDatabase(3, 30).graph()
+    some = np.arange(graph.relationship_count)
+    types, ends = graph.relationship_types(), graph.outgoing.neighbours
+    ends = Ends(*(each.astype(np.int64) for each in (graph.start_nodes(), types, ends, some)))
+    names = len(graph.labels), len(graph.types)
+    rows = graph.outgoing.parts, graph.incoming.parts
+    kinds = {"pattern_counts_complete": complete, "pattern_counts_typed": typed}
+    statistics = replace(graph.statistics, **kinds)
+    side = sides.Side(graph.label_offsets, graph.label_ids, *rows, ends, some[:0], *names)
+    found = []
+    for few in (0, len(some)):
+        monkeypatch.setattr(sides, "_FEW", few)
+        found.append(side.patterns(statistics))
+    assert found[0] == found[1] != {}
+    assert not complete or found[0] == graph.statistics.pattern_counts
 
 
 def test_new_numbers_are_renumbered_with_later_ones():
