@@ -6,7 +6,7 @@
           count_listed    adds the number of pairs that pass to totals[group]
           append_listed   appends a row to extended for each pair that passes
           weigh_listed    adds to counts[row] the number of the row's pairs that pass
-          append_weighed  one item per row: appends rows with a count, which takes the place of the added node
+          append_weighted  one item per row: appends rows with a count, which takes the place of the added node
 
        sums         ulong[row_count + 1]   prefix sums of the rows' base lengths; a launch processes pairs low … high-1
        bases        uchar[row_count]       link whose list a row is paired with
@@ -307,7 +307,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_listed(
     }
 }
 
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_weighed(
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_weighted(
     STEP_PARAMETERS, ulong first_row, ulong last_row, global const uint *counts,
     global uint *extended, ulong extended_stride, volatile global uint *appended
 ) {

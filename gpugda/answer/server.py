@@ -262,7 +262,7 @@ class ServerAnswers:
     def _learn(self, request: Request) -> None:
         """Measures how long the database takes for the query; see ADR 0007.
 
-        Nobody waits for it. The query only reads, and is expected to be cheap. The first run
+        No query waits for it. The query only reads, and is expected to be cheap. The first run
         includes the database's planning, so the later runs count.
         """
         for _ in range(_LEARNING_RUNS):

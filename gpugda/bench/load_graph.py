@@ -102,7 +102,7 @@ def load_into(database: _Runs, graph: DataGraph, name: str, progress: Progress) 
     found = _counts_in(database)
     if found != wanted:
         raise ConfigurationError(
-            f"The database holds {found} after loading {wanted}: somebody else writes to it."
+            f"The database holds {found} after loading {wanted}: another client writes to it."
         )
     return True
 

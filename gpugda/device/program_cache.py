@@ -1,8 +1,8 @@
 """Compiled kernels on disk, shared by all processes of one user.
 
 The file name of an entry is a digest of the inputs of the compilation; entries are replaced as a
-whole. An entry holds a checksum, so that damage is noticed and the kernel is compiled anew. Nobody
-else may write to the folder, as a program on disk is code that this process runs.
+whole. An entry holds a checksum, so that damage is noticed and the kernel is compiled anew. No
+other user may write to the folder, as a program on disk is code that this process runs.
 """
 
 from __future__ import annotations

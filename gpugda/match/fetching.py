@@ -86,7 +86,7 @@ class TableFetcher:
         trace: TracebackType | None,
     ) -> None:
         if self._pool is not None:
-            self._pool.shutdown()  # waits: nobody may read an array that is about to be freed
+            self._pool.shutdown()  # waits: no thread may read an array that is about to be freed
 
     def _place_for(self, table: Table) -> DeviceArray | None:
         workspace, values = self._run.workspace, table.values

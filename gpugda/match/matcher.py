@@ -141,7 +141,7 @@ class Matcher(ABC):
         del decided
 
     def drop_second_graph(self) -> None:
-        """Frees the derived graph on the device as soon as nobody uses it."""
+        """Frees the derived graph on the device as soon as it is unused."""
         self._beside.leave()
 
     def cached_bytes(self) -> int:
@@ -204,7 +204,7 @@ class Matcher(ABC):
             pattern: Has at least one node. The graph has nodes, and it has relationships if the
                 pattern does.
             masks: The nodes and relationships that pass the predicates.
-            need: Columns to fetch. If it is `Count`, nobody asks the cursor for tables.
+            need: Columns to fetch. If it is `Count`, the cursor is not asked for tables.
         """
 
     # ------------------------------------------------------------------ what callers use
@@ -255,7 +255,7 @@ class Matcher(ABC):
         """
         return self.embeddings(plan, masks, need.rows, report, deadline)
 
-    def weighed_count(
+    def weighted_count(
         self,
         plan: Plan,
         masks: Masks,

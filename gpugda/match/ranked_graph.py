@@ -80,7 +80,7 @@ class RankedGraph:
         return made
 
     def drop(self) -> int:
-        """Drops all lists and makes no more. Returns the bytes this frees once nobody uses them."""
+        """Drops all lists and makes no more. Returns the bytes this frees once they are unused."""
         with self._lock:
             freed = self.nbytes
             if freed:

@@ -87,7 +87,7 @@ class SecondGraph(Generic[_Strategy]):
         return 0 if second is None else second.graph.nbytes + second.cached_bytes()
 
     def give_up(self) -> int:
-        """Frees what nobody uses. Returns the number of bytes freed."""
+        """Frees unused arrays. Returns the number of bytes freed."""
         second = self._second
         if second is None:
             return 0
@@ -98,7 +98,7 @@ class SecondGraph(Generic[_Strategy]):
         return kept + freed
 
     def leave(self) -> None:
-        """Removes the second graph from the device as soon as nobody uses it."""
+        """Removes the second graph from the device as soon as it is unused."""
         second, self._second = self._second, None
         if second is not None:
             second.graph.close()

@@ -198,7 +198,7 @@ class DeviceSession:
         """
         with self._lock:
             strategy = self._strategy(name, graph)
-            # Under the lock, so that nobody can free the copy before it is in use.
+            # Under the lock, so that no thread can free the copy before it is in use.
             strategy.graph.hold()
         try:
             yield strategy
@@ -225,7 +225,7 @@ class DeviceSession:
             following = DeviceGraph(context, graph, like=self._graph)
             decided = {key: each.decisions_for(graph) for key, each in self._strategies.items()}
             self._release_graph()
-            # Decisions that nobody took over from the previous state are dropped: they are too old
+            # Decisions of the previous state that were not reused are dropped: they are too old
             # for this one.
             self._decided = decided
             self._graph, self._host_graph = following, graph

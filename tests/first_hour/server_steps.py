@@ -68,7 +68,7 @@ def made() -> object:
     return same(neo4js("MATCH (n) RETURN count(n)"), [[310]])
 
 
-@group.step("nothing compiled yet: nobody waits, Neo4j answers and the reason says so")
+@group.step("nothing compiled yet: Neo4j answers without waiting, and the reason says so")
 def nothing_compiled() -> object:
     with tempfile.TemporaryDirectory() as folder:
         Path("first.py").write_text(

@@ -7,7 +7,7 @@ import pytest
 from kernels.kernel_graphs import wrong
 from kernels.test_extend import Step, appended, extension, link, measured
 from kernels.test_extend_rows import LISTS, simple_graph
-from kernels.test_weigh import ways, weighed
+from kernels.test_weigh import extension_count, weighted
 
 from gpugda.device.launch.extend import ExtensionKernels, PairWindow, Test
 from gpugda.device.launch.extend_lists import ListKernels
@@ -68,8 +68,8 @@ def test_extensions_are_counted_per_row(context, workspace, monkeypatch, name, r
     if context.is_cpu:
         pytest.skip("for GPUs")
     monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
-    step = Step(context, workspace, weighed(STEPS[name]), rows, graph=simple_graph())
-    found = [ways(step, row) for row in step.columns.T.tolist()]
+    step = Step(context, workspace, weighted(STEPS[name]), rows, graph=simple_graph())
+    found = [extension_count(step, row) for row in step.columns.T.tolist()]
     pairs = measured(context, workspace, ExtensionKernels(context), step)
     counts = workspace.upload(np.zeros(rows, dtype=np.uint32))
     kernels = ListKernels(context)
@@ -89,7 +89,7 @@ def test_extensions_are_counted_per_row(context, workspace, monkeypatch, name, r
     appended = workspace.upload(np.zeros(1, dtype=np.uint32))
     for low in range(0, rows, 700):
         part = (low, min(low + 700, rows))
-        kernels.append_weighed(step.arrays, step.table, part, counts, extended, appended)
+        kernels.append_weighted(step.arrays, step.table, part, counts, extended, appended)
     assert int(workspace.download(appended)[0]) == expected.total()
     values = workspace.download(extended.values).reshape(width, -1)
     assert Counter(map(tuple, values[:, : expected.total()].T.tolist())) == expected

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from kernels.kernel_graphs import pack
 from kernels.test_extend import NODES, SEVERAL, STEPS, Step, extension, link
-from kernels.test_weigh import RELATIONSHIP_TESTS, ways, weighed
+from kernels.test_weigh import RELATIONSHIP_TESTS, extension_count, weighted
 
 from gpugda.device.launch.extend import Extension, KeyTest, Test, extension_words
 from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
@@ -86,11 +86,11 @@ def test_rows_are_extended(context, workspace, name):
 
 @pytest.mark.parametrize("name", STEPS)
 def test_rows_are_weighted(context, workspace, name):
-    wanted = weighed(STEPS[name])
+    wanted = weighted(STEPS[name])
     if name in RELATIONSHIP_TESTS:
         wanted = wanted._replace(tests=wanted.tests[1:])
     joined = Joined(context, workspace, wanted, SmallJoin.WEIGHS)
-    expected = [(b, a, ways(joined.step, [a, b])) for a, b in PAIRS]
+    expected = [(b, a, extension_count(joined.step, [a, b])) for a, b in PAIRS]
     _, rows = joined.run()
     assert Counter(map(tuple, (row[:3] for row in rows))) == Counter(
         each for each in expected if each[2]

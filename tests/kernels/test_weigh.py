@@ -16,13 +16,13 @@ RELATIONSHIP_TESTS = {"three lists, a test"}
 """Tests of relationship columns, which weighted rows do not have."""
 
 
-def weighed(step):
+def weighted(step):
     """The step without columns of relationships."""
     links = tuple(each._replace(relationship_column=None) for each in step.links)
     return step._replace(links=links)
 
 
-def ways(step, row):
+def extension_count(step, row):
     """Number of extensions of a row."""
     choices = [step.fitting(link, row[link.column]) for link in step.extension.links]
     found = Counter()
@@ -39,12 +39,15 @@ def ways(step, row):
 @pytest.mark.parametrize("rows", [1, 31, 700])
 def test_rows_are_weighted_by_their_extensions(context, workspace, name, rows):
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
-    wanted = weighed(STEPS[name])
+    wanted = weighted(STEPS[name])
     if name in RELATIONSHIP_TESTS:
         wanted = wanted._replace(tests=wanted.tests[1:])
     step = Step(context, workspace, wanted, rows, mask)
     expected = Counter(
-        {(number, *row): ways(step, row) for number, row in enumerate(step.columns.T.tolist())}
+        {
+            (number, *row): extension_count(step, row)
+            for number, row in enumerate(step.columns.T.tolist())
+        }
     )
     expected = Counter(
         (*(row[1:][at] for at in wanted.kept), found) for row, found in expected.items() if found
@@ -65,7 +68,7 @@ def test_rows_are_weighted_by_their_extensions(context, workspace, name, rows):
 def test_lists_longer_than_a_team_are_counted(context, workspace):
     """All items of a team share a hub's list."""
     step = Step(context, workspace, extension(link(0, False, True), candidate_row=None), 1)
-    degrees = [ways(step, [node, 0]) for node in range(NODES)]
+    degrees = [extension_count(step, [node, 0]) for node in range(NODES)]
     assert max(degrees) > 16
     hub = int(np.argmax(degrees))
     workspace.write(step.table.values, np.array([hub, 0], dtype=np.uint32))

@@ -47,7 +47,7 @@ class ListKernels:
             )
             for name, parameters in _PARAMETERS.items()
         }
-        self._append = get_kernel(context, _FILE, "append_weighed", f"{STEP_PARAMETERS}QQbbQb")
+        self._append = get_kernel(context, _FILE, "append_weighted", f"{STEP_PARAMETERS}QQbbQb")
 
     def group_count(self, pairs: int) -> int:
         """Work groups of a launch; the length of its ``totals``."""
@@ -76,7 +76,7 @@ class ListKernels:
         """Adds each row's number of passing pairs in a window to ``counts``, ``uint32[rows]``."""
         self._launch("weigh_listed", workspace, window, (counts,))
 
-    def append_weighed(
+    def append_weighted(
         self,
         arrays: StepArrays,
         table: Table,

@@ -105,7 +105,7 @@ class Workspace(Transfers):
         """Makes arrays available for reuse."""
         for array in arrays:
             if array is not None and self._live.pop(id(array), None) is not None:
-                # A new owner: whoever kept the old object must not free the next user's array.
+                # A new owner, so that a holder of the old object cannot free the next user's array.
                 owner = array.for_next_owner()
                 insort(self._idle, owner, key=_nbytes)
                 self._idle_bytes += array.nbytes

@@ -155,11 +155,11 @@ class Aggregate(Operator):
         groups = group_rows(table.columns[: 2 * keys], table.row_count)
         firsts = [take(each, groups.first) for each in table.columns[: 2 * keys : 2]]
         made, place = [], 2 * keys
-        weighed = joined_weights(weights, [each.row_count for each in tables])
+        weighted = joined_weights(weights, [each.row_count for each in tables])
         for number, each in enumerate(self.aggregates):
             width = len(arguments_of(each))
             arguments = table.columns[place : place + width]
-            made.append(self._aggregated(number, arguments, groups, weighed, context))
+            made.append(self._aggregated(number, arguments, groups, weighted, context))
             place += width
         owners = dict(zip(carried, firsts[len(self.keys) :], strict=True))
         batch = Batch(len(groups.first), owners, keys=firsts[: len(self.keys)], aggregates=made)

@@ -42,10 +42,10 @@ def count_by_degrees(
         return None
     (name,) = names
     assert name is not None
-    return _weighed_count(child, name, looked_up, context, report)
+    return _weighted_count(child, name, looked_up, context, report)
 
 
-def _weighed_count(
+def _weighted_count(
     match: Match,
     name: str,
     looked_up: list[DegreeLookup],
@@ -68,4 +68,4 @@ def _weighed_count(
         return None
     factors = [each.factors(graph) for each in looked_up]
     masks, deadline = selected.masks, context.deadline
-    return strategy.weighed_count(selected.plan, masks, need, factors, report, deadline)
+    return strategy.weighted_count(selected.plan, masks, need, factors, report, deadline)

@@ -122,7 +122,7 @@ class DegreeLookup(Operator):
             if self.optional:
                 np.maximum(counts, 1, out=counts)
             if self.weighted:
-                found = _weighed(batch, counts)
+                found = _weighted(batch, counts)
             else:
                 found = batch.take(np.repeat(np.arange(batch.row_count), counts))
             yield kept_rows(found, self._conditions, context)
@@ -214,7 +214,7 @@ def _label_tests(tree: Match) -> Iterator[Expression]:
             yield LabelPredicate(labels.span, Variable(labels.span, node.name), labels)
 
 
-def _weighed(batch: Batch, counts: NDArray[np.int64]) -> Batch:
+def _weighted(batch: Batch, counts: NDArray[np.int64]) -> Batch:
     """The rows with weights multiplied by the counts; drops rows with count 0."""
     if not counts.all():
         rows = np.flatnonzero(counts)

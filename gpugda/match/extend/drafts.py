@@ -203,7 +203,7 @@ class _CountedNodes:
 
 
 def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
-    """Replaces closing steps by multiplicities if nobody needs the relationships."""
+    """Replaces closing steps by multiplicities if their relationships are not needed."""
     last = len(drafts)
     while drafts[last - 1].kind is ExtendKind.CLOSE:
         last -= 1

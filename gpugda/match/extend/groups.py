@@ -147,7 +147,7 @@ class GroupSums(_Rows):
             weights = weights[groups]
         return Embeddings(len(groups), nodes, {}, weights, distinct=True)
 
-    def weighed(self, factors: Sequence[NDArray[np.uint32]]) -> int:
+    def weighted(self, factors: Sequence[NDArray[np.uint32]]) -> int:
         """The sum over the groups of one node: each sum times the node's value of each factor.
 
         A product saturates at `MAX_WEIGHT`.
@@ -216,7 +216,7 @@ class RowWeights(_Rows):
         rows = max(1, min(limits.fetched_rows, int(free * _SHARE_FOR_PIECE) // 8))
         self._weights: DeviceArray = run.workspace.allocate(rows, np.uint64, "products of rows")
 
-    def weighed(self, table: Table) -> Iterator[Embeddings]:
+    def weighted(self, table: Table) -> Iterator[Embeddings]:
         """Yields a table's rows whose product is not 0, with the product as weight."""
         rows, piece = table.row_count, self._weights.count
         for first in range(0, rows, piece):

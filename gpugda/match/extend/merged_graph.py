@@ -126,7 +126,7 @@ class MergedGraph:
             return known
 
     def drop(self) -> int:
-        """Drops all lists and makes no more. Returns the bytes this frees once nobody uses them."""
+        """Drops all lists and makes no more. Returns the bytes this frees once they are unused."""
         with self._lock:
             freed = self.nbytes
             if freed:

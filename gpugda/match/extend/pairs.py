@@ -175,7 +175,7 @@ class PairSteps:
             workspace.release(totals)
         return total
 
-    def weighed(self, number: int, table: Table) -> DeviceArray | None:
+    def weighted(self, number: int, table: Table) -> DeviceArray | None:
         """The number of matches per row, for plain lists and many rows; otherwise None."""
         lists, workspace = self._list_kernels(number), self._run.workspace
         if lists is None or table.row_count < self._limits.listed_rows:
@@ -190,7 +190,7 @@ class PairSteps:
         self.release(pairs)
         return counts
 
-    def append_weighed(
+    def append_weighted(
         self,
         number: int,
         table: Table,
@@ -201,7 +201,7 @@ class PairSteps:
         """Appends the rows of a range whose count is not 0. Returns how many they are."""
         lists = self._list_kernels(number)
         assert lists is not None
-        lists.append_weighed(self._arrays[number], table, rows, counts, extended, self._counters)
+        lists.append_weighted(self._arrays[number], table, rows, counts, extended, self._counters)
         return int(self._run.workspace.download(self._counters, 0, 1)[0])
 
     def append_counted(

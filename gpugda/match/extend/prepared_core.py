@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.variables import Variable
 
-__all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows", "weighed_groups"]
+__all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows", "weighted_groups"]
 
 T = TypeVar("T")
 
@@ -141,11 +141,11 @@ def groups_of_rows(run: Run, prepared: PreparedCore, wanted: Groups) -> Generato
 
 def _rows(run: Run, prepared: PreparedCore) -> Generator[Embeddings]:
     if isinstance(prepared.grouped, RowWeights):
-        return _weighed_rows(run, prepared, prepared.grouped)
+        return _weighted_rows(run, prepared, prepared.grouped)
     return fetch_embeddings(run, prepared)
 
 
-def weighed_groups(
+def weighted_groups(
     run: Run,
     prepared: PreparedCore | Embeddings | CountPlan | None,
     wanted: Groups,
@@ -158,16 +158,16 @@ def weighed_groups(
     if prepared is None:
         return 0
     if isinstance(prepared, Embeddings):
-        return _weighed_here(prepared, wanted.nodes[0], factors)
+        return _weighted_here(prepared, wanted.nodes[0], factors)
     if not isinstance(prepared, PreparedCore) or not isinstance(prepared.grouped, GroupSums):
         return None
     sums = _added(run, prepared, prepared.grouped)
     with run.locked(), run.stage("fetch"):
-        return sums.weighed(factors)
+        return sums.weighted(factors)
 
 
-def _weighed_here(found: Embeddings, node: int, factors: Sequence[NDArray[np.uint32]]) -> int:
-    """As `weighed_groups`, for few groups that an attempt already brought to the host."""
+def _weighted_here(found: Embeddings, node: int, factors: Sequence[NDArray[np.uint32]]) -> int:
+    """As `weighted_groups`, for few groups that an attempt already brought to the host."""
     weights = [1] * found.row_count if found.weights is None else found.weights.tolist()
     columns = [each[found.nodes[node]].tolist() for each in factors]
     return sum(math.prod(each) for each in zip(weights, *columns, strict=True))
@@ -209,11 +209,11 @@ def _of_each(
         prepared.describe(run)
 
 
-def _weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
+def _weighted_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
     """Yields the rows of a core with the products of their messages as weights."""
 
     def weigh(table: Table | None) -> list[Embeddings]:
-        return [] if table is None else list(rows.weighed(table))
+        return [] if table is None else list(rows.weighted(table))
 
     with closing(_of_each(run, prepared, prepared.tables(), weigh)) as made:
         for chunks in made:

@@ -106,7 +106,7 @@ class StepTables:
         return Table(values, capacity, width)
 
     def _counted_rows(self, number: int, table: Table) -> Iterator[Table]:
-        counts = self._pairs.weighed(number, table)
+        counts = self._pairs.weighted(number, table)
         for low, high in self._sizes.slices(number, table.row_count):
             extended = self._table(number, high - low)
             self._run.workspace.fill(self._counters, 0)
@@ -129,7 +129,7 @@ class StepTables:
         if accumulator is not None:
             return accumulator.append(number, table, rows, extended, self.totals)
         if counts is not None:
-            return self._pairs.append_weighed(number, table, rows, counts, extended)
+            return self._pairs.append_weighted(number, table, rows, counts, extended)
         return self._pairs.append_counted(number, table, rows, extended)
 
     # ------------------------------------------------------------------ extensions

@@ -35,7 +35,7 @@ from gpugda.match.extend.prepared_core import (
     Goal,
     PreparedCore,
     groups_of_rows,
-    weighed_groups,
+    weighted_groups,
 )
 from gpugda.match.extend.report import describe_count_part, first_text
 from gpugda.match.matcher import Matcher, total_count
@@ -240,7 +240,7 @@ class ExtendStrategy(Matcher):
             request = _Request(plan.bound, masks, report, deadline)
             yield from self._groups(request, need, count_plan)
 
-    def weighed_count(
+    def weighted_count(
         self,
         plan: Plan,
         masks: Masks,
@@ -249,7 +249,7 @@ class ExtendStrategy(Matcher):
         report: StrategyReport,
         deadline: float | None = None,
     ) -> int | None:
-        """See `Matcher.weighed_count`: works if the groups' sums are on the device."""
+        """See `Matcher.weighted_count`: works if the groups' sums are on the device."""
         if not self._may_have_rows(plan.bound) or not self.placement().is_whole:
             return None
         goal = Goal(grouped=need, in_parts=True)
@@ -257,7 +257,7 @@ class ExtendStrategy(Matcher):
             with self.running(report, deadline) as run:
                 with run.locked():
                     prepared = self._prepared(run, plan.bound, masks, need.rows, goal)
-                return weighed_groups(run, prepared, need, factors)
+                return weighted_groups(run, prepared, need, factors)
         except MemoryLimitError:
             return None
 

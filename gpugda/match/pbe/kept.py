@@ -69,7 +69,7 @@ class KeptParts:
                 total -= _nbytes(value)
 
     def _get(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        with self._lock:  # held while a value is made, so that nobody makes it twice
+        with self._lock:  # held while a value is made, so that it is made once
             if key not in self._values:
                 self._values[key] = make()
             self._values.move_to_end(key)

@@ -60,7 +60,7 @@ class SignatureTable:
         yield from pairwise([*range(0, count, size), count])
 
     def _bucket_words(self, room: int) -> int:
-        """All words if they fit; otherwise 1, so that words nobody needs are not sent."""
+        """All words if they fit; otherwise 1, so that unneeded words are not sent."""
         if self.options.bucket_words is not None:
             return self.options.bucket_words
         return len(self.values) if self.values.nbytes <= room else 1

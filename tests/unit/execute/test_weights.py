@@ -15,7 +15,7 @@ from gpugda.device.context import list_devices
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.weights import product_of, sum_of
 from gpugda.match.extend import strategy
-from gpugda.match.extend.prepared_core import weighed_groups
+from gpugda.match.extend.prepared_core import weighted_groups
 from gpugda.types import MAX_WEIGHT
 
 WEIGHT = st.one_of(
@@ -88,16 +88,16 @@ def test_optional_relationships_are_those_of_the_reference(star: Any, query: str
 
 
 @pytest.fixture
-def weighed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def weighted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Records counts that made no rows of groups."""
     found: list[int] = []
 
     def count(*given: Any) -> int | None:
-        number = weighed_groups(*given)
+        number = weighted_groups(*given)
         found.append(-1 if number is None else number)
         return number
 
-    monkeypatch.setattr(strategy, "weighed_groups", count)
+    monkeypatch.setattr(strategy, "weighted_groups", count)
     return found
 
 
@@ -125,12 +125,12 @@ def graph() -> Any:
         "MATCH (m:L)-[:R]->() OPTIONAL MATCH (m)<-[:S]-() MATCH (m)-[:R]->()",
     ],
 )
-def test_counts_of_groups_are_multiplied(graph: Any, weighed: list[int], pattern: str) -> None:
+def test_counts_of_groups_are_multiplied(graph: Any, weighted: list[int], pattern: str) -> None:
     text = f"{pattern} RETURN count(*)"
     expected = graph.run(text, engine="reference").values()
     for _ in range(3):
         assert graph.run(text, engine="gpu").values() == expected
-    assert weighed == [expected[0][0]] * 3
+    assert weighted == [expected[0][0]] * 3
 
 
 @needs_device
@@ -144,16 +144,16 @@ def test_counts_of_groups_are_multiplied(graph: Any, weighed: list[int], pattern
         "MATCH (m:L {id: 3})-->() OPTIONAL MATCH (m)<-[:R]-() WITH m MATCH (m)-->()",
     ],
 )
-def test_other_counts_need_rows(graph: Any, weighed: list[int], pattern: str) -> None:
+def test_other_counts_need_rows(graph: Any, weighted: list[int], pattern: str) -> None:
     text = f"{pattern} RETURN count(*)"
     expected = graph.run(text, engine="reference").values()
     assert graph.run(text, engine="gpu").values() == expected
-    assert not weighed
+    assert not weighted
 
 
 @needs_device
 @pytest.mark.device
-def test_products_of_groups_do_not_wrap(star: Any, weighed: list[int]) -> None:
+def test_products_of_groups_do_not_wrap(star: Any, weighted: list[int]) -> None:
     pattern = "MATCH (m)<-[:LIKES]-()"
     for _ in range(2):
         text = pattern + " OPTIONAL MATCH (m)<-[:LIKES]-()" * 14 + " RETURN count(*)"
@@ -162,4 +162,4 @@ def test_products_of_groups_do_not_wrap(star: Any, weighed: list[int]) -> None:
             star.run(
                 text.replace("RETURN", "OPTIONAL MATCH (m)<--() " * 3 + "RETURN"), engine="gpu"
             ).values()
-    assert weighed[0] == 2**60
+    assert weighted[0] == 2**60

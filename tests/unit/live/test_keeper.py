@@ -199,7 +199,7 @@ def test_a_refresh_runs_in_the_background(make):
     released.set()
     assert keeper.wait(30)
     assert keeper.admit().loaded is not None
-    assert ("read", True) in server.calls  # at low priority: nobody waits for it
+    assert ("read", True) in server.calls  # at low priority: no query waits for it
 
 
 def test_the_reason_for_a_missing_snapshot_is_given(make, caplog):

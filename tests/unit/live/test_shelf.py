@@ -72,7 +72,7 @@ def test_a_snapshot_from_disk_is_stored_again_with_more_properties(make, monkeyp
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
     assert first.wait(30)
-    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)  # it was worth it, and still is
+    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)  # it paid before and still does
     second = make(FakeServer(NODES, RELATIONSHIPS))
     loaded = second.refresh()
     loaded.graph.add_properties({"x": column_from_values([1, 2])}, ["x", "y"], of_nodes=True)

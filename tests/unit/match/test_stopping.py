@@ -42,7 +42,7 @@ HEAVY = {
     ),
     "cycles": f"MATCH {FIVE}, (a)--(f)--(b)--(g)--(c) RETURN count(*)",
     "groups": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, count(e.id)",
-    "groups of weighed rows": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, d, count(*)",
+    "groups of weighted rows": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, d, count(*)",
     "sums of groups": (
         "MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f) WHERE a.id < e.id AND b.id < f.id "
         "RETURN c, count(*)"

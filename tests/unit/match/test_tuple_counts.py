@@ -73,7 +73,7 @@ def distinct(found):
     return Counter(dict.fromkeys(found, 1))
 
 
-@pytest.fixture(params=[DENSE, SPARSE], ids=["summed", "weighed"])
+@pytest.fixture(params=[DENSE, SPARSE], ids=["summed", "weighted"])
 def most_tuple_groups(request):
     """Groups summed on the device, or rows that are downloaded with their products."""
     return request.param

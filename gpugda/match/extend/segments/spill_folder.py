@@ -75,7 +75,7 @@ class SpillFolder:
         process = os.getpid()
         name = f"{host_token()}.{process}.{_started(process)}.{uuid.uuid4().hex}"
         self.path = place / name
-        # The parent is locked, so that nobody inspects the folder before it is locked itself.
+        # The parent is locked, so that no process inspects the folder before it is locked itself.
         with lock_folder(place, _LOCK_SECONDS):
             self.path.mkdir(mode=0o700)
             descriptor = _locked(self.path)

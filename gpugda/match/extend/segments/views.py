@@ -205,7 +205,7 @@ class _SegmentSizes:
         return self._entry_bytes(segments) + self._directory_bytes(segments) - self.messages
 
     def _segments(self, most: int) -> Segments:
-        # Without any direction nobody reads entries, but segments are needed all the same.
+        # Without any direction no entries are read, but segments are needed all the same.
         names = tuple(self.places) or ("outgoing",)
         return cut_segments([self.run.graph.direction(name) for name in names], most)
 

@@ -110,7 +110,7 @@ class WaitingRows:
         return found
 
     def drop(self, file: SpilledFile) -> None:
-        """Removes a file that nobody reads any more."""
+        """Removes a file that is no longer read."""
         file.path.unlink(missing_ok=True)
         self._on_disk -= file.nbytes
 

@@ -334,7 +334,7 @@ def test_random_queries_in_little_memory_equal_the_reference(context, case):
 
 
 def tight_strategy(device_graph, plan, masks, wanted=None):
-    """A strategy with hardly more memory than it needs."""
+    """A strategy with little more memory than it needs."""
 
     def run(limit):
         found_by(ExtendStrategy(device_graph, memory_limit=limit), plan, masks, wanted)

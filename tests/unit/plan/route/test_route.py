@@ -104,7 +104,7 @@ def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
     assert native_seconds(question(DENSE, observed=slow)) > 5 * usual
     usual_first = replace(slow, native_first=2 * usual)
     assert judge_by_cost(question(DENSE, observed=usual_first)).engine == "native"
-    # The server may have been cold: this is measured while nobody waits.
+    # The server may have been cold: this is measured in the background.
     assert is_worth_learning(question(DENSE, observed=slow))
     known = replace(slow, native=0.003)
     assert judge_by_cost(question(DENSE, observed=known)).engine == "native"

@@ -94,7 +94,7 @@ CASES = {
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
 @pytest.mark.parametrize("name", CASES)
 def test_independent_nodes_are_eliminated(context, name, loops):
-    relationships, weighed = CASES[name]
+    relationships, weighted = CASES[name]
     size = 1 + max(max(each.source, each.target) for each in relationships)
     plan = make_plan([Node()] * size, relationships, ())
     found = set()
@@ -104,8 +104,8 @@ def test_independent_nodes_are_eliminated(context, name, loops):
         counted, multiplied = count(context, graph, plan)
         assert counted == expected
         found.add(multiplied)
-    if weighed and not loops:
-        assert weighed in found
+    if weighted and not loops:
+        assert weighted in found
 
 
 def test_nodes_of_disjoint_labels_are_independent(context):
@@ -140,9 +140,9 @@ def test_many_paths_and_counts_beyond_64_bits(like_cpu):
     pairs = [(at, end) for at in range(2, 2 + nodes) for end in (0, 1)]
     plan = make_plan([Node()] * (2 + nodes), along((0, 1), *pairs), ())
     context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
-    counted, weighed = count(context, graph, plan)
+    counted, weighted = count(context, graph, plan)
     assert counted == math.perm(many, nodes)
-    assert weighed.count("n") == nodes
+    assert weighted.count("n") == nodes
 
 
 # ------------------------------------------------------------------ random cases

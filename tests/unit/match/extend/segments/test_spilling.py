@@ -216,7 +216,7 @@ def test_files_of_a_reused_process_id_are_kept(place):
     host, process, started, rest = gone.path.name.split(".")
     gone.remove()
     (place / f"{host}.{process}.{int(started) + 1}.{rest}").mkdir()
-    (place / f"{host}.{process}.{started}.{rest}0").mkdir()  # ours, though nobody locks it
+    (place / f"{host}.{process}.{started}.{rest}0").mkdir()  # ours, though it is not locked
     old, new = place / "00000000.1.1.aa", place / "00000000.1.1.ab"  # of another machine
     old.mkdir()
     new.mkdir()

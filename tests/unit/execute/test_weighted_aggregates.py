@@ -141,10 +141,10 @@ def accelerator():
 @pytest.mark.parametrize("query", QUERIES + ROWS_ALONE)
 def test_rows_are_those_of_the_reference(accelerator, monkeypatch, query, most):
     monkeypatch.setattr(short_trails, "MAX_TRAILS", most)
-    weighed, table = [], operator.Aggregate._table
+    weighted, table = [], operator.Aggregate._table
 
     def noted(self, batch, *rest):
-        weighed.append(batch.weights is not None)
+        weighted.append(batch.weights is not None)
         return table(self, batch, *rest)
 
     monkeypatch.setattr(operator.Aggregate, "_table", noted)
@@ -152,8 +152,8 @@ def test_rows_are_those_of_the_reference(accelerator, monkeypatch, query, most):
     expected = [shown(row) for row in accelerator.run(query, engine="reference").values()]
     assert Counter(found) == Counter(expected)
     is_walked = "*" in query and most
-    assert query in ROWS_ALONE or is_walked or "> 99" in query or any(weighed)
-    assert query not in ROWS_ALONE or not any(weighed)
+    assert query in ROWS_ALONE or is_walked or "> 99" in query or any(weighted)
+    assert query not in ROWS_ALONE or not any(weighted)
 
 
 def shown(row):
