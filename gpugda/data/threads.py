@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
 
     from numpy.typing import NDArray
 
-__all__ = ["core_count", "in_threads", "pieces_of", "take_in_threads"]
+__all__ = ["core_count", "in_threads", "in_threads_ahead", "pieces_of", "take_in_threads"]
 
 _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
@@ -41,6 +43,30 @@ def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads, thread_name_prefix="gpugda-build") as pool:
         return list(pool.map(work, parts))
+
+
+def in_threads_ahead(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> Iterator[_Found]:
+    """Yields the results of ``work`` in order, while threads compute a few of those that follow.
+
+    Not more than twice as many results as cores wait at a time. A caller that stops early waits
+    only for those that are being computed.
+    """
+    threads = min(core_count(), len(parts))
+    if threads < 2:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="gpugda-ahead") as pool:
+        waiting: deque[Future[_Found]] = deque()
+        try:
+            for part in parts:
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for each in waiting:
+                each.cancel()
 
 
 def take_in_threads(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gpugda.data.runs import places_in_runs
+from gpugda.data.threads import in_threads_ahead
 from gpugda.device.launch.sgsi_signatures import SignatureSegment
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ _PIECE = 1 << 20
 """Entries that are sent to the device at once."""
 _ENTRY_BYTES = 10
 _STARTS_HERE, _ENDS_HERE = 1, 2
+_More: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.uint32]]"
+"""Further labels of neighbours, and the positions of their entries."""
+_Columns: TypeAlias = "tuple[NDArray[np.uint32], NDArray[NameId], NDArray[np.uint32], _More | None]"
+"""Owners, types, and first and further labels of neighbours, of a piece of entries."""
 
 
 class SignatureTable:
@@ -91,16 +96,13 @@ def make_table(
     room = plan.segment_bytes + plan.places * 4
     size = options.segment_nodes or _whole_words(room / 2 / (4 * words))
     maker = _Maker(run, kernels, max(32, min(_PIECE, int(room / 2 / _ENTRY_BYTES) - 128)))
-    sides = (
-        (_STARTS_HERE, graph.outgoing, graph.relationship_types()),
-        (_ENDS_HERE, graph.incoming, graph.incoming.entry_types()),
-    )
+    sides = (_STARTS_HERE, graph.outgoing), (_ENDS_HERE, graph.incoming)
     for first, last in pairwise([*range(0, graph.node_count, size), graph.node_count]):
         values = run.workspace.allocate(words * (last - first), np.uint32, "node signatures")
         run.workspace.fill(values, 0)
         segment = SignatureSegment(values, last - first, 0, words)
-        for direction, csr, types in sides:
-            maker.add(segment, direction, csr, types, first)
+        for direction, csr in sides:
+            maker.add(segment, direction, csr, first)
         table[:, first:last] = run.workspace.download(values).reshape(words, last - first)
         run.workspace.release(values)
         if plan.is_tight:
@@ -122,33 +124,29 @@ class _Maker:
         self._kernels = kernels
         self._piece = piece
 
-    def add(
-        self,
-        segment: SignatureSegment,
-        direction: int,
-        csr: Csr,
-        types: NDArray[NameId],
-        first_node: int,
-    ) -> None:
-        offsets = csr.row_offsets[first_node : first_node + segment.node_count + 1]
-        low, high = int(offsets[0]), int(offsets[-1])
-        for first in range(low, high, self._piece):
+    def add(self, segment: SignatureSegment, direction: int, csr: Csr, first_node: int) -> None:
+        low = int(csr.row_offsets[first_node])
+        high = int(csr.row_offsets[first_node + segment.node_count])
+        pieces = [
+            slice(first, min(first + self._piece, high)) for first in range(low, high, self._piece)
+        ]
+        for owners, types, labels, more in in_threads_ahead(
+            lambda piece: self._columns(csr, piece, first_node), pieces
+        ):
             self._run.check_deadline()
-            last = min(first + self._piece, high)
-            places = np.arange(first, last, dtype=np.uint32)
-            owners = (np.searchsorted(offsets, places, side="right") - 1).astype(np.uint32)
-            labels, more = self._labels(csr.neighbours[first:last])
-            self._send(segment, direction, (owners, types[first:last], labels), adds_any=True)
+            self._send(segment, direction, (owners, types, labels), adds_any=True)
             if more is not None:
                 entries, others = more
                 for at in range(0, len(entries), self._piece):
                     some = entries[at : at + self._piece]
-                    columns = (owners[some], types[first + some], others[at : at + self._piece])
+                    columns = owners[some], types[some], others[at : at + self._piece]
                     self._send(segment, direction, columns, adds_any=False)
 
-    def _labels(
-        self, neighbours: NDArray[np.uint32]
-    ) -> tuple[NDArray[np.uint32], tuple[NDArray[np.int64], NDArray[np.uint32]] | None]:
+    def _columns(self, csr: Csr, piece: slice, first_node: int) -> _Columns:
+        owners, types = csr.entries(piece)
+        return owners - np.uint32(first_node), types, *self._labels(csr.neighbours[piece])
+
+    def _labels(self, neighbours: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], _More | None]:
         """The first label of each neighbour; and the further ones, with their entries."""
         graph = self._graph
         offsets = graph.label_offsets[neighbours]
