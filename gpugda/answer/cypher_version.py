@@ -1,4 +1,4 @@
-"""``CYPHER 25``: a query in a version of Cypher that the connected server does not have."""
+"""Queries that the connected server would read in another version of Cypher than gpugda."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
+from gpugda.query import ast
+from gpugda.query.scope_expressions import is_aggregate
+from gpugda.query.statement import Statement
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from gpugda.ports import ServerFacts
     from gpugda.query.query_graph import Query
-    from gpugda.query.statement import Statement
 
 __all__ = ["refuse_unknown_version"]
 
+_NEWER: Final = 25
 _FIRST_WITH_25: Final = (2025, 6)
 """The first release of Neo4j that has Cypher 25."""
 
@@ -24,12 +28,32 @@ def refuse_unknown_version(query: Query | Statement, facts: ServerFacts) -> None
     Only releases of Neo4j are judged; of other products nothing is known.
 
     Raises:
-        UnsupportedQueryError: The server has no Cypher 25, so its answer is an error.
+        UnsupportedQueryError: The server has no Cypher 25, so its answer is an error. Or the query
+            names no version and is read as Cypher 5, but means something else in this database.
     """
-    if query.version != 25 or facts.product != "Neo4j":
+    if query.version is None and facts.default_cypher == _NEWER and isinstance(query, Statement):
+        _refuse_groups_of_subqueries(query)
+    if query.version != _NEWER or facts.product != "Neo4j":
         return
     release = re.match(r"(\d+)\.(\d+)", facts.version)
     if release is None or (int(release[1]), int(release[2])) >= _FIRST_WITH_25:
         return
     message = f"Neo4j {facts.version} does not have Cypher 25"
     raise UnsupportedQueryError(message, query.text, construct="CYPHER 25")
+
+
+def _refuse_groups_of_subqueries(statement: Statement) -> None:
+    """Refuses an aggregate whose group of no rows exists in Cypher 25 only."""
+    for node in walk(statement.tree):
+        if not isinstance(node, ast.Subquery):
+            continue
+        for clause in walk(node):
+            ordered = isinstance(clause, ast.Return) and clause.projection.order_by
+            if not (ordered or isinstance(clause, ast.With)):
+                continue
+            if any(map(is_aggregate, walk(clause))):
+                construct = "an aggregate in WITH within EXISTS, COUNT or COLLECT"
+                message = f"{construct} differs between versions of Cypher: begin with CYPHER 25"
+                raise UnsupportedQueryError(
+                    message, statement.text, clause.span, construct=construct
+                )

@@ -122,7 +122,7 @@ class Pipeline:
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
         from gpugda.execute.subqueries import Subqueries  # as in `make_pipeline`
 
-        return replace(context, subqueries=Subqueries(context, self.subqueries))
+        return replace(context, subqueries=Subqueries(context, self.subqueries, self.query.version))
 
     def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
         for each in measured.values():

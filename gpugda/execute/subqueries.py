@@ -52,10 +52,14 @@ class Subqueries:
         context: Context of the run. Only contexts passed on refer to this object, which avoids a
             reference cycle.
         kept: Operators by syntax node and the variables in scope.
+        version: The version of Cypher that the query names, if any.
     """
 
-    def __init__(self, context: ExecutionContext, kept: dict[object, _Lowered]) -> None:
+    def __init__(
+        self, context: ExecutionContext, kept: dict[object, _Lowered], version: int | None
+    ) -> None:
         self.context = context
+        self.version = version
         self._kept = kept
 
     def run(self, node: ast.Expression, environment: Environment) -> Operand:
@@ -91,7 +95,8 @@ class Subqueries:
         if key not in self._kept:
             scope = dict.fromkeys(names, "")
             body, text = subquery_body(node), self.context.text
-            made = build_subquery(body, text, scope, rows=Argument(names))
+            rows = Argument(names)
+            made = build_subquery(body, text, scope, rows=rows, version=self.version)
             # A subquery whose rows are only counted needs no columns.
             wanted = () if isinstance(node, _COUNTED) else made.columns
             operator = lower_subquery(made.tree, wanted, text, exists=isinstance(node, _TESTED))

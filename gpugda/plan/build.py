@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LogicalQuery", "build_body", "build_query", "build_subquery"]
 
+_CYPHER_25: Final = 25
+"""In this version an aggregate over no rows has a row in every subquery."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogicalQuery:
@@ -74,6 +77,8 @@ def build_body(
     scope: Mapping[str, str],
     rows: Logical,
     outer: tuple[str, ...] = (),
+    *,
+    groups_by_outer: bool = False,
 ) -> LogicalQuery:
     """Builds the logical tree of the parts that UNION joins.
 
@@ -84,8 +89,14 @@ def build_body(
         scope: The kind of each variable that the rows have.
         rows: The input rows of each part.
         outer: Variables that stay in scope after every projection.
+        groups_by_outer: True if variables of the outer query are keys of each WITH that aggregates,
+            so that there is no group without a row.
     """
-    made = [_Builder(text, numbers, dict(scope), rows, outer).single(each) for each in body.parts]
+
+    def builder() -> _Builder:
+        return _Builder(text, numbers, dict(scope), rows, outer, groups_by_outer)
+
+    made = [builder().single(each) for each in body.parts]
     if len(made) == 1:
         return made[0]
     columns = made[0].columns
@@ -95,10 +106,25 @@ def build_body(
 
 
 def build_subquery(
-    body: ast.QueryBody, text: str, scope: Mapping[str, str], *, rows: Logical
+    body: ast.QueryBody,
+    text: str,
+    scope: Mapping[str, str],
+    *,
+    rows: Logical,
+    version: int | None,
 ) -> LogicalQuery:
-    """Builds the tree of EXISTS, COUNT or COLLECT: all outer variables are visible."""
-    return build_body(body, text, count(1 << 20), scope, rows, tuple(scope))
+    """Builds the tree of EXISTS, COUNT or COLLECT: all outer variables are visible.
+
+    Args:
+        body: The query in the braces.
+        text: The text of the whole query.
+        scope: The outer variables that the subquery reads.
+        rows: The input rows.
+        version: The version of Cypher that the text names, 5 or 25; None if it names none.
+    """
+    by_outer = version != _CYPHER_25 and not variable_names(body).isdisjoint(scope)
+    outer = tuple(scope)
+    return build_body(body, text, count(1 << 20), scope, rows, outer, groups_by_outer=by_outer)
 
 
 def _in_order(made: LogicalQuery, columns: tuple[str, ...]) -> Logical:
@@ -116,6 +142,7 @@ class _Builder:
     scope: dict[str, str]
     rows: Logical
     outer: tuple[str, ...] = ()
+    groups_by_outer: bool = False
     columns: tuple[str, ...] = ()
 
     def single(self, query: ast.SingleQuery) -> LogicalQuery:
@@ -142,7 +169,8 @@ class _Builder:
                 name for name in {**dict.fromkeys(before), **self.scope} if name in named
             )
             scope = dict.fromkeys(around, "")
-            build_subquery(subquery_body(node), self.text, scope, rows=Argument(around))
+            body, rows = subquery_body(node), Argument(around)
+            build_subquery(body, self.text, scope, rows=rows, version=None)
 
     def _clause(self, clause: ast.Clause) -> None:
         add = _ADDED_BY.get(type(clause))
@@ -197,7 +225,8 @@ class _Builder:
         return sorted((variable_names(where) & set(self.scope)) - hidden)
 
     def _return(self, clause: ast.Return) -> None:
-        self._project(clause.projection)
+        # Neo4j rewrites RETURN with ORDER BY to WITH and RETURN.
+        self._project(clause.projection, is_last=not clause.projection.order_by)
 
     def _unwind(self, clause: ast.Unwind) -> None:
         name = clause.variable.name
@@ -250,7 +279,7 @@ class _Builder:
         self.rows = Filter(self.rows, tuple(conjuncts(join_by_ampersand(where))))
 
     # -------------------------------------------------------------- projections
-    def _project(self, projection: ast.Projection) -> None:
+    def _project(self, projection: ast.Projection, *, is_last: bool = False) -> None:
         if projection.star and all(name.startswith("\0") for name in self.scope):
             projection = replace(projection, star=False)  # WITH * and no variable in scope
         kinds = {name: Kind.ANY for name in self.scope if not name.startswith("\0")}
@@ -263,9 +292,8 @@ class _Builder:
         if returned.aggregating:
             first = len(returned.grouping)
             keys = tuple(ast.Variable(span, name) for name in hidden)
-            rows = Aggregate(
-                rows, (*returned.grouping, *keys), returned.aggregates, not returned.grouping
-            )
+            always = not returned.grouping and (is_last or not self.groups_by_outer)
+            rows = Aggregate(rows, (*returned.grouping, *keys), returned.aggregates, always)
             named += [
                 OutputColumn(name, KeyReference(span, first + number))
                 for number, name in enumerate(hidden)
@@ -277,7 +305,12 @@ class _Builder:
         if projection.distinct:
             rows = Distinct(rows)
         order = OrderReader(
-            returned, kinds, self.text, distinct=projection.distinct, checker=checker
+            returned,
+            kinds,
+            self.text,
+            distinct=projection.distinct,
+            checker=checker,
+            constant=self.outer,
         )
         sort_keys = tuple(order.key(item) for item in projection.order_by)
         rows = Sort(rows, sort_keys) if sort_keys else rows

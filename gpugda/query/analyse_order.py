@@ -23,7 +23,7 @@ from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggr
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from gpugda.query.analyse_return import Returned
     from gpugda.types import Span
@@ -43,6 +43,7 @@ class OrderReader:
         text: The query text, for error messages.
         distinct: True for RETURN DISTINCT.
         checker: Set if types have been checked already.
+        constant: As for `read_columns`.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class OrderReader:
         *,
         distinct: bool,
         checker: UncheckedTypes | None = None,
+        constant: Collection[str] = (),
     ) -> None:
         self._text = text
         self._variables = variables
+        self._constant = constant
         self._aggregating = returned.aggregating
         self._only_columns = distinct or returned.aggregating
         self._names = {column.name: i for i, column in enumerate(returned.columns)}
@@ -99,7 +102,7 @@ class OrderReader:
     def _check_variable(self, variable: ast.Variable) -> None:
         if variable.name not in self._variables:
             self._fail(f"Variable `{variable.name}` not defined", variable.span)
-        if self._only_columns:
+        if self._only_columns and variable.name not in self._constant:
             self._fail(
                 "In a RETURN with DISTINCT or an aggregation, it is not possible to access"
                 f" variables declared before the RETURN: {variable.name}",

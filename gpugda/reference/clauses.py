@@ -1,4 +1,7 @@
-"""Executes clauses in sequence: each one maps input rows to output rows."""
+"""Executes clauses in sequence: each one maps input rows to output rows.
+
+More than 300 lines: one function for each clause.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
 from gpugda.reference.match import PatternMatcher
-from gpugda.reference.projection import ordered, project
+from gpugda.reference.projection import Projected, ordered, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,11 +46,13 @@ class _QueryContext:
         evaluator: Evaluates expressions.
         outer: Variables that stay in scope after every projection.
         importing: Variables that a leading WITH may import; None if there are none.
+        groups_by_outer: True if outer variables are keys of each WITH that aggregates.
     """
 
     evaluator: Evaluator
     outer: Row
     importing: Row | None = None
+    groups_by_outer: bool = False
 
 
 def run_body(
@@ -56,9 +61,11 @@ def run_body(
     start: Table,
     outer: Row | None = None,
     importing: Row | None = None,
+    *,
+    groups_by_outer: bool = False,
 ) -> Table:
     """The rows of a query; the parts that UNION joins all start from the same rows."""
-    context = _QueryContext(evaluator, outer or {}, importing)
+    context = _QueryContext(evaluator, outer or {}, importing, groups_by_outer)
     if len(body.parts) == 1:
         return _single(body.parts[0], context, start)
     start = Table(start.names, list(start.rows))
@@ -141,9 +148,7 @@ def _path_of(node: Any) -> values.Path | None:
 
 # ------------------------------------------------------------------ projections
 def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
-    names, projected = project(
-        clause.projection, context.evaluator, table.names, table.rows, context.outer
-    )
+    names, projected = _projected(clause, context, table, by_outer=context.groups_by_outer)
     rows = (
         {**context.outer, **row}
         for row, scope in projected
@@ -153,10 +158,16 @@ def _with(clause: ast.With, context: _QueryContext, table: Table) -> Table:
 
 
 def _return(clause: ast.Return, context: _QueryContext, table: Table) -> Table:
-    names, projected = project(
-        clause.projection, context.evaluator, table.names, table.rows, context.outer
-    )
+    by_outer = context.groups_by_outer and bool(clause.projection.order_by)
+    names, projected = _projected(clause, context, table, by_outer=by_outer)
     return Table(names, ({**context.outer, **row} for row, _ in projected), returned=True)
+
+
+def _projected(
+    clause: ast.With | ast.Return, context: _QueryContext, table: Table, *, by_outer: bool
+) -> tuple[tuple[str, ...], Projected]:
+    evaluator, outer = context.evaluator, context.outer
+    return project(clause.projection, evaluator, table.names, table.rows, outer, by_outer=by_outer)
 
 
 def _order_skip_limit(clause: ast.OrderSkipLimit, context: _QueryContext, table: Table) -> Table:

@@ -15,7 +15,7 @@ from gpugda.reference.trees import Row, Scope
 if TYPE_CHECKING:
     from gpugda.reference.evaluator import Evaluator
 
-__all__ = ["ordered", "project"]
+__all__ = ["Projected", "ordered", "project"]
 
 Projected = Iterator[tuple[Row, Mapping[Any, Any]]]
 """Per row: its columns, and the variables that ORDER BY may read."""
@@ -27,7 +27,9 @@ def project(
     variables: Iterable[str],
     rows: Iterable[Row],
     outer: Row,
-) -> tuple[tuple[str, ...], Iterator[tuple[Row, Mapping[Any, Any]]]]:
+    *,
+    by_outer: bool,
+) -> tuple[tuple[str, ...], Projected]:
     """Column names, and rows by column with the variables that a following WHERE may read.
 
     Args:
@@ -36,10 +38,11 @@ def project(
         variables: The variables that ``*`` stands for.
         rows: The input rows.
         outer: Variables that stay in scope after every projection.
+        by_outer: True if these are keys of the groups, so that there is no group without a row.
     """
     items = _items(projection, variables)
     if projection.group_by is not None or any(aggregates_in(item.expression) for item in items):
-        projected = _grouped(projection, items, evaluator, rows, outer)
+        projected = _grouped(projection, items, evaluator, rows, outer, by_outer=by_outer)
     else:
         keeps = not projection.distinct
         projected = _plain(items, evaluator, rows, outer, keeps_variables=keeps)
@@ -109,6 +112,8 @@ def _grouped(
     evaluator: Evaluator,
     rows: Iterable[Row],
     outer: Row,
+    *,
+    by_outer: bool,
 ) -> Projected:
     """One row per distinct key; a single row if there are no keys."""
     keys = [item.expression for item in items if not aggregates_in(item.expression)]
@@ -116,7 +121,7 @@ def _grouped(
         keys += projection.group_by.keys
     calls = [part for item in items for part in aggregates_in(item.expression)]
     groups: dict[Any, tuple[list[Any], list[Aggregation]]] = {}
-    if not keys:
+    if not keys and not by_outer:
         groups[values.group_key([])] = ([], [Aggregation(node, evaluator) for node in calls])
     for row in rows:
         found = [evaluator.value(key, row) for key in keys]

@@ -13,6 +13,7 @@ from gpugda.deadline import working_until
 from gpugda.errors import UnsupportedQueryError
 from gpugda.reference.clauses import Table, run_body
 from gpugda.reference.graph import plain_graph
+from gpugda.reference.trees import variables_of
 from gpugda.reference.values import make_evaluator
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from gpugda.reference.trees import Row
 
 __all__ = ["ReferenceRows", "run_reference"]
+
+_CYPHER_25 = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,10 @@ def run_reference(
         UnsupportedQueryError: The tree has a construct that earlier checks should have rejected,
             or is nested too deeply for Python.
     """
-    evaluator = make_evaluator(plain_graph(graph), parameters, tree.text, tree.version or 25)
-    evaluator.rows_of = lambda body, row: _rows_inside(evaluator, body, row)
+    evaluator = make_evaluator(
+        plain_graph(graph), parameters, tree.text, tree.version or _CYPHER_25
+    )
+    evaluator.rows_of = lambda body, row: _rows_inside(evaluator, body, row, tree.version)
     with working_until(deadline):
         try:
             evaluator.parameters.check(tree)
@@ -78,7 +83,10 @@ def run_reference(
     return ReferenceRows(names, found if table.returned else [])
 
 
-def _rows_inside(evaluator: Evaluator, body: ast.QueryBody, row: Row) -> Iterator[list[Any]]:
-    table = run_body(body, evaluator, Table((), [row]), row)
+def _rows_inside(
+    evaluator: Evaluator, body: ast.QueryBody, row: Row, version: int | None
+) -> Iterator[list[Any]]:
+    by_outer = version != _CYPHER_25 and not variables_of(body).isdisjoint(row)
+    table = run_body(body, evaluator, Table((), [row]), row, groups_by_outer=by_outer)
     for found in table.rows:
         yield [found[name] for name in table.names] if table.returned else []

@@ -70,7 +70,9 @@ class Union(Operator):
     def __init__(self, children: tuple[Operator, ...], *, weighted: bool = False) -> None:
         self.children = children
         self.weighted = weighted
-        self.columns = children[0].columns
+        # An input may keep columns that nobody reads, and that the others left out.
+        kept = frozenset(children[0].columns).intersection(*(each.columns for each in children))
+        self.columns = tuple(name for name in children[0].columns if name in kept)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for place, child in enumerate(self.children):

@@ -30,3 +30,19 @@ def test_cypher_25_is_accepted_by_newer_or_unknown_versions(version):
 
 def test_cypher_25_is_accepted_for_other_products():
     refuse_unknown_version(prepare(f"CYPHER 25 {SIMPLE}"), facts(product="Fake", version="1.0"))
+
+
+AGGREGATE = "MATCH (n) RETURN COUNT { MATCH (n)-->(m) WITH count(m) AS c RETURN c } AS k"
+IN_ORDER = "MATCH (n) RETURN COLLECT { MATCH (n)-->(m) RETURN count(m) AS c ORDER BY c } AS k"
+ROWS = "MATCH (n) RETURN COUNT { MATCH (n)-->(m) WITH m RETURN count(m) AS c } AS k"
+
+
+@pytest.mark.parametrize("text", [AGGREGATE, IN_ORDER])
+def test_groups_of_subqueries_are_refused_if_the_version_of_the_database_decides(text):
+    newer, older = (facts(default_cypher=version) for version in (25, 5))
+    with pytest.raises(UnsupportedQueryError, match="begin with CYPHER 25"):
+        refuse_unknown_version(prepare(text), newer)
+    refuse_unknown_version(prepare(text), older)
+    for version in (5, 25):
+        refuse_unknown_version(prepare(f"CYPHER {version} {text}"), newer)
+    refuse_unknown_version(prepare(ROWS), newer)
