@@ -124,6 +124,7 @@ class Attempts:
                     thresholds,
                     run.check_deadline,
                     query.order,
+                    query.rates if problem.candidates is query.candidates else None,
                     # Nothing is known here of what parts produce: the cost of another plan must be
                     # comparable.
                     in_parts=self._goal.in_parts and not query.feedback.replan_reason,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
+    from gpugda.plan.join_rates import Corrections
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.plan_feedback import PlanFeedback
     from gpugda.thresholds import CountThresholds
@@ -80,6 +81,8 @@ class KeptQuery:
     known_leaves: frozenset[int] | None = None
     on_host: KnownCandidates | None = None
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
+    _known_rates: tuple[Corrections, Rates] | None = None
+    """With the corrections that they include."""
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -104,14 +107,18 @@ class KeptQuery:
         """The order for joining all query nodes except ``left_out``; it must have candidates."""
         if left_out not in self._orders:
             comparisons = self.masks.comparisons
-            self._orders[left_out] = node_order(self.bound, self._rates, left_out, comparisons)
+            self._orders[left_out] = node_order(self.bound, self.rates, left_out, comparisons)
         return self._orders[left_out]
 
     @property
-    def _rates(self) -> Rates:
-        assert self.candidates is not None
-        corrections, thresholds = self.feedback.corrections, self.thresholds
-        return Rates(self.bound, self.candidates, corrections, thresholds=thresholds)
+    def rates(self) -> Rates:
+        """The rates of its joins; it must have candidates."""
+        corrections = self.feedback.corrections
+        if self._known_rates is None or self._known_rates[0] != corrections:
+            assert self.candidates is not None
+            found = Rates(self.bound, self.candidates, corrections, thresholds=self.thresholds)
+            self._known_rates = dict(corrections), found
+        return self._known_rates[1]
 
     def note(
         self,
@@ -130,7 +137,7 @@ class KeptQuery:
             rows: Number of rows after each of them.
             work: Number of rows of the whole run.
         """
-        cost, comparisons = JoinCost(self.bound, order, self._rates), self.masks.comparisons
+        cost, comparisons = JoinCost(self.bound, order, self.rates), self.masks.comparisons
         ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
         before, anew = self.feedback.judge(
             rows, cost.rows(comparisons), ran, work=work, seconds=self.join_seconds or 0.0

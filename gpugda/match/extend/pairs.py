@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["PairSteps", "prefix_sums"]
 
 _MIN_PAIRS = 1 << 16
-_MAX_DOWNLOADED_SUMS = 1 << 13
-"""Prefix sums that are downloaded at once."""
+_MAX_DOWNLOADED_SUMS = 1 << 17
+"""Prefix sums that are downloaded at once: a search for one place would read some 17 of them."""
 _PAIRS_PER_BYTE = 1 << 10
 """Pairs per byte of free memory for which the starts of rows are kept, at least."""
 

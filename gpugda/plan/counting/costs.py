@@ -47,6 +47,7 @@ class Costs:
         thresholds: The device's thresholds.
         check: Called often; raises when the search has to end.
         order: Maps the query nodes left out to the join order of the others; None computes it here.
+        rates: The rates of the pattern; None computes them here.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Costs:
         thresholds: CountThresholds,
         check: Callable[[], None],
         order: Callable[[frozenset[int]], list[int]] | None = None,
+        rates: Rates | None = None,
     ) -> None:
         most = thresholds.most_orders
         self._orders = cached_method(self._node_order, most)
@@ -64,7 +66,7 @@ class Costs:
         self._check = check
         bound, candidates = problem.bound, problem.candidates
         self._all = frozenset(range(len(bound.nodes)))
-        self.rates = Rates(bound, candidates, problem.corrections, thresholds=thresholds)
+        self.rates = rates or Rates(bound, candidates, problem.corrections, thresholds=thresholds)
         self.of_rows = cached_method(self._of_rows, most)
 
     @property

@@ -26,12 +26,14 @@ def without_implied(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
         bound: The pattern.
         graph: The data graph; its parallel relationships are counted only if it may matter.
     """
-    tests = tuple([each for each in bound.tests if not _is_implied(each, bound, graph)])
-    return bound if len(tests) == len(bound.tests) else replace(bound, tests=tests)
+    implied = {each for each in bound.tests if each.on_nodes and _is_implied(each, bound, graph)}
+    if not implied:
+        return bound
+    return replace(bound, tests=tuple([each for each in bound.tests if each not in implied]))
 
 
 def _is_implied(test: RowTest, bound: BoundQuery, graph: DataGraph) -> bool:
-    if not test.on_nodes or test.equal or test.left == test.right:
+    if test.equal or test.left == test.right:
         return False
     at_left = _links_by_other_end(bound, test.left)
     at_right = _links_by_other_end(bound, test.right)

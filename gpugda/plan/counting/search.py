@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
     from gpugda.plan.counting.problem import CountProblem
+    from gpugda.plan.join_rates import Rates
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import CountThresholds
 
@@ -106,6 +107,7 @@ class CountSearch:
         thresholds: The device's thresholds.
         check: Raises if the query has to end, as planning a large query takes long.
         order: Maps the query nodes left out to the join order of the others; None computes it here.
+        rates: The rates of the pattern; None computes them here.
         in_parts: True if the pattern may be counted in parts.
     """
 
@@ -115,6 +117,7 @@ class CountSearch:
         thresholds: CountThresholds,
         check: Callable[[], None],
         order: Callable[[frozenset[int]], list[int]] | None = None,
+        rates: Rates | None = None,
         *,
         in_parts: bool = True,
     ) -> None:
@@ -123,7 +126,7 @@ class CountSearch:
         self._time_limit = _TimeLimit(check)
         self._order = order
         self._nested = 0 if in_parts else thresholds.most_nested
-        self._costs = Costs(problem, thresholds, self._time_limit.check, order)
+        self._costs = Costs(problem, thresholds, self._time_limit.check, order, rates)
 
     @property
     def pairs(self) -> float:
@@ -134,7 +137,11 @@ class CountSearch:
         """The cheapest plan; a join of the whole pattern if the search exceeds its time limit."""
         self._time_limit.ends = deadline_after(seconds)
         try:
-            return self._best(*self._without_implied(), self._nested)[0]
+            problem, costs = self._without_implied()
+            if not costs.are_large and self._thresholds.search_pairs <= self._thresholds.part_pairs:
+                # Joining is too cheap for parts, so no cost has to be known.
+                return best_elimination(problem, costs, self._thresholds) or Join()
+            return self._best(problem, costs, self._nested)[0]
         except _TooLongError:
             return Join()
 

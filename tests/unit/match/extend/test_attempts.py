@@ -27,8 +27,11 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
 from gpugda.match.run import Run
 from gpugda.plan.candidate_counts import ExpectedCandidates
-from gpugda.plan.counting.count_plan import Attempt, Join, Search
+from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
+from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
+from gpugda.plan.join_cost import JoinCost
+from gpugda.plan.join_rates import Rates
 from gpugda.thresholds import CPU
 
 pytestmark = [
@@ -131,6 +134,25 @@ def test_a_join_of_far_more_pairs_than_its_budget_allows_is_not_tried(context, m
     report = asked.count()
     assert asked.searches == 1
     assert not any(each.startswith("joining everything") for each in report.steps)
+
+
+def test_rates_are_computed_once_per_query(context, monkeypatch):
+    made, rates = [], Rates.__init__
+    monkeypatch.setattr(
+        Rates, "__init__", lambda *of, **more: made.append(of) or rates(*of, **more)
+    )
+    asked = Asked(context, monkeypatch, NO_PATIENCE, NOT_AT_ONCE)
+    asked.count()
+    assert asked.searches == 1
+    assert len(made) == 1
+
+
+def test_no_cost_is_computed_for_few_candidates(monkeypatch):
+    bound, graph = plan_of(path(0, 1, 2, 3, kind=0)).bound, a_graph(1)
+    problem = CountProblem(bound, graph, NO_MASKS, ExpectedCandidates([4] * 4))
+    monkeypatch.setattr(JoinCost, "of", None)
+    plan = CountSearch(problem, CPU.count, lambda: None).plan()
+    assert isinstance(plan, (Join, Eliminate))
 
 
 def first_of(relationships, decides=CPU.count, need=None, candidates=1000, join_seconds=None):
