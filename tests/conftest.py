@@ -7,6 +7,7 @@ import durations
 import neo4j_account
 import neo4j_servers
 import pytest
+import splits_in_turn
 import strategies  # noqa: F401 - registers the hypothesis profiles
 import workers
 
@@ -17,6 +18,7 @@ SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))
 def pytest_configure(config):
     config.pluginmanager.register(durations)
     config.pluginmanager.register(neo4j_account)
+    config.pluginmanager.register(splits_in_turn)
     config.pluginmanager.register(workers)
 
 
@@ -43,11 +45,7 @@ def shared_data():
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_kernels():
-    """Compiles the kernels; otherwise first queries on a clean machine would go to the database."""
-    from gpugda.device.context import list_devices
-    from gpugda.match.session import DeviceSession
+    """All kernels are compiled."""
+    from kernels_compiled import compile_kernels
 
-    if list_devices():
-        session = DeviceSession(os.environ.get("GPUGDA_DEVICE"), None, "once")
-        session.warm()
-        session.close()
+    compile_kernels(os.environ.get("PYTEST_XDIST_WORKER", ""))

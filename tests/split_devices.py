@@ -1,9 +1,25 @@
 """The device with the work split of a CPU and of a GPU, and the memory budgets of runs."""
 
+from dataclasses import replace
+
 import pytest
+from strategies import is_thorough
 
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.match.matcher import Matcher
+
+
+def open_split(*, like_cpu):
+    """Opens the device with one of the splits.
+
+    On PoCL, `make test` compiles the kernels for the split of a GPU without optimisation, as nobody
+    uses them there: that takes a fifth of the time. `make test-all` compiles them as they are.
+    """
+    opened = DeviceContext(choose_device(), like_cpu=like_cpu)
+    if opened.is_pocl and not like_cpu and not is_thorough():
+        profile = opened.profile
+        opened.profile = replace(profile, options=(*profile.options, "-cl-opt-disable"))
+    return opened
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +34,7 @@ def contexts():
 @pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
 def context(request, contexts):
     if request.param not in contexts:
-        contexts[request.param] = DeviceContext(choose_device(), like_cpu=request.param)
+        contexts[request.param] = open_split(like_cpu=request.param)
     return contexts[request.param]
 
 

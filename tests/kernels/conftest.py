@@ -1,15 +1,16 @@
 """A device for kernel tests, with the work split of a CPU and of a GPU."""
 
 import pytest
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 
 
 @pytest.fixture(scope="session", params=[True, False], ids=["cpu-split", "gpu-split"])
 def context(request):
     if not list_devices():
         pytest.skip("no OpenCL device")
-    opened = DeviceContext(choose_device(), like_cpu=request.param)
+    opened = open_split(like_cpu=request.param)
     yield opened
     opened.close()
 

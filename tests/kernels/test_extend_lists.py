@@ -13,6 +13,8 @@ from gpugda.device.launch.extend import ExtensionKernels, PairWindow, Test
 from gpugda.device.launch.extend_lists import ListKernels
 from gpugda.device.launch.join import Table
 
+pytestmark = pytest.mark.one_split
+
 STEPS = {
     **LISTS,
     "all fit": extension(link(0, types=(1,)), candidate_row=None),

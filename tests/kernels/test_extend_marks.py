@@ -10,6 +10,8 @@ from gpugda.device.launch.extend import LinkFlags, Test
 from gpugda.device.launch.extend_marks import MarkKernels, Tasks
 from gpugda.device.launch.join import Table
 
+pytestmark = pytest.mark.one_split
+
 LOOPS = LinkFlags.LOOPS
 ROWS = 700
 

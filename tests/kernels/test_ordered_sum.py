@@ -8,6 +8,8 @@ import pytest
 from gpugda.device.launch import ordered_sum as module
 from gpugda.device.launch.ordered_sum import OrderedSum
 
+pytestmark = pytest.mark.one_split
+
 
 @pytest.fixture
 def kernel(context):

@@ -9,6 +9,8 @@ from gpugda.device.launch import range_rows as module
 from gpugda.device.launch.range_rows import RangeRows
 from gpugda.errors import MemoryLimitError
 
+pytestmark = pytest.mark.one_split
+
 COUNTS = [1, 63, 64, 65, 5000, 20_000]
 
 

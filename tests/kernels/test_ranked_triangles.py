@@ -13,6 +13,8 @@ from gpugda.device.launch.ranked_triangles import RankedTriangleKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 
+pytestmark = pytest.mark.one_split
+
 CYCLES = 3 << 4 * 0b001 | 3 << 4 * 0b110
 SIDES = 0x11111111
 

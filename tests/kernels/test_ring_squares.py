@@ -17,6 +17,8 @@ from gpugda.device.launch.ring_squares import RingSquareKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 
+pytestmark = pytest.mark.one_split
+
 GROUPS = 3
 AROUND = 1 << 4 * 0b001 | 1 << 4 * 0b110
 

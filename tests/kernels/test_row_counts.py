@@ -9,6 +9,8 @@ from gpugda.device.launch import row_counts as module
 from gpugda.device.launch.row_counts import RowCounts
 from gpugda.device.memory import host_arrays
 
+pytestmark = pytest.mark.one_split
+
 
 @pytest.fixture
 def counts(context):

@@ -8,6 +8,8 @@ import pytest
 from gpugda.device.launch import running_means as module
 from gpugda.device.launch.running_means import RunningMeans
 
+pytestmark = pytest.mark.one_split
+
 
 @pytest.fixture
 def kernels(context):

@@ -10,6 +10,8 @@ from kernels.kernel_graphs import pack, random_graph, upload_any
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.squares import CycleType, SquareKernels, cycle_words
 
+pytestmark = pytest.mark.one_split
+
 NODES = 40
 EVEN = (0, 2, 2, 0)
 """The even place of each link."""

@@ -11,6 +11,8 @@ from gpugda.device.launch.row_groups import whole_sums
 from gpugda.device.launch.triangle_sums import HigherNeighbours, Members, TriangleSumKernels
 from gpugda.device.launch.triangles import triangle_words
 
+pytestmark = pytest.mark.one_split
+
 ITEMS = 3
 BEFORE = 6
 """Number of words before the first sum, and of listed nodes before the first."""

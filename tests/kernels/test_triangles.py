@@ -9,6 +9,8 @@ from kernels.kernel_graphs import random_graph, upload_any
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.triangles import TriangleKernels, triangle_words
 
+pytestmark = pytest.mark.one_split
+
 
 def counted(context, workspace, graph, types, most_work, *, upwards=False):
     arrays = upload_any(context, workspace, graph)

@@ -15,6 +15,8 @@ from gpugda.device.launch.upward_squares import UpwardSquareKernels
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 
+pytestmark = pytest.mark.one_split
+
 GROUPS = 3
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from splits_in_turn import in_turn
 
 TESTS = Path(__file__).resolve().parents[1]
 WALL_TIME = re.compile(r"assert .*(monotonic|perf_counter|time\.time)\(\) - .*<")
@@ -34,3 +35,21 @@ def test_continuous_integration_runs_every_test():
     (recipe,) = re.findall(r"^test-all: \$.*\n((?:\t.*\n)+)", makefile, re.M)
     assert "pytest" in recipe
     assert '-m "' not in recipe
+
+
+def test_many_cases_run_on_one_split_each():
+    both = [f"test_x[{kind}-split-{case}]" for case in range(40) for kind in ("cpu", "gpu")]
+    kept = in_turn(both)
+    assert sorted(re.sub("cpu-|gpu-", "", name) for name in kept) == sorted(
+        f"test_x[split-{case}]" for case in range(40)
+    )
+    assert {name[7:10] for name in kept} == {"cpu", "gpu"}
+    assert kept <= in_turn([*both, "test_x[cpu-split-other]", "test_x[gpu-split-other]"])
+
+
+@pytest.mark.parametrize(
+    "cases", [["test_x[cpu-split]"], ["test_x[1-cpu-split]", "test_x[2-cpu-split]"]]
+)
+def test_few_cases_run_on_both_splits(cases):
+    both = [*cases, *(name.replace("cpu", "gpu") for name in cases)]
+    assert in_turn(both) == set(both)

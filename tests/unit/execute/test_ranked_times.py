@@ -6,8 +6,9 @@ from itertools import combinations
 
 import pytest
 from graphs import make_graph
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute.oriented_count import count_oriented
 from gpugda.execute.oriented_form import Times, times_of
@@ -62,7 +63,7 @@ def test_ranked_counts_are_kept_if_two_runs_are_faster(seconds, stays):
 )
 def test_each_form_counts_five_nodes_in_turn(monkeypatch, query, loops, before, counted, other):
     monkeypatch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
-    context = DeviceContext(choose_device(), like_cpu=False)
+    context = open_split(like_cpu=False)
     ends = [*combinations(range(5), 2), *loops]
     graph = make_graph([("", {})] * 5, [(a, "R", b, {}) for a, b in ends])
     device_graph = DeviceGraph(context, graph)

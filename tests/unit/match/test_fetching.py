@@ -13,9 +13,10 @@ from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, everythi
 from bound_queries import make_plan as plan_of
 from forced_plans import variant
 from graphs import make_graph
+from split_devices import open_split
 
 import gpugda
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.staging import Staging
 from gpugda.errors import DeviceError, MemoryLimitError
@@ -36,7 +37,7 @@ PLAN = plan_of([Node(), Node(), Node()], [Relationship(0, 1), Relationship(1, 2)
 @pytest.fixture(scope="module")
 def context():
     """A device treated as having its own memory, so that every table but the first is copied."""
-    opened = DeviceContext(choose_device(), like_cpu=False)
+    opened = open_split(like_cpu=False)
     opened.profile = replace(opened.profile, aside_bytes=0, staging_bytes=64)
     yield opened
     opened.close()

@@ -9,9 +9,10 @@ from bound_queries import NO_MASKS
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from split_devices import open_split
 from strategies import multigraphs
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.merged_lists import ListKind
 from gpugda.match.embeddings import StrategyReport
@@ -38,7 +39,7 @@ BOTH = ListKind(None, True, True)
 @pytest.fixture(scope="module")
 def accelerator():
     """A device that splits work as a GPU does: others have no merged lists."""
-    opened = DeviceContext(choose_device(), like_cpu=False)
+    opened = open_split(like_cpu=False)
     yield opened
     opened.close()
 

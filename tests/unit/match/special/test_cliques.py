@@ -8,8 +8,9 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -37,7 +38,7 @@ def clique(size, kind=":R"):
 @pytest.fixture(scope="module")
 def accelerator():
     """A device that splits work as a GPU does."""
-    opened = DeviceContext(choose_device(), like_cpu=False)
+    opened = open_split(like_cpu=False)
     yield opened
     opened.close()
 

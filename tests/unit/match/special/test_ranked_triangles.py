@@ -9,8 +9,9 @@ from bound_queries import NO_MASKS, all_embeddings
 from graphs import make_graph
 from hypothesis import given
 from kernels.kernel_graphs import any_multigraphs
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.execute.oriented_count import count_oriented
 from gpugda.match.embeddings import StrategyReport
@@ -36,7 +37,7 @@ ENDS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 1), (1, 0), (0, 2), (2, 0), (4, 0), 
 @pytest.fixture(scope="module")
 def accelerator():
     """A device that splits work as a GPU does."""
-    opened = DeviceContext(choose_device(), like_cpu=False)
+    opened = open_split(like_cpu=False)
     yield opened
     opened.close()
 
@@ -112,7 +113,7 @@ def test_triangles_of_a_small_graph_are_joined(accelerator, monkeypatch):
 
 
 def test_a_cpu_does_not_use_ranked_lists(monkeypatch):
-    context = DeviceContext(choose_device(), like_cpu=True)
+    context = open_split(like_cpu=True)
     assert found(context, monkeypatch, CYCLE)[0] is None
     context.close()
 

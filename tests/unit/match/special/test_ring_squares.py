@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from bound_queries import NO_MASKS
 from graphs import make_graph
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -30,7 +31,7 @@ ENDS = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 0), (0, 1), (1, 0), (3, 2), (2, 1), 
 @pytest.fixture(scope="module")
 def accelerator():
     """A device that splits work as a GPU does."""
-    opened = DeviceContext(choose_device(), like_cpu=False)
+    opened = open_split(like_cpu=False)
     yield opened
     opened.close()
 
@@ -87,7 +88,7 @@ def test_squares_of_a_small_graph_are_joined(accelerator, monkeypatch):
 
 
 def test_a_cpu_does_not_use_ranked_lists(monkeypatch):
-    context = DeviceContext(choose_device(), like_cpu=True)
+    context = open_split(like_cpu=True)
     assert found(context, monkeypatch, RING)[0] is None
     context.close()
 

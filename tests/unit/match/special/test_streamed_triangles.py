@@ -10,8 +10,9 @@ from bound_queries import NO_MASKS
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
@@ -44,7 +45,7 @@ IN_SEGMENTS = Thresholds(GPU.count, GPU.join, GPU.filter, GPU.paths, SegmentLimi
 @pytest.fixture(scope="module")
 def accelerator():
     """A device that splits work as a GPU does."""
-    opened = DeviceContext(choose_device(), like_cpu=False)
+    opened = open_split(like_cpu=False)
     yield opened
     opened.close()
 

@@ -50,6 +50,7 @@ def some_graph():
     return make_graph([("", {})] * 5, ends)
 
 
+@pytest.mark.one_split
 @pytest.mark.parametrize("clauses", [(0, 0, 0), (0, 0, 1)])
 @pytest.mark.parametrize("name", TAILS)
 def test_a_triangle_is_not_enumerated(context, name, clauses):

@@ -19,8 +19,9 @@ from forced_plans import thresholds, windows_of
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -139,7 +140,7 @@ def test_many_paths_and_counts_beyond_64_bits(like_cpu):
     nodes = 6
     pairs = [(at, end) for at in range(2, 2 + nodes) for end in (0, 1)]
     plan = make_plan([Node()] * (2 + nodes), along((0, 1), *pairs), ())
-    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    context = open_split(like_cpu=like_cpu)
     counted, weighted = count(context, graph, plan)
     assert counted == math.perm(many, nodes)
     assert weighted.count("n") == nodes

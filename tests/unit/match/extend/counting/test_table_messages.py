@@ -14,8 +14,9 @@ from counted_groups import groups as groups_of
 from forced_plans import PAIRED_TABLES, thresholds, windows_of
 from graphs import make_graph
 from hypothesis import given
+from split_devices import open_split
 
-from gpugda.device.context import DeviceContext, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -392,7 +393,7 @@ def test_messages_beyond_32_bits_are_exact(like_cpu, per_star):
     # (0) and (1) are in a cycle; stars are attached to (2).
     star = [Relationship(2, 3 + each, (2,)) for each in range(3)]
     plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
-    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    context = open_split(like_cpu=like_cpu)
     expected = math.perm(per_star, 3)
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == {(0,): expected}
@@ -409,7 +410,7 @@ def test_messages_saturate_at_the_largest_count(like_cpu):
     graph = make_graph([("", {})] * (3 + leaves), rows)
     star = [Relationship(2, 3 + each, (2,)) for each in range(5)]
     plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
-    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    context = open_split(like_cpu=like_cpu)
     assert math.perm(leaves, 5) > 1 << 63
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == {(0,): 1 << 63}
@@ -426,7 +427,7 @@ def test_messages_of_two_roots_saturate_at_the_largest_count(like_cpu, stars):
     graph = make_graph([("", {})] * (3 + leaves), rows)
     star = [Relationship(2, 5 + each, (3,)) for each in range(stars)]
     plan = plan_of([*THETA, *star])
-    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    context = open_split(like_cpu=like_cpu)
     report, expected = StrategyReport(), math.perm(leaves, stars)
     assert (expected > 1 << 63) == (stars == 5)
     found = groups(context, graph, plan, (3,), report=report, **ONLY_PAIRS)
