@@ -36,9 +36,9 @@ class CountThresholds:
         first_seconds: Budget of the plain join before a plan is searched for, in seconds:
             multiplied by the third power of the number of query relationships, which is how the
             time of a search grows.
-        most_first_seconds: Upper bound of that budget, in seconds. Estimates are easily 1,000 times
+        max_first_seconds: Upper bound of that budget, in seconds. Estimates are easily 1,000 times
             too high, and a query may never come again.
-        most_first_pairs: Pairs per second of that budget beyond which no join is tried: several
+        max_first_pairs: Pairs per second of that budget beyond which no join is tried: several
             times as many as the device tests.
         search_again_seconds: Seconds of a join above which a plan is searched for when the query
             comes again.
@@ -56,8 +56,8 @@ class CountThresholds:
         table_cost: Cost of the launches of a table message, in pairs.
         cell_cost: Cost of a cell of a table with two separators, in pairs: it is zeroed and read
             once.
-        most_cells: Maximum number of cells of such a table, 12 bytes each.
-        most_pair_nodes: In a part with at most this many nodes, every pair of nodes is tried as
+        max_cells: Maximum number of cells of such a table, 12 bytes each.
+        max_pair_nodes: In a part with at most this many nodes, every pair of nodes is tried as
             separators.
         pair_pairs: Joins of fewer pairs have no tables with two separators.
         pair_gain: Such tables must reduce the cost to at most this share.
@@ -65,8 +65,8 @@ class CountThresholds:
         part_pairs: Joins of fewer pairs are not split into parts.
         part_cost: Fixed cost of a part that runs as a query of its own, in pairs.
         part_gain: Parts must reduce the cost to at most this share.
-        most_nested: Maximum nesting depth to which parts of parts are planned to find their cost.
-        most_dropped_tests: Maximum number of relationship pairs whose distinctness test a sum
+        max_nested: Maximum nesting depth to which parts of parts are planned to find their cost.
+        max_dropped_tests: Maximum number of relationship pairs whose distinctness test a sum
             leaves out.
         list_search: Entries scanned in the time of one search in a list. An intersection scans the
             list of the node bound last, unless it takes less time to search that list for the
@@ -74,14 +74,14 @@ class CountThresholds:
         order_pairs: A join with a cycle compares all orders of a few query nodes if it has more
             pairs than this per order.
         counts_cycles: True if short cycles are counted without making rows.
-        most_orders: Maximum number of orders (of sets of query nodes) that a search keeps, since
+        max_orders: Maximum number of orders (of sets of query nodes) that a search keeps, since
             the number of sets on long paths has no useful bound.
     """
 
     joins_first: bool = True
     first_seconds: float = 12e-6
-    most_first_seconds: float = 0.012
-    most_first_pairs: float = 1 << 32
+    max_first_seconds: float = 0.012
+    max_first_pairs: float = 1 << 32
     search_again_seconds: float = 0.001
     search_share: float = 4
     replan_rows: float = 1 << 13
@@ -94,20 +94,20 @@ class CountThresholds:
     table_gain: float = 0.5
     table_cost: float = 1 << 18
     cell_cost: float = 1.0
-    most_cells: int = 1 << 26
-    most_pair_nodes: int = 64
+    max_cells: int = 1 << 26
+    max_pair_nodes: int = 64
     pair_pairs: float = 1 << 25
     pair_gain: float = 0.25
     separators: tuple[int, ...] = (1, 2)
     part_pairs: float = 1 << 20
     part_cost: float = 1 << 17
     part_gain: float = 0.5
-    most_nested: int = 2
-    most_dropped_tests: int = 32
+    max_nested: int = 2
+    max_dropped_tests: int = 32
     list_search: float = 64.0
     order_pairs: float = 1 << 13
     counts_cycles: bool = True
-    most_orders: int = 1 << 12
+    max_orders: int = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +149,11 @@ class JoinLimits:
         few_rows: Maximum number of new rows that a step makes without counting pairs first.
         first_counted_rows: Rows of the first launch that counts the matches of each row.
         first_entries: Maximum number of entries that this launch reads, but see
-            ``fewest_first_rows``.
-        fewest_first_rows: Minimum rows of this launch.
+            ``min_first_rows``.
+        min_first_rows: Minimum rows of this launch.
         listed_rows: From this many rows on, a GPU counts matches along plain lists pair by pair,
             after counting the pairs.
-        most_at_once: Maximum rows of a step that runs without waiting. Not a power of two: the
+        max_at_once: Maximum rows of a step that runs without waiting. Not a power of two: the
             columns of a row would compete for the same cache lines.
         entries_at_once: Maximum number of entries that such a step reads: beyond it, one work item
             takes longer than the launches of all steps (CPU) or than waiting (GPU).
@@ -161,11 +161,11 @@ class JoinLimits:
         measures_pairs: True if pairs are counted even where their upper bound is low.
         share_for_messages: Share of the free memory for degree and table messages.
         share_for_sums: Share of the free memory for sums of groups.
-        most_tuple_groups: Maximum number of groups of several nodes that are added up on the
+        max_tuple_groups: Maximum number of groups of several nodes that are added up on the
             device: no row belongs to most of them, but all are fetched.
         first_group_rows: Rows of the first launch that adds rows to groups.
         fetched_rows: Rows that are fetched together with their weights.
-        most_queries: Maximum number of queries in the cache.
+        max_queries: Maximum number of queries in the cache.
     """
 
     first_window: int = 1 << 18
@@ -176,18 +176,18 @@ class JoinLimits:
     few_rows: int = 1 << 16
     first_counted_rows: int = 1 << 14
     first_entries: int = 1 << 26
-    fewest_first_rows: int = 1 << 12
+    min_first_rows: int = 1 << 12
     listed_rows: int = 1 << 12
-    most_at_once: int = 10_000
+    max_at_once: int = 10_000
     entries_at_once: int = 1 << 16
     item_work: int = 1 << 23
     measures_pairs: bool = False
     share_for_messages: float = 0.25
     share_for_sums: float = 0.25
-    most_tuple_groups: int = 1 << 18
+    max_tuple_groups: int = 1 << 18
     first_group_rows: int = 1 << 17
     fetched_rows: int = 1 << 18
-    most_queries: int = 128
+    max_queries: int = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class SegmentLimits:
     """How a data graph that exceeds the device's memory is sent to it in segments.
 
     Args:
-        most_entries: Maximum entries of a segment; None for as many as fit. A number makes every
+        max_entries: Maximum entries of a segment; None for as many as fit. A number makes every
             graph run in segments.
         share_for_directory: Share of the memory limit up to which the directory of runs (where the
             relationships of each node begin) stays on the device; a larger one is sent with the
@@ -203,7 +203,7 @@ class SegmentLimits:
         share_for_parts: Share of the memory that is free when a join begins, for segments.
         share_for_pairs: The same where steps follow two links.
         share_for_messages: Share of the same memory for messages, where the join needs any.
-        most_segments: Maximum number of segments; it bounds their size from below.
+        max_segments: Maximum number of segments; it bounds their size from below.
         share_for_rows: Share of the host's memory for rows that wait for their segments, unless the
             caller sets a limit.
         rows_bytes: The same in bytes, for tests; None to use the share.
@@ -217,12 +217,12 @@ class SegmentLimits:
             their entries arrive; a CPU would pass over the entries twice.
     """
 
-    most_entries: int | None = None
+    max_entries: int | None = None
     share_for_directory: float = 0.75
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
     share_for_messages: float = 0.5
-    most_segments: int = 256
+    max_segments: int = 256
     share_for_rows: float = 0.25
     rows_bytes: int | None = None
     disk_cost: float = 16.0
@@ -259,7 +259,7 @@ CPU = Thresholds()
 
 GPU = Thresholds(
     CountThresholds(
-        most_first_pairs=_GPU_SPEEDUP << 32,
+        max_first_pairs=_GPU_SPEEDUP << 32,
         replan_rows=_GPU_SPEEDUP << 13,
         search_pairs=_GPU_SPEEDUP << 14,
         part_pairs=_GPU_SPEEDUP << 20,
@@ -271,7 +271,7 @@ GPU = Thresholds(
     JoinLimits(
         first_count_window=1 << 24,
         first_counted_rows=1 << 20,
-        most_at_once=20_000,
+        max_at_once=20_000,
         entries_at_once=1 << 20,
     ),
     FilterLimits(cheap_entries=1 << 24),

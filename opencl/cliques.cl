@@ -5,7 +5,7 @@
    1985). Their adjacency is written as a triangular bit matrix: row i, bit j < i, for the i-th and the j-th of
    them. Cliques of four are common bits of rows i and j if row i has bit j; cliques of five are common bits of
    these with row k of such a bit (Almasri et al., 2022).
-   Work split: work groups take tasks of `task_nodes` nodes x from counters[0] until they have read `most_work`
+   Work split: work groups take tasks of `task_nodes` nodes x from counters[0] until they have read `max_work`
    entries and words. Teams of LANES items read the list of one neighbour each; nodes that pass a filter in local
    memory, a bit per rank modulo FILTER, are looked up in the list of x.
 
@@ -77,7 +77,7 @@ static ulong before(volatile global const uint *rows, uint row_words, uint i, ui
 }
 
 kernel void count_cliques(
-    RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong most_work, uint size, ulong words, global uint *scratch,
+    RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong max_work, uint size, ulong words, global uint *scratch,
     volatile global uint *counters, global ulong *totals
 ) {
     const Ranked lists = OUTGOING_RANKED;
@@ -86,7 +86,7 @@ kernel void count_cliques(
     local ulong of_items[GROUP_SIZE];
     ulong sum = 0, work = 0;
     for (uint word = get_local_id(0); word < FILTER / 32; word += GROUP_SIZE) filter[word] = 0;
-    for (ulong group_work = 0; group_work < most_work;) {
+    for (ulong group_work = 0; group_work < max_work;) {
         if (get_local_id(0) == 0) next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);

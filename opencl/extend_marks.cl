@@ -135,11 +135,11 @@ static bool binds_relationships(const Step *step) {
     return binds;
 }
 
-/* Items stop taking tasks when they have read `most_work` entries: the host launches again until all tasks are
+/* Items stop taking tasks when they have read `max_work` entries: the host launches again until all tasks are
    done. Each item has `level_words` words for each link but the last: the marks, then the list. With one link
    these cache counts of nodes, initially 0, or are absent. */
 kernel void intersect_rows(
-    STEP_PARAMETERS, uint end_count, ulong first_row, ulong last_row, uint task_rows, ulong most_work, uint weighs,
+    STEP_PARAMETERS, uint end_count, ulong first_row, ulong last_row, uint task_rows, ulong max_work, uint weighs,
     global uint *scratch, ulong level_words,
     global uint *extended, ulong extended_stride, volatile global uint *counters, global ulong *totals
 ) {
@@ -158,7 +158,7 @@ kernel void intersect_rows(
         levels[number].has_full = false;
     }
     ulong total = 0, work = 0;
-    while (work < most_work) {
+    while (work < max_work) {
         ulong begin = first_row + (ulong)atomic_inc(&counters[1]) * task_rows, end = min(begin + task_rows, last_row);
         if (begin >= last_row) break;
         Known known = {NO_ROW, 0, top == 0 && level_words ? scratch + get_global_id(0) * level_words : 0};

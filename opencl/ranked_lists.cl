@@ -7,7 +7,7 @@
                           also the reverse. Loops are counted by rank: their numbers come after all others in both
                           orders of ends
           unpack_ranked   per number: writes its end to neighbours; exchanges the two ranks
-          write_starts    per rank: start of its list, start of the neighbours below it; raises *most_above to the
+          write_starts    per rank: start of its list, start of the neighbours below it; raises *max_above to the
                           number of neighbours above it
 
        lengths, nodes, ranks, loops, middles   uint[node_count]      keys   ulong[node_count]
@@ -68,7 +68,7 @@ static ulong first_number_from(global const ulong *numbers, ulong count, ulong w
 
 kernel void write_starts(
     global const ulong *numbers, ulong count, uint bits, uint node_count, global uint *starts, global uint *middles,
-    volatile global uint *most_above
+    volatile global uint *max_above
 ) {
     FOR_EACH(v, (ulong)node_count + 1) {
         uint start = (uint)first_number_from(numbers, count, v << bits);
@@ -76,6 +76,6 @@ kernel void write_starts(
         if (v == node_count) continue;
         uint middle = (uint)first_number_from(numbers, count, v << bits | v);
         middles[v] = middle;
-        if (middle - start > *most_above) atomic_max(most_above, middle - start);
+        if (middle - start > *max_above) atomic_max(max_above, middle - start);
     }
 }

@@ -12,7 +12,7 @@
 #include "triangles_above.h"
 
 kernel void count_ranked_triangles(
-    RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong most_work, uint weights, uint looks_up,
+    RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong max_work, uint weights, uint looks_up,
     volatile global uint *counters, global ulong *totals
 ) {
     local uint filter[WORDS], next_task;
@@ -20,11 +20,11 @@ kernel void count_ranked_triangles(
     const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0};
     const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
     const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, 0};
-    count_triangles_of(&search, 0, node_count, task_nodes, most_work, counters, totals, of_items, &next_task);
+    count_triangles_of(&search, 0, node_count, task_nodes, max_work, counters, totals, of_items, &next_task);
 }
 
 kernel void count_loop_triangles(
-    RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong most_work, uint weights, uint looks_up, global const uint *loops,
+    RANKED_PARAMETERS, uint node_count, uint task_nodes, ulong max_work, uint weights, uint looks_up, global const uint *loops,
     volatile global uint *counters, global ulong *totals
 ) {
     local uint filter[WORDS], next_task;
@@ -32,7 +32,7 @@ kernel void count_loop_triangles(
     const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0};
     const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
     const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, loops};
-    count_triangles_of(&search, 0, node_count, task_nodes, most_work, counters, totals, of_items, &next_task);
+    count_triangles_of(&search, 0, node_count, task_nodes, max_work, counters, totals, of_items, &next_task);
 }
 
 /* A loop of v stands for one relationship of the query, the other two lie between v and u: with p relationships

@@ -26,7 +26,7 @@
        totals   ulong[groups]                    each group adds to its own
 
    For all others (`count_ring_squares`) a work group takes a node at a time from a counter of tasks until it has
-   walked `most_work` paths; it has `node_count` words of scratch, zero before and after. Teams of LANES items
+   walked `max_work` paths; it has `node_count` words of scratch, zero before and after. Teams of LANES items
    take one b, or d, each.
 */
 #include "work_split.h"
@@ -117,7 +117,7 @@ static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks,
 }
 
 kernel void count_ring_squares(
-    RANKED_PARAMETERS, uint first, uint node_count, uint undirected, uint task_nodes, ulong most_work, global uint *scratch,
+    RANKED_PARAMETERS, uint first, uint node_count, uint undirected, uint task_nodes, ulong max_work, global uint *scratch,
     volatile global uint *counters, global ulong *totals
 ) {
     const Ranked outgoing = OUTGOING_RANKED, incoming = INCOMING_RANKED;
@@ -125,7 +125,7 @@ kernel void count_ring_squares(
     local uint next_task;
     local ulong of_items[GROUP_SIZE];
     ulong sum = 0, work = 0;
-    for (ulong group_work = 0; group_work < most_work;) {
+    for (ulong group_work = 0; group_work < max_work;) {
         if (get_local_id(0) == 0) next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = first + (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);

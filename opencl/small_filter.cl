@@ -6,10 +6,10 @@
 
        candidates, marks   uint[row_count * words]
        outcome             uint[2 + row_count]   [0] 1 if done  [1] 1 if nodes are written; then candidates per row
-       nodes               uint[most_nodes]      node indexes of all candidates, row after row, ascending, unless
-                                                 there are more than most_nodes
+       nodes               uint[max_nodes]       node indexes of all candidates, row after row, ascending, unless
+                                                 there are more than max_nodes
 
-   The item gives up after reading `most_looks` entries or degrees. An empty row ends the search: no row has
+   The item gives up after reading `max_looks` entries or degrees. An empty row ends the search: no row has
    candidates then.
 */
 #include "work_split.h"
@@ -26,7 +26,7 @@ typedef struct {
     global const uint *incoming_relationship_indexes;
     Neighbourhood around;
     global uint *candidates, *marks;
-    ulong looks, most_looks;
+    ulong looks, max_looks;
 } Work;
 
 static inline bool has_neighbour(Work *work, uint adjacency, uint node, global const uint *row_bits) {
@@ -66,7 +66,7 @@ static inline bool explore_row(Work *work, uint row, uint known, uint *count) {
     uint end = begin + query[row * NODE_WORDS + ADJACENCY_COUNT] * ADJACENCY_WORDS, left_over = 0;
     bool has_lost = false;
     for (uint word = 0; word < work->around.words; ++word) {
-        for (uint left = bits_of_row[word]; left && work->looks < work->most_looks; left &= left - 1) {
+        for (uint left = bits_of_row[word]; left && work->looks < work->max_looks; left &= left - 1) {
             uint bit = left & -left, node = word * 32 + 31 - clz(bit);
             bool stays = true;
             for (uint at = begin; at < end && stays; at += ADJACENCY_WORDS) {
@@ -93,12 +93,12 @@ static inline bool explore_row(Work *work, uint row, uint known, uint *count) {
 kernel void filter_all(
     GRAPH_PARAMETERS, global const uint *query, global const uint *label_bits, global const uint *node_masks,
     global const uint *relationship_masks, uint mask_words, uint row_count, uint words, uint node_count,
-    uint explores, uint rounds, uint most_looks, uint most_nodes,
+    uint explores, uint rounds, uint max_looks, uint max_nodes,
     global uint *candidates, global uint *marks, global uint *nodes, global uint *outcome
 ) {
     if (get_global_id(0) > 0) return;
     Work work = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, {query, relationship_masks, mask_words, words},
-                 candidates, marks, 0, most_looks};
+                 candidates, marks, 0, max_looks};
     global uint *counts = outcome + COUNTS_AT;
     outcome[IS_DONE] = outcome[IS_LISTED] = 0;
     uint first = 0;
@@ -110,7 +110,7 @@ kernel void filter_all(
         uint level = query[begin * NODE_WORDS + LEVEL];
         for (; end < row_count && query[end * NODE_WORDS + LEVEL] == level; ++end) {
             bool has_needs = query[end * NODE_WORDS + DEGREE_COUNT] > 0;
-            for (uint word = 0; word < words && work.looks < most_looks; ++word) {
+            for (uint word = 0; word < words && work.looks < max_looks; ++word) {
                 ulong place = (ulong)end * words + word;
                 uint bits = explores && level > 0 ? marks[place] : NONE;
                 bits = checked_bits(query, end, label_bits, node_masks, words, node_count, &work.outgoing, &work.incoming,
@@ -120,13 +120,13 @@ kernel void filter_all(
                 if (has_needs) work.looks += popcount(bits);
             }
         }
-        if (work.looks >= most_looks) return;
+        if (work.looks >= max_looks) return;
         for (uint row = begin; row < end && explores; ++row) {
             uint count;
             explore_row(&work, row, level, &count);
             counts[row] = count;
         }
-        if (work.looks >= most_looks) return;
+        if (work.looks >= max_looks) return;
         for (uint row = begin; row < end; ++row) {
             if (counts[row] == 0) {
                 outcome[IS_DONE] = 1;
@@ -141,7 +141,7 @@ kernel void filter_all(
             uint count;
             goes_on |= explore_row(&work, row, NONE, &count);
             counts[row] = count;
-            if (work.looks >= most_looks) return;
+            if (work.looks >= max_looks) return;
             if (count == 0) {
                 outcome[IS_DONE] = 1;
                 return;
@@ -151,7 +151,7 @@ kernel void filter_all(
     ulong total = 0;
     for (uint row = 0; row < row_count; ++row) total += counts[row];
     outcome[IS_DONE] = 1;
-    if (total > most_nodes) return;
+    if (total > max_nodes) return;
     outcome[IS_LISTED] = 1;
     uint place = 0;
     for (uint row = 0; row < row_count; ++row) {

@@ -14,7 +14,7 @@
                    [4] first step that one group left  [5 …] rows of each step
 
    The rows of the last complete step remain if a step gives up: one that would raise the number of entries read
-   above `most_looks`, or that has more rows than fit. The host continues from there.
+   above `max_looks`, or that has more rows than fit. The host continues from there.
    A step that one group leaves is a launch of its own, which the host does not wait for: it reads its number of
    rows from `outcome`. On a GPU [0] starts as the number of all steps, and the first step that gives up lowers
    it.
@@ -45,7 +45,7 @@
 #define JOIN_PARAMETERS \
     GRAPH_PARAMETERS, global const uint *words, uint steps_at, uint step_count, uint only_counts, \
     global const uint *masks, uint mask_words, global const uint *candidates, uint node_words, global const uint *keys, \
-    ulong most_looks, uint capacity, global uint *even, global uint *odd, volatile global uint *outcome
+    ulong max_looks, uint capacity, global uint *even, global uint *odd, volatile global uint *outcome
 
 #ifdef ON_CPU
 /* The number of entries, bits or rows that a step reads; computed without reading them, and only up to `most`. */
@@ -91,11 +91,11 @@ static ulong weigh_row(const Step *step, ulong row, uint base, uint length, cons
 
 /* Makes all rows of a step, or counts them if there is no output; false if they do not fit. */
 static bool join_step(
-    const Step *step, uint kind, uint most_rows, ulong row_count, uint node_words, uint capacity, const Output *output, ulong *total
+    const Step *step, uint kind, uint max_rows, ulong row_count, uint node_words, uint capacity, const Output *output, ulong *total
 ) {
     for (ulong row = 0; row < row_count; ++row) {
         uint base = 0, length = kind == EXTENDS || kind == WEIGHS ? shortest_list(step, row, &base) : 1;
-        if ((kind == WEIGHS ? 1 : (ulong)length * most_rows) > room(output, capacity)) return false;
+        if ((kind == WEIGHS ? 1 : (ulong)length * max_rows) > room(output, capacity)) return false;
         if (kind == MULTIPLIES) *total += multiply_row(step, row, node_words, output);
         else if (kind == EXTENDS) *total += extend_row(step, row, base, 0, length, output);
         else if (kind == WEIGHS) *total += weigh_row(step, row, base, length, output);
@@ -110,15 +110,15 @@ kernel void join_rows(JOIN_PARAMETERS) {
     uint width = 0, done = 0;
     while (done < step_count) {
         global const uint *join_words = words + steps_at + done * JOIN_STEP_WORDS;
-        uint kind = join_words[0], at = join_words[1], most_rows = join_words[2];
+        uint kind = join_words[0], at = join_words[1], max_rows = join_words[2];
         global const uint *table = done & 1 ? odd : even;
         global uint *extended = only_counts && done + 1 == step_count ? 0 : done & 1 ? even : odd;
         const Step step = STEP_ARGUMENTS;
         const Output output = {&found, extended, stride, outcome + ROWS_AT + done};
         *output.appended = found.count = 0;
-        looks += looks_of(&step, kind, row_count, node_words, most_rows, most_looks - looks);
-        if (looks > most_looks) break;
-        if (!join_step(&step, kind, most_rows, row_count, node_words, capacity, &output, &total)) break;
+        looks += looks_of(&step, kind, row_count, node_words, max_rows, max_looks - looks);
+        if (looks > max_looks) break;
+        if (!join_step(&step, kind, max_rows, row_count, node_words, capacity, &output, &total)) break;
         append(&step, &found, extended, stride, output.appended);
         row_count = *output.appended;
         width = join_words[3];
@@ -135,7 +135,7 @@ kernel void join_rows(JOIN_PARAMETERS) {
 
 /* The rows that a launch makes from those of the step before. A step after one that gave up makes none. */
 typedef struct {
-    uint kind, most_rows, number, capacity;
+    uint kind, max_rows, number, capacity;
     ulong row_count;
     global uint *extended; /* null if rows are only counted */
     volatile global uint *rows, *outcome;
@@ -205,10 +205,10 @@ static inline ulong pairs_before(local const Block *block, uint place) {
 }
 
 /* 1 if a block's pairs are within the limit of entries read. */
-static inline uint is_within(const Step *step, const Made *made, local const Block *block, ulong most_looks) {
-    uint looks = (uint)min(BLOCK + block->sums[BLOCK] * step->link_count, most_looks + 1);
+static inline uint is_within(const Step *step, const Made *made, local const Block *block, ulong max_looks) {
+    uint looks = (uint)min(BLOCK + block->sums[BLOCK] * step->link_count, max_looks + 1);
     volatile global uint *outcome = made->outcome;
-    bool goes_on = outcome[STEPS_DONE] > made->number && atomic_add(outcome + LOOKS_AT, looks) + (ulong)looks <= most_looks;
+    bool goes_on = outcome[STEPS_DONE] > made->number && atomic_add(outcome + LOOKS_AT, looks) + (ulong)looks <= max_looks;
     if (!goes_on) give_up(made);
     return goes_on;
 }
@@ -233,7 +233,7 @@ static inline ulong join_block(const Step *step, const Made *made, local Block *
 }
 
 /* Processes an item's share of a step that extends or weighs: rows of its group. All items must call it. */
-static inline ulong share_of_pairs(const Step *step, const Made *made, local Block *block, ulong most_looks) {
+static inline ulong share_of_pairs(const Step *step, const Made *made, local Block *block, ulong max_looks) {
     uint item = get_local_id(0);
     ulong counted = 0;
     for (ulong first = (ulong)get_group_id(0) * BLOCK; first < made->row_count; first += (ulong)get_num_groups(0) * BLOCK) {
@@ -247,7 +247,7 @@ static inline ulong share_of_pairs(const Step *step, const Made *made, local Blo
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item <= BLOCK) block->sums[item] = pairs_before(block, item);
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (item == 0) block->goes_on = is_within(step, made, block, most_looks);
+        if (item == 0) block->goes_on = is_within(step, made, block, max_looks);
         barrier(CLK_LOCAL_MEM_FENCE);
         counted += join_block(step, made, block, first);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -258,12 +258,12 @@ static inline ulong share_of_pairs(const Step *step, const Made *made, local Blo
 }
 
 /* Processes an item's share of a step that multiplies or tests. */
-static inline ulong share_of_others(const Step *step, const Made *made, uint node_words, ulong most_looks) {
+static inline ulong share_of_others(const Step *step, const Made *made, uint node_words, ulong max_looks) {
     ulong counted = 0, items = made->row_count;
     if (made->kind == MULTIPLIES) {
         items *= node_words;
         /* All items take the same branch. */
-        if (items / 16 + made->row_count * made->most_rows > most_looks) {
+        if (items / 16 + made->row_count * made->max_rows > max_looks) {
             give_up(made);
             return 0;
         }
@@ -286,7 +286,7 @@ static inline ulong share_of_others(const Step *step, const Made *made, uint nod
 static inline ulong pairs_of_step(const Step *step, const Made *made, local ulong *scratch) {
     uint item = get_local_id(0), base = 0;
     ulong own = 0;
-    if (made->kind == MULTIPLIES) own = item == 0 ? made->row_count * made->most_rows : 0;
+    if (made->kind == MULTIPLIES) own = item == 0 ? made->row_count * made->max_rows : 0;
     else if (made->row_count > get_local_size(0)) own = EVERY_ONE;
     else if (item < made->row_count) own = made->kind == PRUNES ? 1 : shortest_list(step, item, &base);
     ulong pairs = group_sum(own, scratch);
@@ -302,8 +302,8 @@ kernel void join_few(JOIN_PARAMETERS, uint few) {
         JOIN_STEP;
         if (pairs_of_step(&step, &made, scratch) > few) break;
         bool has_pairs = made.kind == EXTENDS || made.kind == WEIGHS;
-        ulong counted = has_pairs ? share_of_pairs(&step, &made, &block, most_looks)
-                                  : share_of_others(&step, &made, node_words, most_looks);
+        ulong counted = has_pairs ? share_of_pairs(&step, &made, &block, max_looks)
+                                  : share_of_others(&step, &made, node_words, max_looks);
         counted = group_sum(counted, scratch);
         if (get_local_id(0) == 0) add_to_total(&made, counted);
         /* The next step reads the rows that all items have written. */
@@ -317,12 +317,12 @@ kernel void join_pairs(JOIN_PARAMETERS, uint number) {
     local Block block;
     local ulong scratch[MAX_ITEMS];
     JOIN_STEP;
-    ulong counted = group_sum(share_of_pairs(&step, &made, &block, most_looks), scratch);
+    ulong counted = group_sum(share_of_pairs(&step, &made, &block, max_looks), scratch);
     if (get_local_id(0) == 0) add_to_total(&made, counted);
 }
 
 kernel void join_others(JOIN_PARAMETERS, uint number) {
     JOIN_STEP;
-    add_to_total(&made, share_of_others(&step, &made, node_words, most_looks));
+    add_to_total(&made, share_of_others(&step, &made, node_words, max_looks));
 }
 #endif

@@ -2,7 +2,7 @@
    the rest of a pattern that is attached to this node. Work split:
 
           sum_squares           work groups (CPU: items) take tasks of task_nodes listed nodes from counters[0] until
-                                they have read most_work entries; per node: paths over 1 to each node at position 2,
+                                they have read max_work entries; per node: paths over 1 to each node at position 2,
                                 times paths over 3, as if they were independent. On a GPU teams of LANES items take
                                 one path to a node at position 1 or 3 each
           measure_odd_ends      one item per node at positions 1 and 3: paths on to position 2, and those that take one
@@ -92,14 +92,14 @@ static ulong squares_from(const Square *square, uint from, volatile global uint 
 #endif
 
 kernel void sum_squares(
-    SQUARE_PARAMETERS, uint node_count, global const uint *nodes, uint first, uint listed, uint task_nodes, ulong most_work,
+    SQUARE_PARAMETERS, uint node_count, global const uint *nodes, uint first, uint listed, uint task_nodes, ulong max_work,
     global uint *scratch, volatile global uint *counters, global uint *sums, ulong first_word
 ) {
     const Square square = SQUARE_ARGUMENTS;
 #ifdef ON_CPU
     global uint *marks = scratch + get_global_id(0) * (2 * (ulong)node_count + 1), *marked = marks + node_count;
     ulong work = 0;
-    while (work < most_work) {
+    while (work < max_work) {
         ulong begin = (ulong)atomic_inc(counters) * task_nodes, end = min(begin + task_nodes, (ulong)listed);
         if (begin >= listed) break;
         for (ulong i = begin; i < end; ++i, ++work) {
@@ -113,7 +113,7 @@ kernel void sum_squares(
     local ulong looked_at;
     ulong group_work = 0;
     if (get_local_id(0) == 0) looked_at = 0;
-    while (group_work < most_work) {
+    while (group_work < max_work) {
         if (get_local_id(0) == 0) next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)listed);

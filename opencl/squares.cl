@@ -6,7 +6,7 @@
           │              │          relationships between the same two nodes are counted wrongly; squares.h corrects
           3 ── link 2 ── 2          these.
 
-   Work split: items take tasks of `task_nodes` nodes from counters[0] until they have read `most_work` entries.
+   Work split: items take tasks of `task_nodes` nodes from counters[0] until they have read `max_work` entries.
 
        scratch   uint[items * (2 * node_count + 1)]   marks, zero before and after, and the list of marked nodes; if
                                                       there are loops, 2 * node_count more words for their numbers
@@ -21,14 +21,14 @@
 #ifdef ON_CPU
 kernel void count_squares(
     GRAPH_PARAMETERS, global const uint *words, global const uint *masks, uint mask_words,
-    global const uint *candidates, uint node_words, uint node_count, uint task_nodes, ulong most_work,
+    global const uint *candidates, uint node_words, uint node_count, uint task_nodes, ulong max_work,
     global uint *scratch, volatile global uint *counters, global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, masks, candidates, mask_words, node_words};
     ulong item_words = (has_loops(&square) ? 4 : 2) * (ulong)node_count + 1;
     global uint *marks = scratch + get_global_id(0) * item_words, *marked = marks + node_count, *loops = marked + node_count + 1;
     ulong total = 0, work = 0;
-    while (work < most_work) {
+    while (work < max_work) {
         ulong begin = (ulong)atomic_inc(counters) * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
         if (begin >= node_count) break;
         for (uint node = (uint)begin; node < end; ++node) {

@@ -24,7 +24,7 @@
            keys, added       (column, slot) each
            tests             left, right, must be equal, and a second pair or NONE twice (see node_join.h); slots
 
-   As an item's state survives a launch, a launch can end when the output is full or after `most_steps`, and the
+   As an item's state survives a launch, a launch can end when the output is full or after `max_steps`, and the
    next one continues.
 */
 #include "work_split.h"
@@ -93,16 +93,16 @@ static inline uint level_words(global const uint *level) {
 kernel void join_records(
     global const uint *probe, ulong stride, uint probe_count, global const uint *words, uint level_count,
     global const uint *pool, global const uint *heads, global uint *state, global uint *values, ulong items,
-    volatile global uint *progress, global uint *output, uint capacity, global ulong *counts, uint most_steps
+    volatile global uint *progress, global uint *output, uint capacity, global ulong *counts, uint max_steps
 ) {
     ulong item = get_global_id(0);
-    if (item >= items || most_steps == 0) return;
+    if (item >= items || max_steps == 0) return;
     uint depth = state[item], step = 0;
     ulong count = 0;
     bool has_more = true;
     global const uint *first_level = words + 2 + words[0] + words[1], *level = first_level;
     for (uint above = 1; above < depth; ++above) level += level_words(level);
-    for (; step < most_steps; ++step) {
+    for (; step < max_steps; ++step) {
         if (depth == 0) {
             uint record = atomic_inc(&progress[0]);
             if (record >= probe_count) {

@@ -106,15 +106,15 @@ static ulong triangles_from(
     return work;
 }
 
-/* Items take members from a counter of tasks until they have read `most_work` entries. Each has `item_words` of
+/* Items take members from a counter of tasks until they have read `max_work` entries. Each has `item_words` of
    scratch, zero before the first launch: a sum of two words per member, then a mark per member. */
 kernel void sum_triangles(
-    uint member_count, uint task_members, ulong most_work, global const ulong *starts, global const uint *counts,
+    uint member_count, uint task_members, ulong max_work, global const ulong *starts, global const uint *counts,
     global const uint *higher, global uint *scratch, ulong item_words, volatile global uint *counters
 ) {
     global uint *own = scratch + get_global_id(0) * item_words;
     ulong work = 0;
-    while (work < most_work) {
+    while (work < max_work) {
         ulong begin = (ulong)atomic_inc(counters) * task_members, end = min(begin + task_members, (ulong)member_count);
         if (begin >= member_count) break;
         for (ulong x = begin; x < end; ++x) {

@@ -10,7 +10,7 @@
    of a and b.
    With a loop at a node of the three, two of them are the same node, and the other relationships are two different
    ones between two nodes; or all three are loops.
-   Work split: items take tasks of nodes from counters[0] until they have read `most_work` entries.
+   Work split: items take tasks of nodes from counters[0] until they have read `max_work` entries.
 
        scratch   uint[items * ceil(node_count / 4)]   a byte per node, zero before and after: no two nodes may have more
                                                       than 255 relationships
@@ -92,13 +92,13 @@ static ulong over_loops(const Square *square, uint node, global uchar *marks, ul
 }
 
 kernel void count_triangles(
-    GRAPH_PARAMETERS, global const uint *words, uint node_count, uint task_nodes, ulong most_work,
+    GRAPH_PARAMETERS, global const uint *words, uint node_count, uint task_nodes, ulong max_work,
     global uint *scratch, volatile global uint *counters, global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, 0, 0, 0, 0};
     global uchar *marks = (global uchar *)(scratch + get_global_id(0) * (((ulong)node_count + 3) / 4));
     ulong total = 0, work = 0;
-    while (work < most_work) {
+    while (work < max_work) {
         ulong begin = (ulong)atomic_inc(counters) * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
         if (begin >= node_count) break;
         for (uint node = (uint)begin; node < end; ++node, ++work) {

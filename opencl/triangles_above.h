@@ -132,12 +132,12 @@ static inline ulong triangles_of(const Search *search, uint x, ulong *work) {
 /* Takes tasks of task_nodes nodes x from `low` to before `high` until none is left, or the work suffices for a
    launch; adds the counts to the group's total. `of_items` has one element per item, `next_task` one. */
 static inline void count_triangles_of(
-    const Search *search, uint low, uint high, uint task_nodes, ulong most_work, volatile global uint *counters,
+    const Search *search, uint low, uint high, uint task_nodes, ulong max_work, volatile global uint *counters,
     global ulong *totals, local ulong *of_items, local uint *next_task
 ) {
     ulong sum = 0, work = 0;
     for (uint word = get_local_id(0); word < WORDS; word += GROUP_SIZE) search->filter[word] = 0;
-    for (ulong group_work = 0; group_work < most_work;) {
+    for (ulong group_work = 0; group_work < max_work;) {
         if (get_local_id(0) == 0) *next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = low + (ulong)*next_task * task_nodes, end = min(begin + task_nodes, (ulong)high);

@@ -8,7 +8,7 @@
                           {b, d} twice. Each cycle is found in one of its eight orders.
 
    So few paths of two are read, as lists of lower nodes are short where nodes are many (Chiba and Nishizeki, 1985).
-   Work split: work groups take tasks of `task_nodes` nodes a from counters[0] until they have read `most_work`
+   Work split: work groups take tasks of `task_nodes` nodes a from counters[0] until they have read `max_work`
    entries. Teams of LANES items take one b each.
 
        degrees   uint[node_count]
@@ -83,7 +83,7 @@ kernel void count_relationships(GRAPH_PARAMETERS, uint node_count, global uint *
 }
 
 kernel void count_upward_squares(
-    GRAPH_PARAMETERS, uint type, uint node_count, global const uint *degrees, uint task_nodes, ulong most_work, global uint *scratch,
+    GRAPH_PARAMETERS, uint type, uint node_count, global const uint *degrees, uint task_nodes, ulong max_work, global uint *scratch,
     volatile global uint *counters, global ulong *totals
 ) {
     const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
@@ -92,7 +92,7 @@ kernel void count_upward_squares(
     local ulong sums[GROUP_SIZE];
     ulong sum = 0, work = 0, group_work = 0;
     if (get_local_id(0) == 0) looked_at = 0;
-    while (group_work < most_work) {
+    while (group_work < max_work) {
         if (get_local_id(0) == 0) next_task = atomic_inc(counters);
         barrier(CLK_LOCAL_MEM_FENCE);
         ulong begin = (ulong)next_task * task_nodes, end = min(begin + task_nodes, (ulong)node_count);

@@ -11,7 +11,7 @@
 
 kernel void count_upward_triangles(
     global const uint *starts, global const uint *neighbours, uint x_low, uint x_high, ulong x_place, uint y_low, uint y_high,
-    ulong y_place, uint task_nodes, ulong most_work, uint weights, uint looks_up, volatile global uint *counters,
+    ulong y_place, uint task_nodes, ulong max_work, uint weights, uint looks_up, volatile global uint *counters,
     global ulong *totals
 ) {
     local uint filter[WORDS], next_task;
@@ -23,5 +23,5 @@ kernel void count_upward_triangles(
         {of_y, starts, starts + 1, 2, first_y}, {of_y, starts + 1, starts + 2, 2, first_y},
         y_low, y_high, filter, weights, looks_up, 0
     };
-    count_triangles_of(&search, x_low, x_high, task_nodes, most_work, counters, totals, of_items, &next_task);
+    count_triangles_of(&search, x_low, x_high, task_nodes, max_work, counters, totals, of_items, &next_task);
 }

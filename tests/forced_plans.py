@@ -13,7 +13,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.thresholds import Thresholds
 
 NOT_AT_ONCE: dict[str, Any] = {"joins_first": False}
-NOTHING_TRIED: dict[str, Any] = NOT_AT_ONCE | {"most_first_seconds": 0.0}
+NOTHING_TRIED: dict[str, Any] = NOT_AT_ONCE | {"max_first_seconds": 0.0}
 SEARCHED: dict[str, Any] = NOTHING_TRIED | {"search_rows": 0, "search_pairs": 0, "row_pairs": 0}
 DEGREES: dict[str, Any] = NOTHING_TRIED | {"cyclic_growth": 0}
 ROWS: dict[str, Any] = SEARCHED | {"row_uncertainty": math.inf}

@@ -69,7 +69,7 @@ def rows(
     segments = SegmentLimits(
         reduces=reduces,
         reduces_leaves=reduces,
-        most_entries=entries,
+        max_entries=entries,
         rows_bytes=rows_bytes,
         **segments,
     )
@@ -99,7 +99,7 @@ def followed(
     counts = replace(
         decides.count,
         joins_first=False,
-        most_first_seconds=0.0,
+        max_first_seconds=0.0,
         search_rows=0.0,
         search_pairs=0.0,
         row_pairs=0.0,
@@ -112,7 +112,7 @@ def followed(
     segments = SegmentLimits(
         reduces=reduces,
         reduces_leaves=reduces,
-        most_entries=entries,
+        max_entries=entries,
         rows_bytes=rows_bytes,
         disk_cost=0,
         **segments,

@@ -122,12 +122,12 @@ def _keys(
     return np.repeat(heads, lengths) | neighbours
 
 
-def _pieces(csr: Csr, most_nodes: int = 1 << _NODE_BITS) -> Iterator[tuple[int, int]]:
+def _pieces(csr: Csr, max_nodes: int = 1 << _NODE_BITS) -> Iterator[tuple[int, int]]:
     """First node and end (exclusive) of pieces of at least one node each."""
     first = 0
     while first < csr.node_count:
         limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
-        last = min(max(first + 1, last), first + most_nodes, csr.node_count)
+        last = min(max(first + 1, last), first + max_nodes, csr.node_count)
         yield first, last
         first = last

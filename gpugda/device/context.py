@@ -89,7 +89,7 @@ class DeviceContext:
         return self.profile.group_size
 
     @property
-    def most_items(self) -> int:
+    def max_items(self) -> int:
         """Number of work items beyond which a launch does not become faster."""
         return self.info.compute_units * self.profile.items_per_unit
 

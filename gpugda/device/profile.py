@@ -38,7 +38,7 @@ class DeviceProfile:
         sum_block: Minimum number of values in a block of a prefix sum.
         sum_shares: Maximum number of prefix sum blocks per compute unit; None for no limit.
         first_pairs: Pairs of the first launch of a step.
-        most_pairs: Maximum number of pairs of a launch.
+        max_pairs: Maximum number of pairs of a launch.
         launch_seconds: Target for the maximum duration of a launch: a query is stopped between
             launches.
         aside_bytes: Longer tables are copied on the device and fetched while the next one is
@@ -72,7 +72,7 @@ class DeviceProfile:
     sum_block: int
     sum_shares: int | None
     first_pairs: int
-    most_pairs: int
+    max_pairs: int
     launch_seconds: float
     aside_bytes: int | None
     thresholds: Thresholds
@@ -99,7 +99,7 @@ CPU = DeviceProfile(
     sum_block=1 << 16,
     sum_shares=4,
     first_pairs=1 << 18,
-    most_pairs=1 << 22,
+    max_pairs=1 << 22,
     launch_seconds=0.2,
     aside_bytes=None,
     thresholds=thresholds.CPU,
@@ -117,7 +117,7 @@ GPU = DeviceProfile(
     sum_block=1 << 12,
     sum_shares=None,
     first_pairs=1 << 28,
-    most_pairs=1 << 30,
+    max_pairs=1 << 30,
     launch_seconds=0.04,
     aside_bytes=1 << 22,
     thresholds=thresholds.GPU,

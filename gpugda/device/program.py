@@ -125,7 +125,7 @@ class Kernel:
             group_size = self._context.group_size
             wanted = -(-items // self._context.profile.work_per_item)
             wanted = -(-wanted // group_size) * group_size
-            self._launch(min(wanted, self._context.most_items), _buffers(arguments))
+            self._launch(min(wanted, self._context.max_items), _buffers(arguments))
 
     def launch_groups(self, groups: int, *arguments: Any) -> None:
         """Launches exactly ``groups`` work groups."""

@@ -310,7 +310,7 @@ class Matcher(ABC):
                 with run.at_end:
                     yield run
             finally:
-                report.memory.note(workspace.most_taken - before - self._graph.nbytes)
+                report.memory.note(workspace.max_taken - before - self._graph.nbytes)
 
     def _workspace(self) -> Workspace:
         budget = MemoryBudget(self.limit)

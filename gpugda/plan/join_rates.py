@@ -90,7 +90,7 @@ class Rates:
             return
         counts = self.counts = [float(candidates.count(node)) for node in range(len(expected))]
         left = [_remaining_shares(each, counts) for each in bound.relationships]
-        least = _least_shares(bound, left)
+        least = _min_shares(bound, left)
         self.end_rates = [
             _end_rates(each, expected, counts, left[each.position], least)
             for each in bound.relationships
@@ -178,11 +178,11 @@ def _end_rates(
     return (
         (
             relationships / (counts[source] or 1.0),
-            reached_source / _least_other_share(least[source], each.position),
+            reached_source / _min_other_share(least[source], each.position),
         ),
         (
             relationships / (counts[target] or 1.0),
-            reached_target / _least_other_share(least[target], each.position),
+            reached_target / _min_other_share(least[target], each.position),
         ),
     )
 
@@ -192,7 +192,7 @@ def _at_least_one(first: float, reached: float) -> tuple[float, float]:
     return max(first, 1.0), max(reached, 1.0)
 
 
-def _least_shares(
+def _min_shares(
     bound: BoundQuery, left: Sequence[tuple[float, float]]
 ) -> list[tuple[float, int, float]]:
     """Per query node: the least remaining share, its relationship, and the second least share."""
@@ -208,7 +208,7 @@ def _least_shares(
     return found
 
 
-def _least_other_share(least: tuple[float, int, float], position: int) -> float:
+def _min_other_share(least: tuple[float, int, float], position: int) -> float:
     return least[2] if least[1] == position else least[0]
 
 

@@ -30,7 +30,7 @@ FORMS: dict[str, dict[str, Any]] = {
 JOINS: dict[str, dict[str, Any]] = {
     "pairs measured": {"few_rows": 0},
     "tiny windows": windows_of(3),
-    "groups sorted": {"most_tuple_groups": 0},
+    "groups sorted": {"max_tuple_groups": 0},
 }
 CANDIDATES: dict[str, dict[str, Any]] = {"neighbours explored": {"explores": True}}
 # … and constants of other rooms.

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.device, pytest.mark.slow]
 class Segmented(ExtendStrategy):
     """Streams every graph in parts."""
 
-    segments = SegmentLimits(reduces=False, most_entries=3, rows_bytes=1 << 10)
+    segments = SegmentLimits(reduces=False, max_entries=3, rows_bytes=1 << 10)
 
     def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
         decides = replace(device_graph.context.profile.thresholds, segments=self.segments)
@@ -36,7 +36,7 @@ class Segmented(ExtendStrategy):
 class Reduced(Segmented):
     """Keeps the part of every graph that joins can use."""
 
-    segments = SegmentLimits(reduces_leaves=True, most_entries=3, rows_bytes=1 << 10)
+    segments = SegmentLimits(reduces_leaves=True, max_entries=3, rows_bytes=1 << 10)
 
 
 @pytest.fixture(scope="module", params=[Segmented, Reduced])

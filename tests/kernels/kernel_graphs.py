@@ -30,12 +30,12 @@ def random_graph(nodes, seed=0):
 
 
 @st.composite
-def any_multigraphs(draw, most_nodes, most_relationships, types, first=((0, "R", 1, {}),)):
+def any_multigraphs(draw, max_nodes, max_relationships, types, first=((0, "R", 1, {}),)):
     """Graphs without labels and properties, with the relationships ``first`` and others."""
-    count = draw(st.integers(2, most_nodes))
+    count = draw(st.integers(2, max_nodes))
     node = st.integers(0, count - 1)
     one = st.tuples(node, st.sampled_from(types), node, st.just({}))
-    some = st.lists(one, max_size=most_relationships)
+    some = st.lists(one, max_size=max_relationships)
     return make_graph([("", {})] * count, [*first, *draw(some)])
 
 

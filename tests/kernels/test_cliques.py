@@ -28,12 +28,12 @@ def expected(pairs, nodes, size):
     )
 
 
-def counted(context, workspace, graph, size, most_work):
+def counted(context, workspace, graph, size, max_work):
     device_graph = DeviceGraph(context, graph)
     lists = ranked_lists(context, workspace, device_graph, 0, undirected=True)
     kernels, nodes = CliqueKernels(context), graph.node_count
     words = GROUPS * kernels.group_words(lists)
-    tasks = CycleTasks.new(workspace, words, nodes, most_work, GROUPS)
+    tasks = CycleTasks.new(workspace, words, nodes, max_work, GROUPS)
     workspace.fill(tasks.scratch, 0xFFFFFFFF)
     task_nodes = kernels.task_nodes(nodes, GROUPS)
     while int(workspace.download(tasks.counters)[0]) * task_nodes < nodes:
@@ -42,8 +42,8 @@ def counted(context, workspace, graph, size, most_work):
     return tasks.total(workspace)
 
 
-@given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]), size=st.sampled_from([4, 5]))
-def test_cliques_of_random_graphs_with_loops(context, data, most_work, size):
+@given(data=st.data(), max_work=st.sampled_from([1, 1 << 20]), size=st.sampled_from([4, 5]))
+def test_cliques_of_random_graphs_with_loops(context, data, max_work, size):
     if context.is_cpu:
         pytest.skip("for GPUs")
     nodes = data.draw(st.integers(2, 9))
@@ -55,7 +55,7 @@ def test_cliques_of_random_graphs_with_loops(context, data, most_work, size):
     rows = [(0, "R", 0, {}), (0, "S", 1, {}), *[(a, "R", b, {}) for a, b in ends if a or b]]
     graph = make_graph([("", {})] * nodes, rows)
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        found = counted(context, workspace, graph, size, most_work)
+        found = counted(context, workspace, graph, size, max_work)
         assert found == expected(pairs, nodes, size)
 
 

@@ -63,7 +63,7 @@ MARKED = {
 PLAIN = {name: each for name, each in LISTS.items() if name != "one list"}
 
 
-def check(context, workspace, step, most_work):
+def check(context, workspace, step, max_work):
     expected = step.expected()
     kernels, levels = MarkKernels(context), max(1, len(step.extension.links) - 1)
     words = 8 * step.arrays.filter.words + NODES
@@ -75,7 +75,7 @@ def check(context, workspace, step, most_work):
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
     for output in (extended, None):
         workspace.write(counters, np.zeros(1, dtype=np.uint32), start=1)
-        tasks = Tasks((0, ROWS), counters, scratch, words, most_work, step.totals)
+        tasks = Tasks((0, ROWS), counters, scratch, words, max_work, step.totals)
         while workspace.download(counters)[1] < -(-ROWS // kernels.task_rows(ROWS)):
             kernels.intersect(step.arrays, step.table, tasks, output)
         every = workspace.download(scratch)[: words * levels * kernels.item_count]
@@ -87,18 +87,18 @@ def check(context, workspace, step, most_work):
 
 
 @pytest.mark.parametrize("name", MARKED)
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_marks_of_random_lists(context, workspace, name, most_work):
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
+def test_marks_of_random_lists(context, workspace, name, max_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
-    check(context, workspace, Step(context, workspace, MARKED[name], ROWS, mask), most_work)
+    check(context, workspace, Step(context, workspace, MARKED[name], ROWS, mask), max_work)
 
 
 @pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_marks_of_plain_lists(context, workspace, name, most_work):
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
+def test_marks_of_plain_lists(context, workspace, name, max_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     step = Step(context, workspace, PLAIN[name], ROWS, graph=simple_graph())
-    check(context, workspace, step, most_work)
+    check(context, workspace, step, max_work)

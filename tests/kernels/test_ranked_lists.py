@@ -44,15 +44,15 @@ def test_ranked_lists_of_random_multigraphs(context, graph, kind, undirected):
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
         lists = ranked_lists(context, workspace, device_graph, kind, undirected)
         wanted_rows, loops = expected(graph, kind, undirected)
-        most_above = 0
+        max_above = 0
         for rows, wanted in zip(lists[:2], wanted_rows, strict=True):
             neighbours, starts, middles = (workspace.download(each).tolist() for each in rows)
             for v, each in enumerate(wanted):
                 assert neighbours[starts[v] : starts[v + 1]] == each
                 assert middles[v] - starts[v] == sum(other < v for other in each)
-                most_above = max(most_above, middles[v] - starts[v])
+                max_above = max(max_above, middles[v] - starts[v])
         assert lists.size == sum(map(len, wanted))
-        assert lists.most_above == most_above
+        assert lists.max_above == max_above
         found = None if lists.loops is None else workspace.download(lists.loops).tolist()
         assert found == (loops if any(loops) else None)
         assert len(lists.arrays) == len(set(map(id, lists.arrays)))

@@ -42,15 +42,15 @@ def expected(graph, weights, with_loops=False):
     return total
 
 
-def counted(context, workspace, graph, weights, most_work, with_loops=False):
+def counted(context, workspace, graph, weights, max_work, with_loops=False):
     device_graph = DeviceGraph(context, graph)
     lists = ranked_lists(context, workspace, device_graph, 0)
     kernels, nodes = RankedTriangleKernels(context), graph.node_count
-    tasks = CycleTasks.new(workspace, 1, nodes, most_work, kernels.most_groups)
+    tasks = CycleTasks.new(workspace, 1, nodes, max_work, kernels.max_groups)
     loops = lists.loops if with_loops else None
     looks_up = max(graph.parallel_counts()) > 1
     while (
-        int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, kernels.most_groups)
+        int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, kernels.max_groups)
         < nodes
     ):
         kernels.count(lists, weights, tasks, loops, looks_up=looks_up)
@@ -61,15 +61,15 @@ def counted(context, workspace, graph, weights, most_work, with_loops=False):
 @given(
     graph=any_multigraphs(7, 40, "R"),
     weights=st.sampled_from([CYCLES, SIDES, 6 * SIDES, 1, 5 << 12]),
-    most_work=st.sampled_from([1, 1 << 20]),
+    max_work=st.sampled_from([1, 1 << 20]),
     with_loops=st.booleans(),
 )
-def test_ranked_triangles_of_random_multigraphs(context, graph, weights, most_work, with_loops):
+def test_ranked_triangles_of_random_multigraphs(context, graph, weights, max_work, with_loops):
     if context.is_cpu:
         pytest.skip("for GPUs")
     with_loops = with_loops and graph.statistics.loop_counts[0] > 0
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        found = counted(context, workspace, graph, weights, most_work, with_loops)
+        found = counted(context, workspace, graph, weights, max_work, with_loops)
         assert found == expected(graph, weights, with_loops)
 
 

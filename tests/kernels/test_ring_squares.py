@@ -43,13 +43,13 @@ def expected(graph, kind, undirected):
     return total
 
 
-def counted(context, workspace, graph, undirected, most_work, first=0, nodes_together=1):
+def counted(context, workspace, graph, undirected, max_work, first=0, nodes_together=1):
     """Nodes before ``first`` are counted by all groups together, the others by one group each."""
     device_graph = DeviceGraph(context, graph)
     lists = ranked_lists(context, workspace, device_graph, 0, undirected)
     directions = lists[:1] if undirected else lists[:2]
     kernels, nodes = RingSquareKernels(context), graph.node_count
-    tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
+    tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, max_work, GROUPS)
     if first:
         ends = [int(workspace.download(rows.starts, first, 1)[0]) for rows in directions]
         paths = [
@@ -69,7 +69,7 @@ def counted(context, workspace, graph, undirected, most_work, first=0, nodes_tog
     triangles = 0
     if lists.loops is not None:
         by_triangles, weights = RankedTriangleKernels(context), 2 if undirected else AROUND
-        sums = CycleTasks.new(workspace, 1, nodes, most_work, by_triangles.most_groups)
+        sums = CycleTasks.new(workspace, 1, nodes, max_work, by_triangles.max_groups)
         while int(workspace.download(sums.counters)[0]) < nodes:
             by_triangles.count(lists, weights, sums, lists.loops, looks_up=True)
         triangles = sums.total(workspace)
@@ -86,14 +86,14 @@ def skip_on_cpu(context):
 @given(
     data=st.data(),
     graph=any_multigraphs(6, 18, "RRS"),
-    most_work=st.sampled_from([1, 1 << 20]),
+    max_work=st.sampled_from([1, 1 << 20]),
     undirected=st.booleans(),
 )
-def test_squares_of_random_multigraphs(context, data, graph, most_work, undirected):
+def test_squares_of_random_multigraphs(context, data, graph, max_work, undirected):
     skip_on_cpu(context)
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
         first, together = data.draw(st.integers(0, graph.node_count)), data.draw(st.integers(1, 3))
-        found = counted(context, workspace, graph, undirected, most_work, first, together)
+        found = counted(context, workspace, graph, undirected, max_work, first, together)
         assert found == expected(graph, 0, undirected)
 
 

@@ -94,8 +94,8 @@ def run(context, workspace, arrays, **settings):
     settings = {
         "explores": True,
         "rounds": None,
-        "most_looks": 1 << 30,
-        "most_nodes": 1 << 20,
+        "max_looks": 1 << 30,
+        "max_nodes": 1 << 20,
     } | settings
     return SmallFilter(context).filter_all(workspace, arrays, 3, **settings)
 
@@ -140,7 +140,7 @@ def test_no_candidates_are_left(context, workspace):
 def test_the_filter_stops_beyond_its_limit(context, workspace, most):
     _, arrays, *_ = arranged(context, workspace, 2049)
     used = workspace.budget.used
-    assert run(context, workspace, arrays, most_looks=most) is None
+    assert run(context, workspace, arrays, max_looks=most) is None
     assert run(context, workspace, arrays) is not None
     assert workspace.budget.used >= used
 
@@ -148,5 +148,5 @@ def test_the_filter_stops_beyond_its_limit(context, workspace, most):
 def test_too_many_candidates_are_not_listed(context, workspace):
     _, arrays, *_ = arranged(context, workspace, 257)
     total = sum(run(context, workspace, arrays).counts)
-    assert run(context, workspace, arrays, most_nodes=total - 1).nodes is None
-    assert run(context, workspace, arrays, most_nodes=total).nodes is not None
+    assert run(context, workspace, arrays, max_nodes=total - 1).nodes is None
+    assert run(context, workspace, arrays, max_nodes=total).nodes is not None

@@ -55,13 +55,13 @@ class Joined:
             place=len(words),
         )
 
-    def run(self, *, only_counts=False, most_looks=MANY, capacity=MANY):
+    def run(self, *, only_counts=False, max_looks=MANY, capacity=MANY):
         found = SmallJoin(self.context).join(
             self.workspace,
             self.arrays,
             self.steps,
             only_counts=only_counts,
-            most_looks=most_looks,
+            max_looks=max_looks,
             capacity=capacity,
             few_pairs=self.few_pairs,
         )
@@ -139,7 +139,7 @@ def test_the_join_stops_beyond_its_limit(context, workspace, only_counts):
     joined = Joined(context, workspace, STEPS["two lists"])
     pairs = {0: [], 1: [[a] for a in FIRSTS[0]], 2: [list(each) for each in PAIRS]}
     whole, all_rows = joined.run(only_counts=only_counts)
-    bounds = [{"most_looks": 2**n} for n in range(14)]
+    bounds = [{"max_looks": 2**n} for n in range(14)]
     bounds += [{"capacity": n} for n in (1, 6, 7, 41, 42, 43, 1000, MANY)]
     steps = []
     for bound in bounds:

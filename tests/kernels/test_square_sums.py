@@ -14,7 +14,7 @@ BEFORE = 6
 """Number of words before the first sum, and of listed nodes before the first."""
 
 
-def summed(context, workspace, graph, words, listed, most_work, node_masks, relationship_masks):
+def summed(context, workspace, graph, words, listed, max_work, node_masks, relationship_masks):
     arrays = upload_any(context, workspace, graph, relationship_masks)
     kernels = SquareSumKernels(context)
     scratch = workspace.upload(np.zeros(GROUPS * kernels.group_words(NODES), dtype=np.uint32))
@@ -27,7 +27,7 @@ def summed(context, workspace, graph, words, listed, most_work, node_masks, rela
     square = SquareArrays(arrays, matrix, uploaded, nodes, BEFORE, len(listed), sums, BEFORE)
     tasks = -(-len(listed) // kernels.task_nodes(len(listed), GROUPS))
     while int(workspace.download(counters)[0]) < tasks:
-        kernels.sum(square, GROUPS, most_work, scratch, counters)
+        kernels.sum(square, GROUPS, max_work, scratch, counters)
     kernels.correct(square, odd_ends)
     marks = workspace.download(scratch)
     marks = marks.reshape(GROUPS, -1)[:, :NODES] if context.is_cpu else marks
@@ -38,9 +38,9 @@ def summed(context, workspace, graph, words, listed, most_work, node_masks, rela
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
 @pytest.mark.parametrize("masked", [False, True])
-def test_squares_are_summed_by_a_node(context, workspace, name, most_work, masked):
+def test_squares_are_summed_by_a_node(context, workspace, name, max_work, masked):
     graph, random = random_graph(NODES, seed=1), np.random.default_rng(4)
     directions, types, differ = CASES[name]
     rows, slots, masks = [None] * 4, [None] * 4, None
@@ -58,7 +58,7 @@ def test_squares_are_summed_by_a_node(context, workspace, name, most_work, maske
         graph,
         words,
         listed,
-        most_work,
+        max_work,
         [pack(each) for each in candidates] if masked else (),
         [pack(each) for each in masks] if masked else (),
     )

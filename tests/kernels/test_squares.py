@@ -18,11 +18,11 @@ EVEN = (0, 2, 2, 0)
 ALL_DIFFER = list(combinations(range(4), 2))
 
 
-def counted(context, workspace, graph, words, most_work, node_masks=(), relationship_masks=()):
+def counted(context, workspace, graph, words, max_work, node_masks=(), relationship_masks=()):
     arrays = upload_any(context, workspace, graph, relationship_masks)
     kernels = SquareKernels(context)
     size = kernels.item_words(NODES, has_loops=True) * kernels.item_count
-    tasks = CycleTasks.new(workspace, size, NODES, most_work, kernels.item_count)
+    tasks = CycleTasks.new(workspace, size, NODES, max_work, kernels.item_count)
     matrix = workspace.upload(np.concatenate(node_masks or [np.zeros(1, dtype=np.uint32)]))
     uploaded = workspace.upload(np.array(words, dtype=np.uint32))
     while int(workspace.download(tasks.counters)[0]) < -(-NODES // kernels.task_nodes(NODES)):
@@ -86,9 +86,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
 @pytest.mark.parametrize("masked", [False, True])
-def test_squares_are_counted(context, workspace, name, most_work, masked):
+def test_squares_are_counted(context, workspace, name, max_work, masked):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph, random = random_graph(NODES), np.random.default_rng(3)
@@ -104,7 +104,7 @@ def test_squares_are_counted(context, workspace, name, most_work, masked):
         workspace,
         graph,
         words,
-        most_work,
+        max_work,
         [pack(each) for each in candidates] if masked else (),
         [pack(each) for each in masks] if masked else (),
     )

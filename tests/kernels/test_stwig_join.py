@@ -45,7 +45,7 @@ def check_marks(context, workspace, nodes):
     assert np.flatnonzero(unpack(words[4:], 128)).tolist() == sorted(set(nodes))
 
 
-def run(context, workspace, probe, levels, words, pool, heads, capacity, most_steps, counting):
+def run(context, workspace, probe, levels, words, pool, heads, capacity, max_steps, counting):
     """Output rows of as many launches as needed, or their number."""
     items = 2 * context.group_size
     kernels = StwigJoin(context)
@@ -60,7 +60,7 @@ def run(context, workspace, probe, levels, words, pool, heads, capacity, most_st
     output = None if counting else workspace.allocate(3 * capacity, np.uint32)
     rows = []
     for _ in range(10_000):
-        kernels.join(probe, tables, states, (output, capacity), counts, most_steps)
+        kernels.join(probe, tables, states, (output, capacity), counts, max_steps)
         taken, found, more = workspace.download(states.progress)[:3].tolist()
         if output is not None:
             columns = workspace.download(output)[: 3 * capacity].reshape(3, capacity)
@@ -105,7 +105,7 @@ def check_join(context, workspace, counting, data):
         for key, c in second
         if one == (a, b) and key == b and not (differ and a == c)
     )
-    capacity, most_steps = data.draw(st.sampled_from([(4, 1000), (500, 1000), (500, 3)]))
+    capacity, max_steps = data.draw(st.sampled_from([(4, 1000), (500, 1000), (500, 3)]))
     made = table_of(workspace, probe, 2)
-    found = run(context, workspace, made, 2, words, pool, heads, capacity, most_steps, counting)
+    found = run(context, workspace, made, 2, words, pool, heads, capacity, max_steps, counting)
     assert (found if counting else sorted(found)) == (len(expected) if counting else expected)

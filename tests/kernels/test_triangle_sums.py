@@ -18,7 +18,7 @@ BEFORE = 6
 """Number of words before the first sum, and of listed nodes before the first."""
 
 
-def summed(context, workspace, graph, types, rows, most_work):
+def summed(context, workspace, graph, types, rows, max_work):
     """Sums per member of the first of three candidate rows."""
     arrays, kernels = upload_any(context, workspace, graph), TriangleSumKernels(context)
     prefix_sum, words = PrefixSum(context), arrays.words
@@ -44,7 +44,7 @@ def summed(context, workspace, graph, types, rows, most_work):
     given = workspace.upload(np.array([0] * BEFORE + listed.tolist(), dtype=np.uint32))
     scratch, counters = empty(ITEMS * kernels.item_words(count)), empty(1)
     while int(workspace.download(counters)[0]) < -(-count // kernels.task_members(count, ITEMS)):
-        kernels.sum(higher, ITEMS, most_work, scratch, counters)
+        kernels.sum(higher, ITEMS, max_work, scratch, counters)
     sums = empty(BEFORE + 3 * len(listed))
     places = (given, BEFORE, len(listed)), (scratch, ITEMS), (sums, BEFORE)
     kernels.write(members, higher, *places)
@@ -80,15 +80,15 @@ def expected(graph, types, members, listed):
 
 @pytest.mark.parametrize("nodes", [3, 33, 257])
 @pytest.mark.parametrize("types", [(0,), (0, 2), (0, 1, 2)])
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
 @pytest.mark.parametrize("share", [0.4, 1.0])
-def test_triangles_are_summed_by_a_node(context, workspace, nodes, types, most_work, share):
+def test_triangles_are_summed_by_a_node(context, workspace, nodes, types, max_work, share):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph, random = without_loops(nodes), np.random.default_rng(nodes)
     rows = random.random((3, nodes)) < share
     members = rows.any(axis=0)
-    found = summed(context, workspace, graph, types, rows, most_work)
+    found = summed(context, workspace, graph, types, rows, max_work)
     assert found == expected(graph, types, members, np.flatnonzero(rows[0]))
     assert sum(found) > 0 or nodes < 33
 

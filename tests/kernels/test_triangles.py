@@ -12,11 +12,11 @@ from gpugda.device.launch.triangles import TriangleKernels, triangle_words
 pytestmark = pytest.mark.one_split
 
 
-def counted(context, workspace, graph, types, most_work, *, upwards=False):
+def counted(context, workspace, graph, types, max_work, *, upwards=False):
     arrays = upload_any(context, workspace, graph)
     kernels, nodes = TriangleKernels(context), graph.node_count
     size = kernels.item_words(nodes, has_loops=True) * kernels.item_count
-    tasks = CycleTasks.new(workspace, size, nodes, most_work, kernels.item_count)
+    tasks = CycleTasks.new(workspace, size, nodes, max_work, kernels.item_count)
     found = triangle_words(types, has_loops=not upwards, upwards=upwards)
     words = workspace.upload(np.array(found, dtype=np.uint32))
     while int(workspace.download(tasks.counters)[0]) < -(-nodes // kernels.task_nodes(nodes)):
@@ -38,20 +38,20 @@ def expected(graph, types):
 
 @pytest.mark.parametrize("nodes", [1, 3, 33, 257])
 @pytest.mark.parametrize("types", [(0,), (0, 2), (0, 1, 2)])
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_triangles_are_counted(context, workspace, nodes, types, most_work):
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
+def test_triangles_are_counted(context, workspace, nodes, types, max_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph = random_graph(nodes)
     wanted = expected(graph, types)
-    assert counted(context, workspace, graph, types, most_work) == wanted
+    assert counted(context, workspace, graph, types, max_work) == wanted
     assert wanted or nodes < 33
 
 
 @pytest.mark.parametrize("nodes", [2, 33, 257])
 @pytest.mark.parametrize("types", [(0,), (0, 1)])
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_triangles_of_upper_neighbours_are_counted(context, workspace, nodes, types, most_work):
+@pytest.mark.parametrize("max_work", [1, 1 << 30])
+def test_triangles_of_upper_neighbours_are_counted(context, workspace, nodes, types, max_work):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     random = np.random.default_rng(nodes)
@@ -68,5 +68,5 @@ def test_triangles_of_upper_neighbours_are_counted(context, workspace, nodes, ty
         for c, _ in around[b]
         for end, _ in around[a]
     )
-    assert counted(context, workspace, graph, types, most_work, upwards=True) == wanted
+    assert counted(context, workspace, graph, types, max_work, upwards=True) == wanted
     assert wanted or nodes < 33

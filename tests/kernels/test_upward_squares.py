@@ -46,7 +46,7 @@ def expected(graph, type_id):
     return total
 
 
-def counted(context, workspace, graph, type_id, most_work):
+def counted(context, workspace, graph, type_id, max_work):
     upwards = oriented(graph)
     device_graph = DeviceGraph(context, upwards)
     arrays = device_graph.csr_arguments(MemoryBudget(1 << 30))
@@ -55,7 +55,7 @@ def counted(context, workspace, graph, type_id, most_work):
     kernels.count_relationships(arrays, nodes, degrees)
     expected_degrees = graph.outgoing.degrees() + graph.incoming.degrees()
     assert np.array_equal(workspace.download(degrees)[:nodes], expected_degrees)
-    tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
+    tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, max_work, GROUPS)
     while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, GROUPS) < nodes:
         kernels.count(arrays, type_id, degrees, GROUPS, tasks)
     assert not workspace.download(tasks.scratch)[: GROUPS * nodes].any()
@@ -68,8 +68,8 @@ def skip_on_cpu(context):
         pytest.skip("for GPUs: a CPU counts squares in the graph as it is")
 
 
-@given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]))
-def test_squares_of_random_multigraphs(context, data, most_work):
+@given(data=st.data(), max_work=st.sampled_from([1, 1 << 20]))
+def test_squares_of_random_multigraphs(context, data, max_work):
     skip_on_cpu(context)
     count = data.draw(st.integers(1, 7))
     node = st.integers(0, count - 1)
@@ -78,9 +78,9 @@ def test_squares_of_random_multigraphs(context, data, most_work):
     some = data.draw(st.lists(distinct, max_size=16)) if count > 1 else []
     graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some] if count > 1 else [])
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        assert counted(context, workspace, graph, 0, most_work) == expected(graph, 0)
+        assert counted(context, workspace, graph, 0, max_work) == expected(graph, 0)
         if not oriented(graph).statistics.has_parallel:
-            assert counted(context, workspace, graph, None, most_work) == expected(graph, None)
+            assert counted(context, workspace, graph, None, max_work) == expected(graph, None)
 
 
 def test_long_lists_are_divided_among_teams(context, workspace):

@@ -16,7 +16,7 @@ from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 
 
-def counted(context, workspace, graph, weights, most_work, bounds):
+def counted(context, workspace, graph, weights, max_work, bounds):
     """Each segment lies at its own offset, after a gap."""
     lists, nodes = lists_of(graph, 0), graph.node_count
     starts = np.cumsum([0, *map(len, lists)]).astype(np.uint32)
@@ -26,7 +26,7 @@ def counted(context, workspace, graph, weights, most_work, bounds):
         parts.append(NodeLists(low, high, len(entries)))
         entries += [each for some in lists[2 * low : 2 * high] for each in some]
     on_device = workspace.upload(starts), workspace.upload(np.array(entries, dtype=np.uint32))
-    tasks = CycleTasks.new(workspace, 1, nodes, most_work, kernels.groups)
+    tasks = CycleTasks.new(workspace, 1, nodes, max_work, kernels.groups)
     looks_up = max(graph.parallel_counts()) > 1
     for number, lowest in enumerate(parts):
         for middle in parts[: number + 1]:
@@ -37,8 +37,8 @@ def counted(context, workspace, graph, weights, most_work, bounds):
     return tasks.total(workspace)
 
 
-@given(data=st.data(), most_work=st.sampled_from([1, 1 << 20]))
-def test_upward_triangles_of_random_multigraphs(context, data, most_work):
+@given(data=st.data(), max_work=st.sampled_from([1, 1 << 20]))
+def test_upward_triangles_of_random_multigraphs(context, data, max_work):
     if context.is_cpu:
         pytest.skip("for GPUs")
     count = data.draw(st.integers(2, 7))
@@ -50,5 +50,5 @@ def test_upward_triangles_of_random_multigraphs(context, data, most_work):
     cuts = data.draw(st.sets(st.integers(1, count - 1)))
     bounds = [0, *sorted(cuts), count]
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        found = counted(context, workspace, graph, weights, most_work, bounds)
+        found = counted(context, workspace, graph, weights, max_work, bounds)
     assert found == expected(graph, weights)

@@ -30,7 +30,7 @@ def changed_statistics(
     old: Side,
     new: Side,
     nodes: NodeNumbers,
-    most_parallel: NDArray[np.int64],
+    max_parallel_after: NDArray[np.int64],
 ) -> GraphStatistics:
     """The statistics after the changes, except for the counts of property values.
 
@@ -43,11 +43,11 @@ def changed_statistics(
         old: The graph before.
         new: The graph after.
         nodes: Old and new node numbers.
-        most_parallel: `max_parallel` of the graph after.
+        max_parallel_after: `max_parallel` of the graph after.
     """
     type_counts = _padded(statistics.type_counts, new.type_count) + new.types() - old.types()
     total = int(type_counts.sum())
-    parallel, has_parallel = _parallel(statistics, new, most_parallel)
+    parallel, has_parallel = _parallel(statistics, new, max_parallel_after)
     type_totals = [*type_counts.tolist(), total]
     return replace(
         statistics,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gpugda.device.graph.directory import RUN_OFFSETS, RUN_STARTS, RUN_TYPES
-from gpugda.device.graph.segments import most_runs
+from gpugda.device.graph.segments import max_runs
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class PartDirectory:
         csr: The rows on the host.
         offsets: ``uint32[n+1]``, the first run of each node in the data graph, on the device.
         regions: The number of regions.
-        most_runs: Maximum number of runs of a part.
+        max_runs: Maximum number of runs of a part.
     """
 
     def __init__(
@@ -139,12 +139,12 @@ class PartDirectory:
         csr: Csr,
         offsets: DeviceArray,
         regions: int,
-        most_runs: int,
+        max_runs: int,
     ) -> None:
         self._workspace, self._graph, self._csr = workspace, graph, csr
         self._kernels = SegmentKernels(graph.context)
         self._offsets = offsets
-        self._size = most_runs + 1
+        self._size = max_runs + 1
         count = regions * self._size + 1
         self._shifted = workspace.allocate(offsets.count, np.uint32, "runs of nodes")
         self._types = workspace.allocate(count, csr.run_types.dtype, "types of runs")
@@ -156,10 +156,10 @@ class PartDirectory:
         }
 
     @staticmethod
-    def nbytes(csr: Csr, regions: int, most_runs: int) -> int:
+    def nbytes(csr: Csr, regions: int, max_runs: int) -> int:
         """Bytes of the arrays."""
         each = _START_BYTES + csr.parts.run_types.dtype.itemsize
-        return each * (regions * (most_runs + 1) + 1) + _START_BYTES * (csr.node_count + 1)
+        return each * (regions * (max_runs + 1) + 1) + _START_BYTES * (csr.node_count + 1)
 
     @property
     def sent_bytes(self) -> int:
@@ -238,7 +238,7 @@ def directory_bytes(
             total += WholeDirectory.nbytes(len(graph.starts_of(name)))
         else:
             csr = graph.direction(name)
-            total += PartDirectory.nbytes(csr, regions, most_runs(csr, segments))
+            total += PartDirectory.nbytes(csr, regions, max_runs(csr, segments))
     return total
 
 

@@ -14,7 +14,7 @@ from gpugda.device.graph.directory import (
     numbers_of,
 )
 from gpugda.device.graph.part_directories import PartDirectory, Region, WholeDirectory
-from gpugda.device.graph.segments import Part, most_runs, ranges_of
+from gpugda.device.graph.segments import Part, max_runs, ranges_of
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class _Direction:
             self.directory = WholeDirectory(workspace, self._kernels, starts)
         else:
             assert offsets is not None
-            runs = most_runs(self._csr, segments)
+            runs = max_runs(self._csr, segments)
             self.directory = PartDirectory(workspace, graph, self._csr, offsets, places, runs)
         self._regions = [Region(number) for number in range(places)]
         self._shown: tuple[tuple[Part, ...], bool] | None = None

@@ -22,7 +22,7 @@ __all__ = [
     "Segments",
     "cut_segments",
     "directory_bytes",
-    "most_runs",
+    "max_runs",
     "ranges_of",
     "whole_bytes",
 ]
@@ -119,7 +119,7 @@ def _row(csr: Csr, node: int) -> tuple[int, int]:
     return int(csr.row_offsets[node]), int(csr.row_offsets[node + 1])
 
 
-def most_runs(csr: Csr, segments: Segments) -> int:
+def max_runs(csr: Csr, segments: Segments) -> int:
     """Maximum number of runs of a part in a direction; each run has an entry there."""
     counts = np.diff(csr.run_offsets[segments.bounds].astype(np.int64))
     for segment in segments.pieces:

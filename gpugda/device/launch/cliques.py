@@ -30,7 +30,7 @@ class CliqueKernels(GroupTasks):
     @staticmethod
     def group_words(lists: RankedLists) -> int:
         """Scratch words of a work group: one bit for each pair of neighbours above a node."""
-        return max(1, lists.most_above * -(-lists.most_above // 32))
+        return max(1, lists.max_above * -(-lists.max_above // 32))
 
     def count(self, lists: RankedLists, size: int, groups: int, tasks: CycleTasks) -> None:
         """Takes tasks from the counter; adds each clique once to ``totals``.
@@ -41,7 +41,7 @@ class CliqueKernels(GroupTasks):
             groups: The number of work groups.
             tasks: The tasks; for each group `group_words` of scratch.
         """
-        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
+        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.max_work)
         words = self.group_words(lists)
         arrays = (tasks.scratch, tasks.counters, tasks.totals)
         self._count.launch_groups(groups, *lists.arguments, *whom, size, words, *arrays)

@@ -27,19 +27,19 @@ class CycleTasks:
         counters: ``uint32``, the first one counts the tasks taken.
         scratch: ``uint32``, a number of words per item or group, zero before the first launch.
         nodes: The number of nodes of the data graph.
-        most_work: Maximum number of entries that an item or group reads per launch.
+        max_work: Maximum number of entries that an item or group reads per launch.
         totals: ``uint64``, one per item or group.
     """
 
     counters: DeviceArray
     scratch: DeviceArray
     nodes: int
-    most_work: int
+    max_work: int
     totals: DeviceArray
 
     @classmethod
     def new(
-        cls, workspace: Workspace, words: int, nodes: int, most_work: int, takers: int
+        cls, workspace: Workspace, words: int, nodes: int, max_work: int, takers: int
     ) -> CycleTasks:
         """New tasks with ``words`` of scratch and one total per taker."""
         scratch = workspace.allocate(words, np.uint32, "marks of nodes")
@@ -47,7 +47,7 @@ class CycleTasks:
         totals = workspace.allocate(takers, np.uint64, "sums")
         for each in (scratch, counters, totals):
             workspace.fill(each, 0)
-        return cls(counters, scratch, nodes, most_work, totals)
+        return cls(counters, scratch, nodes, max_work, totals)
 
     def total(self, workspace: Workspace) -> int:
         """The sum of the totals, modulo 2**64; releases the arrays."""
@@ -78,19 +78,19 @@ class GroupTasks:
     groups_per_unit: ClassVar[int]
     """Work groups per compute unit that keep the device busy."""
     tasks_per_group: ClassVar[int] = 256
-    most_task_nodes: ClassVar[int] = 16
+    max_task_nodes: ClassVar[int] = 16
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
 
     @property
-    def most_groups(self) -> int:
+    def max_groups(self) -> int:
         """The number of work groups that keeps the device busy."""
         return self._context.info.compute_units * self.groups_per_unit
 
     def task_nodes(self, nodes: int, groups: int) -> int:
         """Nodes of a task, if ``groups`` work groups share ``nodes`` nodes."""
-        return share_of_nodes(nodes, groups, self.tasks_per_group, self.most_task_nodes)
+        return share_of_nodes(nodes, groups, self.tasks_per_group, self.max_task_nodes)
 
 
 class CycleKernels:

@@ -32,7 +32,7 @@ class Tasks:
         scratch: ``uint32[items * levels * words]``, zero before and after; one level for each link
             of the step but the last. With one link there is a level of cached counts per node.
         words: Words of a level; with one link the number of nodes, or 0.
-        most_work: Maximum number of neighbours that an item reads in one launch.
+        max_work: Maximum number of neighbours that an item reads in one launch.
         totals: ``uint64``, one per item.
         row_work: Maximum number of neighbours that an item reads for one row.
     """
@@ -41,7 +41,7 @@ class Tasks:
     counters: DeviceArray
     scratch: DeviceArray
     words: int
-    most_work: int
+    max_work: int
     totals: DeviceArray
     row_work: int = 1
 
@@ -85,7 +85,7 @@ class MarkKernels:
             arrays.end_count,
             *tasks.rows,
             self.task_rows(tasks.rows[1] - tasks.rows[0], tasks.row_work),
-            tasks.most_work,
+            tasks.max_work,
             int(weighs),
             tasks.scratch,
             tasks.words,

@@ -60,17 +60,17 @@ NO_HUBS = HubBitmaps((None, None), None, NONE)
 
 
 def hub_runs(
-    starts: Sequence[NDArray[np.uint32]], words: int, most_bytes: int
+    starts: Sequence[NDArray[np.uint32]], words: int, max_bytes: int
 ) -> list[NDArray[np.uint32]]:
     """Selects the longest runs of each direction, as many as there is memory for their bitmaps.
 
     Args:
         starts: Starts of the runs of both directions.
         words: Words of a bitmap.
-        most_bytes: Maximum bytes of the bitmaps and of the slots of all runs.
+        max_bytes: Maximum bytes of the bitmaps and of the slots of all runs.
     """
     lengths = [np.diff(each) for each in starts]
-    most = (most_bytes - 4 * sum(map(len, lengths))) // (4 * words)
+    most = (max_bytes - 4 * sum(map(len, lengths))) // (4 * words)
     long = np.concatenate([each[each >= _SHORTEST] for each in lengths])
     shortest = _SHORTEST
     if len(long) > most:
@@ -84,7 +84,7 @@ def make_hub_bitmaps(
     starts: Sequence[NDArray[np.uint32]],
     arrays: Sequence[Sequence[DeviceArray | None]],
     words: int,
-    most_bytes: int,
+    max_bytes: int,
 ) -> HubBitmaps:
     """Makes the bitmaps of the longest runs; none if no run is long, or nothing fits.
 
@@ -93,10 +93,10 @@ def make_hub_bitmaps(
         starts: Starts of the runs of outgoing and incoming rows.
         arrays: The same on the device, as in ``csr.h``.
         words: Words of a bitmap.
-        most_bytes: Maximum bytes of all arrays made here.
+        max_bytes: Maximum bytes of all arrays made here.
     """
     longest = workspace.context.info.max_allocation_bytes
-    runs = hub_runs(starts, words, min(most_bytes, longest, _MAX_BYTES))
+    runs = hub_runs(starts, words, min(max_bytes, longest, _MAX_BYTES))
     if not sum(map(len, runs)):
         return NO_HUBS
     made: list[DeviceArray] = []
@@ -124,14 +124,14 @@ def _bitmaps(
     context = workspace.context
     bits = workspace.allocate(sum(map(len, runs)) * words, np.uint32, "bitmaps of long lists")
     mark = get_kernel(context, _FILE, "mark_hubs", "bbbIIIb")
-    most_groups = context.info.compute_units * context.profile.groups_per_unit
+    max_groups = context.info.compute_units * context.profile.groups_per_unit
     try:
         workspace.fill(bits, 0)
         first = 0
         for found, (neighbours, _, _, begins, *_) in zip(runs, arrays, strict=True):
             if len(found):
                 listed = workspace.upload(found, "long lists")
-                groups, numbers = min(len(found), most_groups), (len(found), first, words)
+                groups, numbers = min(len(found), max_groups), (len(found), first, words)
                 mark.launch_groups(groups, neighbours, begins, listed, *numbers, bits)
                 workspace.release(listed)
             first += len(found)

@@ -48,7 +48,7 @@ class RankedLists(NamedTuple):
         incoming: From ends to starts; the same object if relationships are undirected.
         nodes: The number of nodes.
         size: The number of entries of a direction.
-        most_above: Maximum number of neighbours above a node in one list.
+        max_above: Maximum number of neighbours above a node in one list.
         loops: ``uint32[nodes]``: the number of loops of each rank; None if there are none.
     """
 
@@ -56,7 +56,7 @@ class RankedLists(NamedTuple):
     incoming: RankedRows
     nodes: int
     size: int
-    most_above: int
+    max_above: int
     loops: DeviceArray | None
 
     @property
@@ -126,8 +126,8 @@ class RankedKernels:
         size = 2 * count if undirected else count
         numbers = workspace.allocate(max(1, size), np.uint64, "relationships by rank")
         loops = workspace.allocate(nodes, np.uint32, "loops by rank")
-        most_above = workspace.allocate(1, np.uint32, "longest list by rank")
-        for each in (loops, most_above):
+        max_above = workspace.allocate(1, np.uint32, "longest list by rank")
+        for each in (loops, max_above):
             workspace.fill(each, 0)
         packed = (before, count, ranks, bits, undirected, numbers, loops)
         self._pack(count, *graph, kind, nodes, *packed)
@@ -135,16 +135,16 @@ class RankedKernels:
         rows = []
         for _ in range(1 if undirected else 2):
             numbers, _beside = self._sort.run(workspace, numbers, None, 2 * bits)
-            rows.append(self._rows(workspace, numbers, nodes, size, bits, most_above))
+            rows.append(self._rows(workspace, numbers, nodes, size, bits, max_above))
         found = RankedLists(
             rows[0],
             rows[-1],
             nodes,
             int(workspace.download(rows[0].starts, nodes, 1)[0]),
-            int(workspace.download(most_above)[0]),
+            int(workspace.download(max_above)[0]),
             loops,
         )
-        workspace.release(numbers, most_above)
+        workspace.release(numbers, max_above)
         if found.size < size:
             return found
         workspace.release(loops)
@@ -184,13 +184,13 @@ class RankedKernels:
         nodes: int,
         count: int,
         bits: int,
-        most_above: DeviceArray,
+        max_above: DeviceArray,
     ) -> RankedRows:
         """Rows from sorted numbers; exchanges the two ranks in each number."""
         starts = workspace.allocate(nodes + 1, np.uint32, "lists by rank")
         middles = workspace.allocate(nodes, np.uint32, "lists by rank")
         neighbours = workspace.allocate(max(1, count), np.uint32, "lists by rank")
-        self._write_starts(nodes + 1, numbers, count, bits, nodes, starts, middles, most_above)
+        self._write_starts(nodes + 1, numbers, count, bits, nodes, starts, middles, max_above)
         self.unpack(numbers, count, bits, neighbours)
         return RankedRows(neighbours, starts, middles)
 

@@ -58,13 +58,13 @@ class RankedTriangleKernels(GroupTasks):
         Args:
             lists: Lists of the type of all relationships.
             weights: Embeddings per kind of triangle, see the kernel.
-            tasks: The tasks, without scratch; `most_groups` groups take them.
+            tasks: The tasks, without scratch; `max_groups` groups take them.
             loops: Loops of each rank: a triangle counts as many times as its nodes have loops. None
                 to count each once.
             looks_up: True if nodes may have parallel relationships.
         """
-        groups = self.most_groups
-        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
+        groups = self.max_groups
+        whom = (lists.nodes, self.task_nodes(lists.nodes, groups), tasks.max_work)
         arrays = (tasks.counters, tasks.totals)
         if loops is None:
             how = (weights, looks_up)

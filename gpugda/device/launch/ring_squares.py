@@ -119,7 +119,7 @@ class RingSquareKernels(GroupTasks):
             tasks: The tasks; for each group one word of scratch per node.
         """
         task_nodes = self.task_nodes(lists.nodes, groups)
-        whom = (first, lists.nodes, lists.is_undirected, task_nodes, tasks.most_work)
+        whom = (first, lists.nodes, lists.is_undirected, task_nodes, tasks.max_work)
         arrays = (tasks.scratch, tasks.counters, tasks.totals)
         self._count.launch_groups(groups, *lists.arguments, *whom, *arrays)
 

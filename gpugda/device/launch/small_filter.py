@@ -50,8 +50,8 @@ class SmallFilter:
         *,
         explores: bool,
         rounds: int | None,
-        most_looks: int,
-        most_nodes: int,
+        max_looks: int,
+        max_nodes: int,
     ) -> SmallOutcome | None:
         """Computes the candidates; returns None if it takes more work than expected.
 
@@ -61,13 +61,13 @@ class SmallFilter:
             rows: The number of query nodes.
             explores: True to explore neighbours.
             rounds: Number of refinements then; None to repeat until nothing changes.
-            most_looks: Maximum number of entries read before giving up.
-            most_nodes: Maximum number of candidates that are listed.
+            max_looks: Maximum number of entries read before giving up.
+            max_nodes: Maximum number of candidates that are listed.
         """
         size = rows * arrays.words
         matrix = workspace.allocate(size, np.uint32, "candidates")
         marks = workspace.allocate(size if explores else 1, np.uint32, "marks")
-        nodes = workspace.allocate(most_nodes, np.uint32, "listed candidates")
+        nodes = workspace.allocate(max_nodes, np.uint32, "listed candidates")
         outcome = workspace.allocate(2 + rows, np.uint32, "counts of candidates")
         self._filter.launch_groups(
             1,
@@ -82,8 +82,8 @@ class SmallFilter:
             arrays.node_count,
             int(explores),
             _ALL_ROUNDS if rounds is None else rounds,
-            most_looks,
-            most_nodes,
+            max_looks,
+            max_nodes,
             matrix,
             marks,
             nodes,

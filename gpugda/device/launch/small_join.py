@@ -32,13 +32,13 @@ class JoinStep(NamedTuple):
     Args:
         kind: One of the constants of `SmallJoin`.
         place: Position of its `Extension` in the words.
-        most_rows: Maximum number of new rows per pair; for a product, per row.
+        max_rows: Maximum number of new rows per pair; for a product, per row.
         width: The number of columns of its rows.
     """
 
     kind: int
     place: int
-    most_rows: int
+    max_rows: int
     width: int
 
 
@@ -100,7 +100,7 @@ class SmallJoin:
         steps: Sequence[JoinStep],
         *,
         only_counts: bool,
-        most_looks: int,
+        max_looks: int,
         capacity: int,
         few_pairs: int = _FEW_PAIRS,
     ) -> SmallJoined:
@@ -111,7 +111,7 @@ class SmallJoin:
             arrays: Arrays that steps read; ``place`` is the position of `join_step_words`.
             steps: The steps.
             only_counts: True to count the rows of the last step without making them.
-            most_looks: Maximum number of entries read, give or take those of a group.
+            max_looks: Maximum number of entries read, give or take those of a group.
             capacity: Number of rows that fit.
             few_pairs: Steps that test more pairs are left to all groups of a GPU.
         """
@@ -131,7 +131,7 @@ class SmallJoin:
             arrays.candidates,
             arrays.filter.words,
             arrays.keys,
-            most_looks,
+            max_looks,
             capacity,
             *tables,
             outcome,

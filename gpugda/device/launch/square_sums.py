@@ -54,7 +54,7 @@ class SquareArrays:
 class SquareSumKernels(GroupTasks):
     """Adds up squares by the node at position 0."""
 
-    groups_per_unit, tasks_per_group, most_task_nodes = 4, 64, 64
+    groups_per_unit, tasks_per_group, max_task_nodes = 4, 64, 64
 
     def __init__(self, context: DeviceContext) -> None:
         super().__init__(context)
@@ -63,7 +63,7 @@ class SquareSumKernels(GroupTasks):
         self._correct = get_kernel(context, _FILE, "correct_square_sums", f"{_SQUARE}IbIIbbQ")
 
     @property
-    def most_groups(self) -> int:
+    def max_groups(self) -> int:
         """The number of work groups that keeps the device busy."""
         profile = self._context.profile
         each = profile.task_items_per_unit if profile.group_size == 1 else self.groups_per_unit
@@ -77,7 +77,7 @@ class SquareSumKernels(GroupTasks):
         self,
         arrays: SquareArrays,
         groups: int,
-        most_work: int,
+        max_work: int,
         scratch: DeviceArray,
         counters: DeviceArray,
     ) -> None:
@@ -86,7 +86,7 @@ class SquareSumKernels(GroupTasks):
         Args:
             arrays: The square and its output.
             groups: The number of work groups.
-            most_work: Maximum number of entries that a group reads in one launch.
+            max_work: Maximum number of entries that a group reads in one launch.
             scratch: ``uint32[groups * group_words(…)]``, zero before the first launch.
             counters: ``uint32``, the first one counts the tasks taken.
         """
@@ -97,7 +97,7 @@ class SquareSumKernels(GroupTasks):
             arrays.first,
             arrays.listed,
             self.task_nodes(arrays.listed, groups),
-            most_work,
+            max_work,
             scratch,
             counters,
             arrays.sums,

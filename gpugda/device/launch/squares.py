@@ -167,7 +167,7 @@ class SquareKernels(CycleKernels):
             arrays.words,
             tasks.nodes,
             self.task_nodes(tasks.nodes),
-            tasks.most_work,
+            tasks.max_work,
             tasks.scratch,
             tasks.counters,
             tasks.totals,

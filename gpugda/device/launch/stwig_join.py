@@ -94,7 +94,7 @@ class StwigJoin:
         items: ItemStates,
         output: tuple[DeviceArray | None, int],
         counts: DeviceArray | None,
-        most_steps: int,
+        max_steps: int,
     ) -> None:
         """Continues the join with a piece of the probe side.
 
@@ -104,7 +104,7 @@ class StwigJoin:
             items: The work items' states.
             output: Output array, and the number of rows that fit.
             counts: ``uint64`` per item, added to; no rows are written then.
-            most_steps: Maximum steps of each work item, so that the launch ends soon.
+            max_steps: Maximum steps of each work item, so that the launch ends soon.
         """
         self._join.launch_groups(
             items.count // self._group_size,
@@ -121,5 +121,5 @@ class StwigJoin:
             items.progress,
             *output,
             counts,
-            most_steps,
+            max_steps,
         )

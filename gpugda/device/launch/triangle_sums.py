@@ -77,7 +77,7 @@ class TriangleSumKernels:
         self._write = get_kernel(context, _FILE, "write_triangle_sums", "bbbIIbQIbQ")
 
     @property
-    def most_items(self) -> int:
+    def max_items(self) -> int:
         """Number of work items that keeps the device busy; few, as their scratch is long."""
         return int(self._context.info.compute_units)
 
@@ -118,7 +118,7 @@ class TriangleSumKernels:
         self,
         higher: HigherNeighbours,
         items: int,
-        most_work: int,
+        max_work: int,
         scratch: DeviceArray,
         counters: DeviceArray,
     ) -> None:
@@ -127,7 +127,7 @@ class TriangleSumKernels:
         Args:
             higher: The lists.
             items: The number of work items.
-            most_work: Maximum number of entries that an item reads in one launch.
+            max_work: Maximum number of entries that an item reads in one launch.
             scratch: ``uint32[items * item_words(…)]``, zero before the first launch.
             counters: ``uint32``, the first one counts the tasks taken.
         """
@@ -136,7 +136,7 @@ class TriangleSumKernels:
             items,
             count,
             self.task_members(count, items),
-            most_work,
+            max_work,
             *higher.arrays,
             scratch,
             self.item_words(count),

@@ -60,7 +60,7 @@ class TriangleKernels(CycleKernels):
             words,
             tasks.nodes,
             self.task_nodes(tasks.nodes),
-            tasks.most_work,
+            tasks.max_work,
             tasks.scratch,
             tasks.counters,
             tasks.totals,

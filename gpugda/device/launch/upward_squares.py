@@ -32,7 +32,7 @@ class UpwardSquareKernels:
         self._count = get_kernel(context, _FILE, "count_upward_squares", f"{GRAPH}IIbIQbbb")
 
     @property
-    def most_groups(self) -> int:
+    def max_groups(self) -> int:
         """The number of work groups that keeps the device busy."""
         return self._context.info.compute_units * _GROUPS_PER_UNIT
 
@@ -74,7 +74,7 @@ class UpwardSquareKernels:
             tasks.nodes,
             degrees,
             self.task_nodes(tasks.nodes, groups),
-            tasks.most_work,
+            tasks.max_work,
             tasks.scratch,
             tasks.counters,
             tasks.totals,

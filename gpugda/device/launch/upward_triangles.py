@@ -80,7 +80,7 @@ class UpwardTriangleKernels:
             *lowest,
             *middle,
             task_nodes,
-            tasks.most_work,
+            tasks.max_work,
             weights,
             looks_up,
             tasks.counters,

@@ -108,10 +108,10 @@ class ArrayPool:
     Drivers take longer to create and free an array than most kernels run.
 
     Args:
-        most_bytes: Maximum bytes of all arrays together.
+        max_bytes: Maximum bytes of all arrays together.
     """
 
-    most_bytes: int
+    max_bytes: int
     _arrays: list[DeviceArray] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False
@@ -128,7 +128,7 @@ class ArrayPool:
             found = sorted((*self._arrays, *arrays), key=_nbytes)
             kept = 0 if self._closed else min(len(found), _MAX_POOLED_ARRAYS)
             size = sum(map(_nbytes, found[:kept]))
-            while size > self.most_bytes:
+            while size > self.max_bytes:
                 kept -= 1
                 size -= found[kept].nbytes
             self._arrays = found[:kept]

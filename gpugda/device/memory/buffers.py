@@ -55,7 +55,7 @@ class Workspace(Transfers):
     _live: dict[int, DeviceArray] = field(default_factory=dict)
     _idle: list[DeviceArray] = field(default_factory=list)  # the shortest first
     _idle_bytes: int = 0
-    _most_taken: int = 0
+    _max_taken: int = 0
     _uploads: Uploads | None = None
     _sent: list[Any] = field(default_factory=list)
 
@@ -78,9 +78,9 @@ class Workspace(Transfers):
         return self.budget.used - self._idle_bytes
 
     @property
-    def most_taken(self) -> int:
+    def max_taken(self) -> int:
         """Maximum of `taken` right after an allocation."""
-        return self._most_taken
+        return self._max_taken
 
     @property
     def available(self) -> int:
@@ -135,8 +135,8 @@ class Workspace(Transfers):
     def _lives(self, array: DeviceArray) -> DeviceArray:
         self._live[id(array)] = array
         taken = self.budget.used - self._idle_bytes
-        if taken > self._most_taken:
-            self._most_taken = taken
+        if taken > self._max_taken:
+            self._max_taken = taken
         return array
 
     def adopt(self, array: DeviceArray, what: str = "an array") -> DeviceArray:

@@ -71,12 +71,12 @@ class PageLocked:
 
     Args:
         context: The device.
-        most_bytes: Maximum bytes of all copies; further arrays are sent from their own memory.
+        max_bytes: Maximum bytes of all copies; further arrays are sent from their own memory.
     """
 
-    def __init__(self, context: DeviceContext, most_bytes: int) -> None:
+    def __init__(self, context: DeviceContext, max_bytes: int) -> None:
         self._context = context
-        self._left = most_bytes
+        self._left = max_bytes
         self._copies: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         self._buffers: list[Any] = []
 

@@ -10,7 +10,7 @@ from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.launch.extend_marks import MarkKernels, Tasks
 from gpugda.device.launch.extend_rows import MAX_EXCLUDED
 from gpugda.match.extend.drafts import ExtendKind
-from gpugda.match.extend.memory import least_bytes
+from gpugda.match.extend.memory import min_bytes
 from gpugda.match.list_lengths import longest_list, shortest_list
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class SparseAccumulator:
         self._steps = setup.steps
         self._arrays = setup.words.arrays
         self._counters = counters
-        self._least = least_bytes(setup.steps)
+        self._least = min_bytes(setup.steps)
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
     def can_run(self, number: int) -> bool:
@@ -67,10 +67,10 @@ class SparseAccumulator:
         self._work(number, table, (0, table.row_count), None, totals)
         return int(self._run.workspace.download(totals).sum(dtype=np.uint64))
 
-    def most_rows(self, number: int, table: Table) -> int:
+    def max_rows(self, number: int, table: Table) -> int:
         """Upper bound of the new rows for a table."""
         step = self._steps[number]
-        return table.row_count * step.most_rows * shortest_list(step.device_links, self._graph)
+        return table.row_count * step.max_rows * shortest_list(step.device_links, self._graph)
 
     def append(
         self,

@@ -217,10 +217,10 @@ class Decisions:
 
 
 class KeptQueries:
-    """The most recent queries of all threads, at most ``most_queries``."""
+    """The most recent queries of all threads, at most ``max_queries``."""
 
-    def __init__(self, most_queries: int) -> None:
-        self._most_queries = most_queries
+    def __init__(self, max_queries: int) -> None:
+        self._max_queries = max_queries
         self._queries: dict[int, KeptQuery] = {}
         """By identity, the next one to be evicted first."""
         self._by_bound: dict[int, list[KeptQuery]] = {}
@@ -243,14 +243,14 @@ class KeptQueries:
         with self._lock:
             return list(self._queries.values())
 
-    def add(self, query: KeptQuery, most_bytes: int) -> None:
-        """Keeps a query, and evicts old ones until all together take at most ``most_bytes``."""
+    def add(self, query: KeptQuery, max_bytes: int) -> None:
+        """Keeps a query, and evicts old ones until all together take at most ``max_bytes``."""
         with self._lock:
             self._queries[id(query)] = query
             self._by_bound.setdefault(id(query.bound), []).append(query)
             self.nbytes += query.nbytes
             while self._queries and (
-                self.nbytes > most_bytes or len(self._queries) > self._most_queries
+                self.nbytes > max_bytes or len(self._queries) > self._max_queries
             ):
                 self._drop(next(iter(self._queries.values())))
 

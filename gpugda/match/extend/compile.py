@@ -39,7 +39,7 @@ class StepCompiler:
         rows: Row of each query node in the candidate matrix.
         merged: Kinds of merged lists that exist.
         by_rows: True for a CPU, whose work items process rows one by one if a step allows it.
-        most_links: Maximum number of links that one step follows.
+        max_links: Maximum number of links that one step follows.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class StepCompiler:
         merged: Container[ListKind],
         *,
         by_rows: bool,
-        most_links: int,
+        max_links: int,
     ) -> None:
         self._by_rows = by_rows
-        self._most_links = most_links
+        self._max_links = max_links
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -103,7 +103,7 @@ class StepCompiler:
             counting=counting,
             counted=counted,
             loops_seen=self._loops_seen() if explored else frozenset(),
-            most_links=self._most_links,
+            max_links=self._max_links,
         )
         if self._by_rows:
             place = {node: number for number, node in enumerate(order)}
@@ -230,7 +230,7 @@ class StepCompiler:
             extension,
             form.counts_lengths,
             form.searched_only,
-            draft.most_rows,
+            draft.max_rows,
             form.by_rows,
             tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
             merged=form.merged,

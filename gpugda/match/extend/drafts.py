@@ -53,7 +53,7 @@ class Draft:
         links: Query relationships that the step follows.
         bound: Those of them that it binds; of the others only the existence is known.
         multiplies: Those of which only the number matters.
-        most_rows: Maximum number of rows that one pair gives.
+        max_rows: Maximum number of rows that one pair gives.
         tests: The tests that can be evaluated at this step.
     """
 
@@ -62,7 +62,7 @@ class Draft:
     links: tuple[int, ...] = ()
     bound: frozenset[int] = frozenset()
     multiplies: frozenset[int] = frozenset()
-    most_rows: int = 1
+    max_rows: int = 1
     tests: list[VariableTest | Comparison] = field(default_factory=list)
 
     def added(self) -> list[Variable]:
@@ -84,7 +84,7 @@ def make_drafts(
     counting: bool,
     counted: Collection[int],
     loops_seen: Set[int],
-    most_links: int,
+    max_links: int,
 ) -> list[Draft]:
     """The steps of a query.
 
@@ -100,10 +100,10 @@ def make_drafts(
             depend on is bound.
         loops_seen: Self-loops that each candidate has exactly once, and whose identity is not
             needed.
-        most_links: Maximum number of links that one step follows.
+        max_links: Maximum number of links that one step follows.
     """
     waiting = _CountedNodes(bound, tests, counted)
-    drafts = _Drafts(bound, graph, loops_seen, most_links).of(order, waiting)
+    drafts = _Drafts(bound, graph, loops_seen, max_links).of(order, waiting)
     if counting:
         drafts = _folded(drafts, known)
     return _with_tests(drafts, tests, comparisons)
@@ -111,9 +111,9 @@ def make_drafts(
 
 class _Drafts:
     def __init__(
-        self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int], most_links: int
+        self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int], max_links: int
     ) -> None:
-        self._most_links = most_links
+        self._max_links = max_links
         self._parallel = max_parallel_of_all(bound.relationships, graph)
         # For each node: its relationships, and the nodes at their other ends.
         self._at: list[list[tuple[int, int]]] = [[] for _ in bound.nodes]
@@ -146,9 +146,9 @@ class _Drafts:
         elif len(links) == 1:
             drafts = [Draft(ExtendKind.EXTEND, node, tuple(links), frozenset(links))]
         else:
-            followed = tuple(links[: self._most_links])
+            followed = tuple(links[: self._max_links])
             bound, rows = self._bound_at_once(followed)
-            drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
+            drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, max_rows=rows)]
         left = [each for each in links if each not in drafts[0].bound]
         drafts += [
             Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,)))

@@ -100,7 +100,7 @@ def upload_steps(
             plain_places[number] = len(words)
             words.extend(step_words(step.kept, ()))
     together = tuple(
-        JoinStep(_KINDS[step.kind], place, _most_rows(step, candidates), len(step.variables))
+        JoinStep(_KINDS[step.kind], place, _max_rows(step, candidates), len(step.variables))
         for step, place in zip(
             steps, places if common is None else moved.in_place(places, moved_places), strict=False
         )
@@ -133,9 +133,9 @@ def upload_steps(
     return StepWords(array, arrays, plain, (together, at_all), all_keys)
 
 
-def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
+def _max_rows(step: ExtendStep, candidates: Candidates) -> int:
     is_product = step.kind is ExtendKind.NODES
-    return candidates.count(step.position) if is_product else step.most_rows
+    return candidates.count(step.position) if is_product else step.max_rows
 
 
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:

@@ -163,8 +163,8 @@ def _filtered(
             len(bound.nodes),
             explores=explores,
             rounds=rounds,
-            most_looks=limits.abandon_entries,
-            most_nodes=min(limits.listed, len(bound.nodes) * arrays.node_count),
+            max_looks=limits.abandon_entries,
+            max_nodes=min(limits.listed, len(bound.nodes) * arrays.node_count),
         )
         if outcome is not None:
             lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.launch.join import Table
 from gpugda.device.launch.small_join import SmallJoin
-from gpugda.match.extend.memory import least_bytes
+from gpugda.match.extend.memory import min_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,22 +25,22 @@ _MEMORY_FACTOR = 4
 """The free memory must be this many times what is needed, to stay away from the limit."""
 
 
-def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> SmallJoined | None:
+def join_at_once(setup: JoinSetup, max_rows: int, *, only_counts: bool) -> SmallJoined | None:
     """Joins the first steps, or all if their rows are few. None if it is not worth trying.
 
     Args:
         setup: The join; its limits bound the rows and the lookups of each step.
-        most_rows: Maximum number of rows of a step.
+        max_rows: Maximum number of rows of a step.
         only_counts: True if the rows of the last step are only counted.
     """
     run, words, limits = setup.run, setup.words, setup.limits
     joined, arrays = words.together
-    capacity = min(most_rows, limits.most_at_once)
+    capacity = min(max_rows, limits.max_at_once)
     if words.outgrew_small_join or (len(joined) == 1 and not run.graph.context.is_cpu):
         return None
-    if joined[0].most_rows > capacity or arrays.filter.words > _MAX_WORDS:
+    if joined[0].max_rows > capacity or arrays.filter.words > _MAX_WORDS:
         return None
-    needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(setup.steps)
+    needed = 2 * 4 * capacity * max(each.width for each in joined) + min_bytes(setup.steps)
     if needed * _MEMORY_FACTOR > run.workspace.available:
         return None
     found = SmallJoin(run.graph.context).join(
@@ -48,12 +48,12 @@ def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> Smal
         arrays,
         joined,
         only_counts=only_counts,
-        most_looks=limits.entries_at_once,
+        max_looks=limits.entries_at_once,
         capacity=capacity,
     )
     if len(found.rows) <= _MIN_STEPS and len(found.rows) < len(setup.steps):
         # The next run does not try again. A smaller capacity is no evidence for that.
-        words.outgrew_small_join = capacity == limits.most_at_once
+        words.outgrew_small_join = capacity == limits.max_at_once
     return found
 
 

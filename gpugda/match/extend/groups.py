@@ -48,7 +48,7 @@ def sums_fit(
     ``least``: bytes that the join needs.
     """
     groups = math.prod(candidates.count(each) for each in wanted.nodes)
-    if len(wanted.nodes) > 1 and groups > limits.most_tuple_groups:
+    if len(wanted.nodes) > 1 and groups > limits.max_tuple_groups:
         return False
     needed = 4 * SUM_WORDS * groups
     free = run.workspace.available
@@ -113,7 +113,7 @@ class GroupSums(_Rows):
         self._arrays = replace(self._arrays, ranks=ranks.array)
         profile = run.graph.context.profile
         self._launches = LaunchSize(
-            limits.first_group_rows, profile.most_pairs, profile.launch_seconds
+            limits.first_group_rows, profile.max_pairs, profile.launch_seconds
         )
         self._counts = [candidates.count(each) for each in wanted.nodes]
         keys = group_words(ranks.keys(wanted.nodes, self._places))

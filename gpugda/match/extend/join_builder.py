@@ -17,7 +17,7 @@ from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.join_windows import ExtendWindows
-from gpugda.match.extend.memory import check_room, least_bytes
+from gpugda.match.extend.memory import check_room, min_bytes
 from gpugda.match.extend.merged_steps import list_kinds
 from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.prepared_join import PreparedJoin, TableSums
@@ -167,7 +167,7 @@ class JoinBuilder:
         if wanted is None:
             return None
         run, kernels, limits = self.run, self.kernels.groups, self.limits
-        least, variables = least_bytes(joined.steps), joined.steps[-1].variables
+        least, variables = min_bytes(joined.steps), joined.steps[-1].variables
         candidates, arrays = self.candidates, joined.arrays
         if not wanted.streamed and sums_fit(run, wanted, candidates, least, limits):
             return GroupSums(
@@ -209,8 +209,8 @@ class JoinBuilder:
         return reduced_for(self.run, self.query, joins, self.segments, least)
 
     def _least(self, joins: Sequence[PlanSteps]) -> int:
-        tables = StepTables.least_bytes(self.kernels.extensions) * len(joins)
-        return max(least_bytes(steps) for _, steps in joins) + tables
+        tables = StepTables.min_bytes(self.kernels.extensions) * len(joins)
+        return max(min_bytes(steps) for _, steps in joins) + tables
 
     def _message_bytes(self, plan: Eliminate | None) -> int:
         products = self.kernels.products
@@ -264,7 +264,7 @@ class JoinBuilder:
                 self.candidates,
                 frozenset(lists),
                 counting=counting,
-                most_links=MAX_LINKS if run.placement.is_whole else MAX_PARTS,
+                max_links=MAX_LINKS if run.placement.is_whole else MAX_PARTS,
             )
             relationships = query.bound.relationships
             words = upload_steps(

@@ -74,7 +74,7 @@ class ExtendWindows:
     def pending_bytes(self) -> int:
         """Bytes allocated with the first step's tables, if these are not made yet."""
         return (
-            0 if "_tables" in vars(self) else StepTables.least_bytes(self._setup.kernels.extensions)
+            0 if "_tables" in vars(self) else StepTables.min_bytes(self._setup.kernels.extensions)
         )
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
@@ -152,7 +152,7 @@ class ExtendWindows:
     def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
         """Runs the first steps, or all of them, without synchronisation, if they are small."""
         self._run.check_deadline()
-        joined = join_at_once(self._setup, self._sizes.most_at_once(), only_counts=only_counts)
+        joined = join_at_once(self._setup, self._sizes.max_at_once(), only_counts=only_counts)
         if joined is not None:
             for number, rows in enumerate(joined.rows):
                 self.rows[number] = rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.device.launch.extend import KeyTest
 from gpugda.device.launch.extend_rows import MAX_EXCLUDED
-from gpugda.match.extend.memory import least_bytes
+from gpugda.match.extend.memory import min_bytes
 from gpugda.plan.comparisons import ABOVE, BELOW
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class LeafCounts:
         self._steps = setup.steps
         self._candidates = setup.candidates
         self._arrays = setup.words.arrays
-        self._least = least_bytes(setup.steps)
+        self._least = min_bytes(setup.steps)
         self._fitting: dict[int, DeviceArray] = {}
 
     def counts_leaves(self, number: int, table: Table) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SegmentMemoryError",
     "check_room",
-    "least_bytes",
+    "min_bytes",
     "rows_within",
     "with_sufficient_limit",
 ]
@@ -64,10 +64,10 @@ def rows_within(size: int, width: int, *, is_last: bool = False) -> int:
     return max(1, (size - _ARRAYS * SMALLEST_BYTES) // _row_bytes(width, is_last=is_last))
 
 
-def least_bytes(steps: Sequence[ExtendStep]) -> int:
+def min_bytes(steps: Sequence[ExtendStep]) -> int:
     """Bytes with which all steps can proceed one row, or the rows of one pair, at a time."""
     # Called for each small query: avoids a call for each step.
-    rows = [each.most_rows * (4 * len(each.variables) + _BYTES_TO_EXTEND) for each in steps]
+    rows = [each.max_rows * (4 * len(each.variables) + _BYTES_TO_EXTEND) for each in steps]
     return _REUSE_FACTOR * len(steps) * (_ARRAYS * SMALLEST_BYTES + max(rows)) if rows else 0
 
 
@@ -82,7 +82,7 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
     Raises:
         MemoryLimitError: It names the smallest limit that suffices.
     """
-    least = least_bytes(steps) + more
+    least = min_bytes(steps) + more
     workspace.make_room(least)
     if workspace.available < least:
         limit = workspace.budget.limit_bytes

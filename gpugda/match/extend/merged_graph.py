@@ -93,10 +93,10 @@ class MergedGraph:
                     self._refused.add(kind)
 
     def _pays(self, run: Run, kind: ListKind) -> bool:
-        return self._seconds[kind] >= _SECONDS + _most_entries(run, kind) * _SECONDS_PER_ENTRY
+        return self._seconds[kind] >= _SECONDS + _max_entries(run, kind) * _SECONDS_PER_ENTRY
 
     def _fits(self, run: Run, kind: ListKind) -> bool:
-        most = 4 * (_most_entries(run, kind) + run.graph.graph.node_count)
+        most = 4 * (_max_entries(run, kind) + run.graph.graph.node_count)
         return most <= run.workspace.available * _SHARE
 
     def _make(self, run: Run, kind: ListKind) -> bool:
@@ -146,7 +146,7 @@ def graph_arguments(run: Run, lists: Mapping[ListKind, MergedLists], places: Pla
     return found
 
 
-def _most_entries(run: Run, kind: ListKind) -> int:
+def _max_entries(run: Run, kind: ListKind) -> int:
     return run.graph.graph.relationship_count * (kind.outgoing + kind.incoming)
 
 

@@ -56,16 +56,16 @@ class PairSteps:
         self._last_read: tuple[DeviceArray, NDArray[Any]] | None = None
 
     # ------------------------------------------------------------------ measuring
-    def measured(self, number: int, table: Table, most_rows: int | None = None) -> Pairs:
+    def measured(self, number: int, table: Table, max_rows: int | None = None) -> Pairs:
         """The pairs of a table's rows.
 
         They are not counted if an upper bound fits in one launch and, were each pair a row, is at
-        most ``most_rows``.
+        most ``max_rows``.
         """
         workspace = self._run.workspace
-        unread = self._most_pairs(number)
-        if most_rows is not None:
-            unread = min(unread, most_rows)
+        unread = self._max_pairs(number)
+        if max_rows is not None:
+            unread = min(unread, max_rows)
         lengths = workspace.allocate(table.row_count, np.uint32, "lengths of rows")
         bases = workspace.allocate(table.row_count, np.uint8, "bases of rows")
         self._kernels.measure(self._arrays[number], table, lengths, bases)
@@ -141,7 +141,7 @@ class PairSteps:
         Returns the end of the pairs that were processed, and the number of rows so far.
         """
         low = window[0]
-        high = min(window[1], low + self._most_pairs(number))
+        high = min(window[1], low + self._max_pairs(number))
         started = time.perf_counter()
         part = PairWindow(self._arrays[number], table, pairs, low, high)
         workspace, lists = self._run.workspace, self._list_kernels(number)
@@ -158,7 +158,7 @@ class PairSteps:
         if self._steps[number].counts_lengths or pairs.total == 0:
             return pairs.total
         workspace, lists = self._run.workspace, self._list_kernels(number)
-        launched = min(pairs.total, self._most_pairs(number)) if pairs.is_exact else pairs.total
+        launched = min(pairs.total, self._max_pairs(number)) if pairs.is_exact else pairs.total
         groups = self._kernels.group_count if lists is None else lists.group_count(launched)
         totals = self._totals
         if groups > totals.count:
@@ -183,7 +183,7 @@ class PairSteps:
         pairs = self.measured(number, table)
         counts = workspace.allocate(table.row_count, np.uint32, "counts of rows")
         workspace.fill(counts, 0)
-        most = partial(self._most_pairs, number)
+        most = partial(self._max_pairs, number)
         for window in self._launched(number, (0, pairs.total), most):
             part = PairWindow(self._arrays[number], table, pairs, *window)
             lists.weigh(workspace, part, counts)
@@ -238,7 +238,7 @@ class PairSteps:
         limits, seconds = self._limits, self._run.graph.context.profile.launch_seconds
         looks = max(1, shortest_list(self._steps[number].device_links, self._run.graph.graph))
         first = min(
-            limits.first_counted_rows, max(limits.fewest_first_rows, limits.first_entries // looks)
+            limits.first_counted_rows, max(limits.min_first_rows, limits.first_entries // looks)
         )
         return LaunchSize(first, limits.largest_window, seconds)
 
@@ -246,12 +246,12 @@ class PairSteps:
         """The kernels for steps of a GPU that keep facts about rows in local memory."""
         return self._lists if self._steps[number].searched_only else None
 
-    def _most_pairs(self, number: int) -> int:
+    def _max_pairs(self, number: int) -> int:
         """Maximum pairs of a launch; up to so many are processed without counting them first."""
         if number not in self._launches:
             profile = self._run.graph.context.profile
             self._launches[number] = LaunchSize(
-                profile.first_pairs, profile.most_pairs, profile.launch_seconds
+                profile.first_pairs, profile.max_pairs, profile.launch_seconds
             )
         within = self._run.workspace.available * _PAIRS_PER_BYTE
         return min(self._launches[number].size, max(_MIN_PAIRS, within))

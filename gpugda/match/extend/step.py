@@ -27,7 +27,7 @@ class ExtendStep(NamedTuple):
         extension: The columns that it reads, tests, keeps and adds, for the kernels.
         counts_lengths: True if every entry gives a row, so that list lengths are the counts.
         searched_only: True if all links are found by one search and no relationship is needed.
-        most_rows: Maximum number of rows that one pair gives.
+        max_rows: Maximum number of rows that one pair gives.
         by_rows: True if a CPU can process it row by row.
         compared: The comparisons among the tests, as text.
         cycle: For the last step: the cycle that all steps together count.
@@ -42,7 +42,7 @@ class ExtendStep(NamedTuple):
     extension: Extension
     counts_lengths: bool = False
     searched_only: bool = False
-    most_rows: int = 1
+    max_rows: int = 1
     by_rows: bool = False
     compared: tuple[str, ...] = ()
     cycle: Cycle | None = None

@@ -56,7 +56,7 @@ class StepTables:
         self.by_pairs = [False] * len(setup.steps)
 
     @staticmethod
-    def least_bytes(kernels: ExtensionKernels) -> int:
+    def min_bytes(kernels: ExtensionKernels) -> int:
         """Bytes of the counters and totals."""
         totals = np.dtype(np.uint64).itemsize * kernels.group_count
         return 2 * (SMALLEST_BYTES + max(totals, SMALLEST_BYTES))
@@ -159,14 +159,14 @@ class StepTables:
         """True if there are so few new rows that they need not be measured first."""
         if not self._steps[number].variables:
             return False
-        return accumulator.most_rows(number, table) <= min(
+        return accumulator.max_rows(number, table) <= min(
             self._limits.few_rows, self._sizes.most(number)
         )
 
     def _appended_few(
         self, number: int, table: Table, accumulator: SparseAccumulator
     ) -> Iterator[Table]:
-        capacity = max(1, accumulator.most_rows(number, table))
+        capacity = max(1, accumulator.max_rows(number, table))
         extended = self._table(number, capacity)
         self._run.workspace.fill(self._counters, 0)
         rows = (0, table.row_count)
@@ -179,7 +179,7 @@ class StepTables:
         """Appends to one table until the remaining pairs might not fit in it."""
         low = 0
         while low < pairs.total:
-            most = self._steps[number].most_rows
+            most = self._steps[number].max_rows
             window = max(min(self._sizes.next(number), (pairs.total - low) * most), most)
             extended = self._table(number, window)
             first, filled = low, 0

@@ -126,7 +126,7 @@ class ExtendStrategy(Matcher):
         self._has_directory: bool | None = None  # used only if the graph is segmented
         self._join_kernels = JoinKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
-        self._kept = KeptQueries(self._thresholds.join.most_queries)
+        self._kept = KeptQueries(self._thresholds.join.max_queries)
         self._merged = MergedGraph()
         self._merges = self._context.profile.intersection == "lists"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=not self._merges)
@@ -146,7 +146,7 @@ class ExtendStrategy(Matcher):
     @cached_property
     def _outgrows_limit(self) -> bool:
         too_large = whole_bytes(self._graph.graph) > self.limit
-        return too_large or self._thresholds.segments.most_entries is not None
+        return too_large or self._thresholds.segments.max_entries is not None
 
     @property
     def _fits_directory(self) -> bool:

@@ -67,7 +67,7 @@ class WindowSizes:
             rows = rows_within(share, width, is_last=is_last)
         return max(1, min(window, longest, rows))
 
-    def most_at_once(self) -> int:
+    def max_at_once(self) -> int:
         """Rows that any step may make without measuring first how many there could be.
 
         If there are several steps, this is the size of the second window, even if a caller needs

@@ -110,7 +110,7 @@ class Combiner:
             MemoryLimitError: Not even one row's entries fit.
         """
         bounds = self._bounds(step, everything, share)
-        most = max(1, min(share // 4, _MAX_PLACES, self._profile.most_pairs))
+        most = max(1, min(share // 4, _MAX_PLACES, self._profile.max_pairs))
         if bounds.total <= most:
             yield everything, self._combined(step, words, everything, bounds)
             return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.steps import Link, NodeStep
     from gpugda.match.run import Run
 
-__all__ = ["ListLoader", "Loaded", "least_load_bytes", "release_lists", "upload_lists"]
+__all__ = ["ListLoader", "Loaded", "min_load_bytes", "release_lists", "upload_lists"]
 
 _WHAT = "lists of relationships"
 
@@ -79,7 +79,7 @@ class ListLoader:
         masks: Bitmaps of relationships that pass the predicates, by query relationship.
         kernels: The launcher.
         fill: Average number of nodes per hash group.
-        most_bytes: Maximum bytes of the lists of one step; those of a single row may exceed it.
+        max_bytes: Maximum bytes of the lists of one step; those of a single row may exceed it.
     """
 
     run: Run
@@ -87,7 +87,7 @@ class ListLoader:
     masks: Mapping[int, DeviceArray]
     kernels: PbeSearch
     fill: int
-    most_bytes: int
+    max_bytes: int
 
     def load(
         self, step: NodeStep, table: Table, first: int, loaded: Loaded
@@ -112,9 +112,9 @@ class ListLoader:
             rows = Rows(table, first, count)
             nodes = self._needed(step, rows)
             taken = sum(self._bytes(key, each) for key, each in nodes.items())
-            if taken <= self.most_bytes or count == 1:
+            if taken <= self.max_bytes or count == 1:
                 break
-            count = max(1, min(count // 2, count * self.most_bytes // taken))
+            count = max(1, min(count // 2, count * self.max_bytes // taken))
         with self.run.working():
             made = {
                 key: lists_of(self.rows_of[key], each, self.fill) for key, each in nodes.items()
@@ -161,7 +161,7 @@ class ListLoader:
         return np.flatnonzero(np.unpackbits(marked, bitorder="little")).astype(np.uint32)
 
 
-def least_load_bytes(step: NodeStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
+def min_load_bytes(step: NodeStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
     """Upper bound of the bytes of the lists that one row of a step needs."""
     links = len(step.links)
     entries = sum(rows_of[link.partition].longest for link in step.links)

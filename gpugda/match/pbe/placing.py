@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.errors import MemoryLimitError
 from gpugda.match.gsi.entries import Partition
-from gpugda.match.pbe.device_lists import least_load_bytes
+from gpugda.match.pbe.device_lists import min_load_bytes
 from gpugda.match.pbe.host_rows import list_bytes
 from gpugda.match.pbe.partitions import MAX_PARTITIONS
 
@@ -151,7 +151,7 @@ def place_parts(
         if largest <= room.lists or count == most:
             break
         count = min(2 * count, most)
-    loads = [least_load_bytes(step, rows_of, fill) for each in steps for step in each]
+    loads = [min_load_bytes(step, rows_of, fill) for each in steps for step in each]
     longest = max([each.longest for each in rows_of.values()], default=0)
     needed = max(largest, max(loads) * loading) / (1 - options.rows_share)
     level = _MIN_LEVEL_BYTES + _BYTES_PER_PLACE * longest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import MemoryLimitError
-from gpugda.match.sgsi.segments import MIN_ENTRIES, most_bytes
+from gpugda.match.sgsi.segments import MIN_ENTRIES, max_bytes
 
 if TYPE_CHECKING:
     from gpugda.device.memory.buffers import Workspace
@@ -37,7 +37,7 @@ class MemoryPlan:
     Args:
         rows: Rows of a subtable.
         places: Places allocated for its rows, if each place has all possible arrays.
-        most_places: Maximum places in any case; launches and arrays are no longer.
+        max_places: Maximum places in any case; launches and arrays are no longer.
         segment_bytes: Maximum bytes of a segment.
         segments_bytes: Bytes of all segments on the device.
         is_tight: True if there is no room for idle arrays.
@@ -45,14 +45,14 @@ class MemoryPlan:
 
     rows: int
     places: int
-    most_places: int
+    max_places: int
     segment_bytes: int
     segments_bytes: int
     is_tight: bool
 
     def places_of(self, place_bytes: int) -> int:
         """The number of places if each takes this many bytes."""
-        return max(self.places, min(self.places * PLACE_BYTES // place_bytes, self.most_places))
+        return max(self.places, min(self.places * PLACE_BYTES // place_bytes, self.max_places))
 
 
 def plan_memory(
@@ -71,7 +71,7 @@ def plan_memory(
         MemoryLimitError: Not even one segment fits; the error names the smallest limit that does.
     """
     entries = options.segment_entries or MIN_ENTRIES
-    segment = most_bytes(entries, entries, options.lists.group_fill)
+    segment = max_bytes(entries, entries, options.lists.group_fill)
     rows, places = min(_MIN_ROWS, options.rows), max(entries, min(options.places, MIN_ENTRIES))
     words = options.lists.signature_words
     least = _ARRAYS_BYTES + 4 * node_words + rows * _ROW_BYTES + places * PLACE_BYTES + segment
@@ -86,7 +86,7 @@ def plan_memory(
             "raise memory_limit, or leave the strategy to gpugda"
         )
     longest = workspace.context.info.max_allocation_bytes
-    most = min(options.places, longest // 4, workspace.context.profile.most_pairs)
+    most = min(options.places, longest // 4, workspace.context.profile.max_pairs)
     return MemoryPlan(
         min(rows + extra // (8 * _SLACK * _ROW_BYTES), max(options.rows, 1), longest // 8),
         max(places, min(places + 3 * extra // (8 * _SLACK * PLACE_BYTES), most)),

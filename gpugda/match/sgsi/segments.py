@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.entries import Partition
     from gpugda.match.gsi.pcsr import HostLists
 
-__all__ = ["MIN_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "most_bytes"]
+__all__ = ["MIN_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "max_bytes"]
 
 MIN_ENTRIES = 32
 """Minimum entries of a segment, unless options say otherwise."""
@@ -76,7 +76,7 @@ class Segments:
         ]
 
 
-def most_bytes(entries: int, owners: int, fill: int) -> int:
+def max_bytes(entries: int, owners: int, fill: int) -> int:
     """Maximum bytes of a segment with this many entries and owners."""
     groups = max(1, -(-owners // fill)) + owners // _PAIRS
     return 8 * entries + _GROUP_BYTES * groups
@@ -163,7 +163,7 @@ class HostSegments:
         """Maximum bytes of the segment with the most owners."""
         bounds = owners[np.append(np.arange(0, len(owners) - 1, entries), len(owners) - 1)]
         most = int(np.diff(bounds).max(initial=0)) + 1  # a node may start in an earlier segment
-        return most_bytes(min(entries, len(owners) - 1), min(most, entries), self._fill)
+        return max_bytes(min(entries, len(owners) - 1), min(most, entries), self._fill)
 
     def _forget(self) -> None:
         """Evicts the least recently requested segments while all take too much."""

@@ -50,7 +50,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
 
 def _fits(lists: RankedLists, size: int) -> bool:
     """True if sums fit in 64 bits: two connected lowest nodes, and others above the first."""
-    return lists.size * comb(lists.most_above, size - 2) < _MAX_CLIQUES
+    return lists.size * comb(lists.max_above, size - 2) < _MAX_CLIQUES
 
 
 def count_cliques(
@@ -83,7 +83,7 @@ def _counted(run: Run, lists: RankedLists, size: int) -> int | None:
     """The number of cliques in the graph."""
     kernels, workspace = CliqueKernels(run.graph.context), run.workspace
     words = kernels.group_words(lists)
-    groups = groups_with_scratch(run, words, kernels.most_groups)
+    groups = groups_with_scratch(run, words, kernels.max_groups)
     if groups == 0:
         return None
     tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, groups)

@@ -182,7 +182,7 @@ def triangles_in(
         looks_up: True if nodes may have parallel relationships.
     """
     kernels, workspace = RankedTriangleKernels(run.graph.context), run.workspace
-    nodes, groups = lists.nodes, kernels.most_groups
+    nodes, groups = lists.nodes, kernels.max_groups
     tasks = CycleTasks.new(workspace, 1, nodes, _WORK_PER_LAUNCH, groups)
     for _ in launches(run, tasks.counters, -(-nodes // kernels.task_nodes(nodes, groups))):
         kernels.count(lists, weights, tasks, loops, looks_up=looks_up)

@@ -132,7 +132,7 @@ def _counted(run: Run, lists: RankedLists, *, corrects: bool) -> int | None:
     ``corrects``: not needed if no two relationships connect the same nodes in any direction.
     """
     kernels, workspace, nodes = RingSquareKernels(run.graph.context), run.workspace, lists.nodes
-    groups = groups_with_scratch(run, nodes, kernels.most_groups)
+    groups = groups_with_scratch(run, nodes, kernels.max_groups)
     if groups == 0:
         return None
     most = max(groups, kernels.walking_groups)
@@ -154,14 +154,14 @@ def _from_first_nodes(
     try:
         with workspace.reclaiming(MemoryLimitError):
             paths = _two_link_paths(run, kernels, lists)
-            most_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
-            marks = workspace.allocate(most_nodes * lists.nodes, np.uint32, "marks of nodes")
+            max_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
+            marks = workspace.allocate(max_nodes * lists.nodes, np.uint32, "marks of nodes")
     except MemoryLimitError:
         return 0
     workspace.fill(marks, 0)
     of_nodes = paths[0].of_nodes + paths[-1].of_nodes
     done = 0
-    for number, nodes in enumerate(_batches(of_nodes, most_nodes)):
+    for number, nodes in enumerate(_batches(of_nodes, max_nodes)):
         if number % _BATCHES_TOGETHER == 0:
             run.graph.context.finish()
             run.check_deadline()
@@ -181,7 +181,7 @@ def _two_link_paths(run: Run, kernels: RingSquareKernels, lists: RankedLists) ->
     return found
 
 
-def _batches(paths: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
+def _batches(paths: NDArray[np.uint64], max_nodes: int) -> Iterator[range]:
     """Yields ranges of nodes up to the last one with many paths; short ones if very many."""
     many = np.flatnonzero(paths >= _MIN_PATHS)
     last = int(many[-1]) + 1 if len(many) else 0
@@ -189,6 +189,6 @@ def _batches(paths: NDArray[np.uint64], most_nodes: int) -> Iterator[range]:
     first = 0
     while first < last:
         stop = int(np.searchsorted(before, before[first] + _PATHS_OF_BATCH, side="left"))
-        stop = min(max(first + 1, stop), first + most_nodes, last)
+        stop = min(max(first + 1, stop), first + max_nodes, last)
         yield range(first, stop)
         first = stop

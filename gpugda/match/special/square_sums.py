@@ -120,7 +120,7 @@ class SquareSums:
         nodes = run.graph.graph.node_count
         kernels = SquareSumKernels(run.graph.context)
         words_each = kernels.group_words(nodes)
-        groups = groups_with_scratch(run, words_each, kernels.most_groups, 16 * nodes)
+        groups = groups_with_scratch(run, words_each, kernels.max_groups, 16 * nodes)
         if groups == 0:
             return None
         return cls(run, (separator,), words, candidates, item_work, groups, place)

@@ -196,8 +196,8 @@ def triangle_sums(
     most = min(sum(candidates.count(each) for each in plan.joined), graph.node_count)
     entries = 2 * sum(graph.statistics.type_counts[each] for each in types)
     besides = _MEMBER_BYTES * most + 4 * entries + 12 * candidates.arrays.words
-    words, most_items = kernels.item_words(max(most, 1)), kernels.most_items
-    items = groups_with_scratch(run, words, most_items, besides)
+    words, max_items = kernels.item_words(max(most, 1)), kernels.max_items
+    items = groups_with_scratch(run, words, max_items, besides)
     if items == 0:
         return None
     ends = one, other

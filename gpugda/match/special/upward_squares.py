@@ -105,7 +105,7 @@ def _opposite_pairs(run: Run, square: UpwardSquare) -> int | None:
     kernels, workspace = UpwardSquareKernels(run.graph.context), run.workspace
     nodes = run.graph.graph.node_count
     arguments = run.graph.csr_arguments(workspace.budget)
-    groups = groups_with_scratch(run, nodes, kernels.most_groups)
+    groups = groups_with_scratch(run, nodes, kernels.max_groups)
     if groups == 0:
         return None
     degrees = workspace.allocate(nodes, np.uint32, "degrees")

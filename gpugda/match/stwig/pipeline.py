@@ -134,7 +134,7 @@ class StwigCursor(Cursor):
         group, levels = context.group_size, len(self.plan.levels)
         item_bytes = 4 * (levels + 1 + self.plan.slot_count) + 8
         fitting = workspace.available // _SHARE_FOR_ITEMS // item_bytes
-        count = max(1, min(context.most_items, fitting, records))
+        count = max(1, min(context.max_items, fitting, records))
         count = -(-count // group) * group
         state = workspace.allocate((levels + 1) * count, np.uint32, "states of work items")
         values = workspace.allocate(self.plan.slot_count * count, np.uint32, "values of work items")

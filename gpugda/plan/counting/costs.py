@@ -58,7 +58,7 @@ class Costs:
         order: Callable[[frozenset[int]], list[int]] | None = None,
         rates: Rates | None = None,
     ) -> None:
-        most = thresholds.most_orders
+        most = thresholds.max_orders
         self._orders = cached_method(self._node_order, most)
         self._order_without = order or self._orders
         self._problem = problem

@@ -266,25 +266,25 @@ class Attempt:
         seconds: The budget; None tries only what runs at once, without waiting for the device.
         quick: The plan to try.
         otherwise: What to do if the attempt is abandoned.
-        least_pairs: Estimated pairs from which the attempt is made; below, `otherwise` runs
+        min_pairs: Estimated pairs from which the attempt is made; below, `otherwise` runs
             directly.
-        most_pairs: The same above: the attempt would be in vain.
+        max_pairs: The same above: the attempt would be in vain.
     """
 
     seconds: float | None
     quick: CountPlan
     otherwise: FirstPlan
-    least_pairs: float = 0.0
-    most_pairs: float = math.inf
+    min_pairs: float = 0.0
+    max_pairs: float = math.inf
 
     @property
     def reads_pairs(self) -> bool:
         """True if the number of pairs decides whether the attempt is made."""
-        return self.least_pairs > 0 or self.most_pairs < math.inf
+        return self.min_pairs > 0 or self.max_pairs < math.inf
 
     def is_worthwhile(self, pairs: float) -> bool:
         """True if a join that tests this many pairs should be attempted."""
-        return self.least_pairs <= pairs <= self.most_pairs
+        return self.min_pairs <= pairs <= self.max_pairs
 
 
 def _merged(

@@ -205,11 +205,11 @@ class Elimination:
             yield from self._cycles(nodes, kept)
         if 2 not in thresholds.separators or self._cost(nodes) < thresholds.pair_pairs:
             return
-        if nodes.bit_count() > thresholds.most_pair_nodes:
+        if nodes.bit_count() > thresholds.max_pair_nodes:
             return
         graph, count = self._problem.graph, self._problem.candidates.count
         for a, b in combinations(each_bit(nodes), 2):
-            if count(a) * count(b) <= thresholds.most_cells:
+            if count(a) * count(b) <= thresholds.max_cells:
                 yield from separators.at_two_nodes(a, b, nodes, kept, lambda e: is_single(e, graph))
 
     def _cycles(self, nodes: Nodes, kept: Nodes) -> Iterator[PossibleElimination]:

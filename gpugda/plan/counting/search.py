@@ -69,9 +69,9 @@ def first_plan(
         return Search()
     found: FirstPlan = Search()
     links = len(bound.relationships)
-    seconds = min(thresholds.first_seconds * links**3, thresholds.most_first_seconds)
+    seconds = min(thresholds.first_seconds * links**3, thresholds.max_first_seconds)
     if seconds > 0 and not streamed:
-        most = seconds * thresholds.most_first_pairs
+        most = seconds * thresholds.max_first_pairs
         found = Attempt(seconds, Join(), found, thresholds.search_pairs, most)
     return Attempt(None, Join(), found) if thresholds.joins_first and not grouped else found
 
@@ -125,7 +125,7 @@ class CountSearch:
         self._thresholds = thresholds
         self._time_limit = _TimeLimit(check)
         self._order = order
-        self._nested = 0 if in_parts else thresholds.most_nested
+        self._nested = 0 if in_parts else thresholds.max_nested
         self._costs = Costs(problem, thresholds, self._time_limit.check, order, rates)
 
     @property
@@ -159,7 +159,7 @@ class CountSearch:
         found = best_elimination(problem, costs, thresholds)
         plan: CountPlan = found or Join()
         cost = costs.of_plan(found) if found else costs.of_joining
-        if cost < thresholds.part_pairs or nested >= thresholds.most_nested:
+        if cost < thresholds.part_pairs or nested >= thresholds.max_nested:
             return plan, cost
         if problem.masks.comparisons or (not problem.grouped and costs.is_cycle):
             return plan, cost
@@ -190,7 +190,7 @@ class CountSearch:
         plan, least = self._best_of(problem, loosened_term(problem, pairs), nested)
         if least > most or not isinstance(plan, (Eliminate, Product)):
             return None
-        loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.most_dropped_tests)
+        loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.max_dropped_tests)
         for each in loosened:
             # The first term is planned already if no test is left.
             known = (plan, least) if each == pairs else None

@@ -171,11 +171,11 @@ def _along(step: PlanStep) -> tuple[int, ...]:
 def _segments(plan: Plan, graph: StoredGraph, limit: int, directions: int) -> int:
     """Number of segments per direction, with the buffer sizes that a run would use."""
     limits = SegmentLimits()
-    most_links = max((len(_along(step)) for step in plan.steps), default=0)
-    share = limits.share_for_pairs if most_links > 1 else limits.share_for_parts
+    max_links = max((len(_along(step)) for step in plan.steps), default=0)
+    share = limits.share_for_pairs if max_links > 1 else limits.share_for_parts
     room = max(1.0, share * (limit - graph.staying_bytes(limit)))
     size = room / (_BUFFERS_PER_DIRECTION * max(1, directions) * graph.entry_bytes(limit))
-    return max(1, min(limits.most_segments, math.ceil(graph.relationships / size)))
+    return max(1, min(limits.max_segments, math.ceil(graph.relationships / size)))
 
 
 def _kept_entries(

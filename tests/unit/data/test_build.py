@@ -218,9 +218,9 @@ IDS = ([7, 8, 9, 10, 11], [7, 8, 3, 4, 12], [11, 10, 9, 8, 7], [0, 2, 1, 2**40, 
 
 
 @pytest.mark.parametrize("ids", IDS)
-@pytest.mark.parametrize("most_gaps", [0, 1, 4])
-def test_relationship_ids_follow_their_relationships(ids, most_gaps, monkeypatch):
-    monkeypatch.setattr(build, "_MAX_GAPS", most_gaps)
+@pytest.mark.parametrize("max_gaps", [0, 1, 4])
+def test_relationship_ids_follow_their_relationships(ids, max_gaps, monkeypatch):
+    monkeypatch.setattr(build, "_MAX_GAPS", max_gaps)
     ends = [(2, 0), (0, 1), (2, 1), (1, 2), (0, 0)]
     batch = replace(
         relationship_batch([(start, "R", end, {}) for start, end in ends]),

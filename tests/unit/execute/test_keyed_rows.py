@@ -24,7 +24,7 @@ def accelerator():
         yield opened
 
 
-def _most_rows(accelerator: Any, query: str) -> int:
+def _max_rows(accelerator: Any, query: str) -> int:
     """Largest row count of any operator."""
     return max(node.rows or 0 for _, node in accelerator.profile(query).lines())
 
@@ -38,7 +38,7 @@ def _most_rows(accelerator: Any, query: str) -> int:
     ],
 )
 def test_patterns_joined_on_keys_make_few_rows(accelerator, query):
-    assert _most_rows(accelerator, query) <= COUNT
+    assert _max_rows(accelerator, query) <= COUNT
     rows = [record.values() for record in accelerator.run(query, engine="gpu")]
     expected = [record.values() for record in accelerator.run(query, engine="reference")]
     assert sorted(map(str, rows)) == sorted(map(str, expected))

@@ -27,7 +27,7 @@ def test_a_long_path_stores_a_bounded_number_of_orders():
         if len(asked) > 200:
             raise QueryTimeoutError("it was asked often enough")
 
-    thresholds = replace(CPU.count, most_orders=16)
+    thresholds = replace(CPU.count, max_orders=16)
     costs = Costs(problem, thresholds, check)
     with contextlib.suppress(QueryTimeoutError):
         best_elimination(problem, costs, thresholds)

@@ -74,18 +74,18 @@ def distinct(found):
 
 
 @pytest.fixture(params=[DENSE, SPARSE], ids=["summed", "weighted"])
-def most_tuple_groups(request):
+def max_tuple_groups(request):
     """Groups summed on the device, or rows that are downloaded with their products."""
     return request.param
 
 
-def limits_of(most_tuple_groups):
-    return {"share_for_sums": SPARSE} if most_tuple_groups == SPARSE else {}
+def limits_of(max_tuple_groups):
+    return {"share_for_sums": SPARSE} if max_tuple_groups == SPARSE else {}
 
 
-def strategy_for(context, graph, most_tuple_groups, memory_limit=None, **limits):
+def strategy_for(context, graph, max_tuple_groups, memory_limit=None, **limits):
     device_graph = graph if isinstance(graph, DeviceGraph) else DeviceGraph(context, graph)
-    decides = thresholds(context, join=limits_of(most_tuple_groups) | limits)
+    decides = thresholds(context, join=limits_of(max_tuple_groups) | limits)
     return ExtendStrategy(device_graph, memory_limit=memory_limit, thresholds=decides)
 
 
@@ -134,7 +134,7 @@ CASES = {
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
 @pytest.mark.parametrize("name", CASES)
-def test_groups_with_leaves_are_counted(context, most_tuple_groups, name, counted):
+def test_groups_with_leaves_are_counted(context, max_tuple_groups, name, counted):
     relationships, query_nodes, nodes, leaves = CASES[name]
     plan, seen = with_cardinality(plan_of(relationships, query_nodes), MANY), set()
     for seed in range(3):
@@ -142,7 +142,7 @@ def test_groups_with_leaves_are_counted(context, most_tuple_groups, name, counte
         expected = expected_groups(graph, plan, nodes)
         report = StrategyReport()
         found = groups(
-            strategy_for(context, graph, most_tuple_groups),
+            strategy_for(context, graph, max_tuple_groups),
             plan,
             Groups(nodes, counted, streamed=False),
             report=report,
@@ -152,25 +152,25 @@ def test_groups_with_leaves_are_counted(context, most_tuple_groups, name, counte
         if expected:
             seen.add("".join(lines).removeprefix("leaves counted by degrees: "))
             said = [line for line in report.steps if line.startswith("rows ")]
-            assert len(said) == (1 if leaves or most_tuple_groups == DENSE else 0)
+            assert len(said) == (1 if leaves or max_tuple_groups == DENSE else 0)
     assert seen == {leaves}
 
 
-def test_without_memory_for_degrees_leaves_are_joined(context, most_tuple_groups):
+def test_without_memory_for_degrees_leaves_are_joined(context, max_tuple_groups):
     graph, plan = a_graph(), plan_of(out((0, 1), (1, 2), (2, 3)))
-    strategy = strategy_for(context, graph, most_tuple_groups, share_for_messages=0)
+    strategy = strategy_for(context, graph, max_tuple_groups, share_for_messages=0)
     found = groups(strategy, plan, Groups((0,), True, False))
     assert found == expected_groups(graph, plan, (0,))
 
 
 # ------------------------------------------------------------------ limits
 @pytest.mark.parametrize("window", [1, 3])
-def test_groups_of_a_core_in_many_windows_are_counted(context, most_tuple_groups, window):
+def test_groups_of_a_core_in_many_windows_are_counted(context, max_tuple_groups, window):
     tiny = windows_of(window) | {"fetched_rows": 2}
     graph = a_graph(nodes=4, relationships=14)
     for pairs in (((0, 1), (1, 2), (2, 3)), ((0, 1), (1, 2), (0, 2)), ((0, 1), (2, 3))):
         plan = plan_of(out(*pairs))
-        strategy = strategy_for(context, graph, most_tuple_groups, **tiny)
+        strategy = strategy_for(context, graph, max_tuple_groups, **tiny)
         for nodes in ((0,), (0, 2)):
             expected = expected_groups(graph, plan, nodes)
             assert groups(strategy, plan, Groups(nodes, True, False)) == expected
@@ -216,10 +216,10 @@ def test_groups_are_counted_in_little_memory(context, nodes):
         assert groups(strategy, plan, wanted) == expected
 
 
-def test_a_deadline_stops_grouping(context, most_tuple_groups):
+def test_a_deadline_stops_grouping(context, max_tuple_groups):
     graph = a_graph(nodes=60, relationships=2000)
     plan = plan_of(out((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)))
-    strategy = strategy_for(context, graph, most_tuple_groups)
+    strategy = strategy_for(context, graph, max_tuple_groups)
     started = time.monotonic()
     with ends_in(), pytest.raises(QueryTimeoutError):
         list(
@@ -318,9 +318,9 @@ def rows_of(result):
 
 
 @contextlib.contextmanager
-def counting_by(most_tuple_groups):
+def counting_by(max_tuple_groups):
     """Makes the strategies of later connections use these thresholds."""
-    extend = variant(join=limits_of(most_tuple_groups))
+    extend = variant(join=limits_of(max_tuple_groups))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(STRATEGIES, extend.name, extend)
         yield
@@ -344,9 +344,9 @@ def connected():
 
 
 @pytest.mark.parametrize("text", GROUPED + OTHERS)
-def test_grouped_queries_equal_the_reference(connected, text, most_tuple_groups):
+def test_grouped_queries_equal_the_reference(connected, text, max_tuple_groups):
     for seed in range(3):
-        accelerator = connected[seed, most_tuple_groups]
+        accelerator = connected[seed, max_tuple_groups]
         expected = accelerator.run(text, engine="reference")
         found = accelerator.run(text, engine="gpu", strategy="extend")
         if "ORDER BY" in text:
@@ -411,14 +411,14 @@ def test_leaves_of_groups_are_counted_by_degrees():
 
 
 @pytest.mark.parametrize("text", ["RETURN a, count(*)", "RETURN a, b, count(*)"])
-def test_a_group_beyond_cyphers_integers_is_an_error(text, most_tuple_groups):
+def test_a_group_beyond_cyphers_integers_is_an_error(text, max_tuple_groups):
     relationships = {
         "source": np.zeros(70_000, dtype=int),
         "target": np.ones(70_000, dtype=int),
         "type": np.full(70_000, "R", dtype=object),
     }
     source = gpugda.graph({"id": np.arange(2)}, relationships)
-    with counting_by(most_tuple_groups), gpugda.connect(source) as accelerator:
+    with counting_by(max_tuple_groups), gpugda.connect(source) as accelerator:
         match = "MATCH (a)-->(b), (a)-->(c), (a)-->(d)"
         found = accelerator.run(f"{match} {text}", engine="gpu").values()
         assert [row[-1] for row in found] == [math.perm(70_000, 3)]
@@ -428,7 +428,7 @@ def test_a_group_beyond_cyphers_integers_is_an_error(text, most_tuple_groups):
         assert found.values() == [[0]]
 
 
-def test_groups_whose_merged_count_is_too_large_are_an_error(most_tuple_groups):
+def test_groups_whose_merged_count_is_too_large_are_an_error(max_tuple_groups):
     """Two nodes of one group: each count is below 2**63, their sum is above."""
     degree = 2_500_000
     relationships = {
@@ -438,7 +438,7 @@ def test_groups_whose_merged_count_is_too_large_are_an_error(most_tuple_groups):
     }
     nodes = {"id": np.arange(3), "p": [1, 1, 1]}
     source = gpugda.graph(nodes, relationships)
-    with counting_by(most_tuple_groups), gpugda.connect(source) as accelerator:
+    with counting_by(max_tuple_groups), gpugda.connect(source) as accelerator:
         match = "MATCH (a)-->(b), (a)-->(c), (a)-->(d)"
         assert 2**62 < math.perm(degree, 3) < 2**64
         text = f"{match} RETURN a.p, count(*)"

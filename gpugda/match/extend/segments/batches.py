@@ -114,13 +114,13 @@ class Batch:
             found |= np.diff(chunk.first) > 0
         return [int(each) for each in np.flatnonzero(found)]
 
-    def tables(self, run: Run, key: int, most_rows: int) -> Iterator[Table]:
+    def tables(self, run: Run, key: int, max_rows: int) -> Iterator[Table]:
         """Yields a key's rows on the device; each table is valid until the next is requested."""
         slices = [
             (chunk, int(chunk.first[key]), int(chunk.first[key + 1])) for chunk in self._chunks
         ]
         while slices:
-            taken, left = [], most_rows
+            taken, left = [], max_rows
             while slices and left:
                 chunk, low, high = slices.pop(0)
                 end = min(high, low + left)
@@ -128,7 +128,7 @@ class Batch:
                 left -= end - low
                 if end < high:
                     slices.insert(0, (chunk, end, high))
-            rows = most_rows - left
+            rows = max_rows - left
             if rows:
                 table = self._uploaded(run, taken, rows)
                 yield table
@@ -181,18 +181,18 @@ class Sorter:
             self._run.workspace.release(placed.values)
 
     def split(
-        self, table: Table, most_rows: Callable[[], int], *, backwards: bool = False
+        self, table: Table, max_rows: Callable[[], int], *, backwards: bool = False
     ) -> Iterator[tuple[int, int | None, Table]]:
         """Yields key, next key and rows; each table is valid until the next is requested.
 
-        ``most_rows``: maximum rows of a table; called once the rows are sorted.
+        ``max_rows``: maximum rows of a table; called once the rows are sorted.
         """
         if not self._is_sorting or table.row_count == 0:
             placed, first = table, np.array([0, table.row_count], dtype=np.int64)
         else:
             placed, first = self._sorted(table)
         keys = np.flatnonzero(np.diff(first)).tolist()[:: -1 if backwards else 1]
-        most = most_rows()
+        most = max_rows()
         for key, following in zip(keys, [*keys[1:], None], strict=True):
             for low in range(int(first[key]), int(first[key + 1]), most):
                 rows = min(int(first[key + 1]) - low, most)

@@ -59,7 +59,7 @@ class SharedEntryColumns:
         self._arrays = arrays
         self._views = views
         self._waiting = waiting
-        self._most_rows = limits.largest_window
+        self._max_rows = limits.largest_window
         segments = views.segments
         self._bounds = run.workspace.upload(segments.bounds, "bounds of segments")
 
@@ -108,7 +108,7 @@ class SharedEntryColumns:
 
     def _most(self, shared: CommonColumn) -> int:
         share = self._run.workspace.available // (4 * len(self._shared))
-        return min(self._most_rows, rows_within(share, shared.column + 1, is_last=False))
+        return min(self._max_rows, rows_within(share, shared.column + 1, is_last=False))
 
     def _wider(self, table: Table) -> Table:
         workspace, rows, width = self._run.workspace, table.row_count, table.width

@@ -163,13 +163,13 @@ class _SegmentSizes:
         free, limits = self.run.workspace.available, self.limits
         # If a step needs two segments, larger row windows send the second ones less often.
         share = limits.share_for_pairs if self.sorted_by > 1 else limits.share_for_parts
-        fewest = max(1, -(-self.run.graph.graph.relationship_count // limits.most_segments))
+        fewest = max(1, -(-self.run.graph.graph.relationship_count // limits.max_segments))
         beside = self._directory_bytes(None) if self.run.placement.has_directory else self.messages
-        keys = self._key_bytes(limits.most_segments)
+        keys = self._key_bytes(limits.max_segments)
         size = min((free - beside) * share, free - beside - keys - self._small_bytes - self.least)
         most = int(size) // max(1, sum(self.places.values()) * self.per_entry)
-        if limits.most_entries is not None:
-            most = min(most, limits.most_entries)
+        if limits.max_entries is not None:
+            most = min(most, limits.max_entries)
         while most > fewest:
             segments = self._segments(most)
             if self._replaced_bytes(segments) <= size and self.needed(segments) <= free:

@@ -65,7 +65,7 @@ class WaitingRows:
         self._place = spill_place() if self._enough is None or self._enough > self._most else None
         self._folder: SpillFolder | None = None
         self._on_disk = self._number = 0
-        self._most_on_disk: int | None = None
+        self._max_on_disk: int | None = None
         self.written = 0
 
     def exceeds_memory(self, nbytes: int) -> bool:
@@ -122,9 +122,9 @@ class WaitingRows:
 
     def _room(self, place: Path) -> int:
         """Maximum bytes on disk; determined once."""
-        if self._most_on_disk is None:
-            self._most_on_disk = int(_free_bytes(place) * self._share_of_disk)
-        return self._most_on_disk
+        if self._max_on_disk is None:
+            self._max_on_disk = int(_free_bytes(place) * self._share_of_disk)
+        return self._max_on_disk
 
     def _error_text(self, error: OSError, nbytes: int) -> str:
         assert self._place is not None

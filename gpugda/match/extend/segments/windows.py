@@ -66,7 +66,7 @@ class SegmentedWindows(ExtendWindows):
         ]
         self._backwards = [False] * len(steps)
         self._waiting = waiting
-        self._most_rows = [0] * len(steps)
+        self._max_rows = [0] * len(steps)
         self._sizes.within(self._max_resident)
 
     @property
@@ -78,7 +78,7 @@ class SegmentedWindows(ExtendWindows):
         """See `ExtendWindows.tables`; if few rows suffice, few wait."""
         if enough is not None:
             few = first_window(enough, self._limits.first_window)
-            self._most_rows = [few] * len(self._steps)
+            self._max_rows = [few] * len(self._steps)
         return super().tables(enough)
 
     def count_all(self, *, at_once: bool) -> None:
@@ -157,9 +157,9 @@ class SegmentedWindows(ExtendWindows):
         return Batch(width, self._sorters[number].key_count)
 
     def _is_full(self, number: int, batch: Batch) -> bool:
-        few = self._most_rows[number]
+        few = self._max_rows[number]
         if few and batch.row_count >= few:
-            self._most_rows[number] = few * _GROWTH
+            self._max_rows[number] = few * _GROWTH
             return True
         return self._waiting.is_full(batch.nbytes)
 

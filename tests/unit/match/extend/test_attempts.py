@@ -47,12 +47,12 @@ PATIENT = {
     "search_rows": 0,
     "search_pairs": 0,
     "first_seconds": 60.0,
-    "most_first_seconds": 60.0,
-    "most_first_pairs": math.inf,
+    "max_first_seconds": 60.0,
+    "max_first_pairs": math.inf,
     "search_again_seconds": 0.0,
     "search_share": math.inf,
 }
-NO_PATIENCE = PATIENT | {"first_seconds": 1e-9, "most_first_seconds": 1e-9}
+NO_PATIENCE = PATIENT | {"first_seconds": 1e-9, "max_first_seconds": 1e-9}
 
 
 class Asked:
@@ -130,7 +130,7 @@ def test_a_join_slower_than_a_search_starts_one_at_once(context, monkeypatch):
 
 
 def test_a_join_of_far_more_pairs_than_its_budget_allows_is_not_tried(context, monkeypatch):
-    asked = Asked(context, monkeypatch, NOT_AT_ONCE, {"most_first_pairs": 1e-3})
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE, {"max_first_pairs": 1e-3})
     report = asked.count()
     assert asked.searches == 1
     assert not any(each.startswith("joining everything") for each in report.steps)
@@ -167,14 +167,14 @@ def first_of(relationships, decides=CPU.count, need=None, candidates=1000, join_
 def test_small_queries_have_a_smaller_attempt_budget():
     attempts = [first_of(path(*range(size + 1), kind=0)).otherwise for size in (2, 5, 10, 20)]
     times = [each.seconds for each in attempts]
-    assert 0 < times[0] < times[1] < times[2] == times[3] == CPU.count.most_first_seconds
+    assert 0 < times[0] < times[1] < times[2] == times[3] == CPU.count.max_first_seconds
 
 
 def test_the_first_plan_is_a_value():
     three = path(0, 1, 2, 3, kind=0)
     seconds, decides = 12e-6 * 27, CPU.count
-    most = seconds * decides.most_first_pairs
-    later = Attempt(seconds, Join(), Search(), least_pairs=decides.search_pairs, most_pairs=most)
+    most = seconds * decides.max_first_pairs
+    later = Attempt(seconds, Join(), Search(), min_pairs=decides.search_pairs, max_pairs=most)
     assert first_of(three) == Attempt(None, Join(), later)
     assert first_of(three, replace(CPU.count, joins_first=False)) == later
     assert first_of(three, need=Groups((0,), counted=True, streamed=False)) == later

@@ -32,7 +32,7 @@ ACTIONS = st.lists(
 
 
 @given(ACTIONS, st.integers(0, 4), st.integers(0, 40))
-def test_the_cache_keeps_the_most_recent_queries(actions, most, most_bytes):
+def test_the_cache_keeps_the_most_recent_queries(actions, most, max_bytes):
     kept, expected = KeptQueries(most), []
     for action, place, masks, size, after in actions:
         bound = BOUNDS[place]
@@ -46,10 +46,10 @@ def test_the_cache_keeps_the_most_recent_queries(actions, most, most_bytes):
             expected = [each for each in expected if each is but]
         elif found is None:
             found = Kept(bound=bound, masks=masks, nbytes=size, after=after)
-            kept.add(found, most_bytes)
+            kept.add(found, max_bytes)
             expected.append(found)
             while expected and (
-                len(expected) > most or sum(each.nbytes for each in expected) > most_bytes
+                len(expected) > most or sum(each.nbytes for each in expected) > max_bytes
             ):
                 expected.pop(0)
         else:

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.device,
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
-STEP_BY_STEP = Thresholds(join=JoinLimits(most_at_once=0, listed_rows=0))
+STEP_BY_STEP = Thresholds(join=JoinLimits(max_at_once=0, listed_rows=0))
 TOGETHER = Thresholds()
 """Few rows are joined in one launch of all steps."""
 TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"

@@ -144,9 +144,9 @@ def test_masks_of_other_variables_compile_other_steps(context):
 
 OTHER_JOINS = {
     # limits, and constants to patch
-    "a launch per step": ({"most_at_once": 0}, {}),
+    "a launch per step": ({"max_at_once": 0}, {}),
     "the first steps at once": ({"entries_at_once": 20}, {}),
-    "few rows at once": ({"most_at_once": 6}, {}),
+    "few rows at once": ({"max_at_once": 6}, {}),
     "measured": ({"few_rows": 0}, {}),
     "tiny windows": (windows_of(3) | {"largest_last_window": 2}, {}),
     "pairs always measured": ({"few_rows": 0, "measures_pairs": True}, {}),
@@ -158,13 +158,13 @@ OTHER_JOINS = {
     ),
     "relationships closed one by one": ({}, {"drafts.MAX_ROWS_OF_PAIR": 1}),
     "relationships closed launch by launch": (
-        {"most_at_once": 0},
+        {"max_at_once": 0},
         {"drafts.MAX_ROWS_OF_PAIR": 1},
     ),
     "one link a step": ({}, {"join_builder.MAX_LINKS": 1}),
     "two links a step": ({}, {"join_builder.MAX_LINKS": 2, "drafts.MAX_ROWS_OF_PAIR": 2}),
     "no rows, only pairs": (
-        {"most_at_once": 0},
+        {"max_at_once": 0},
         {"leaf_counts.MAX_EXCLUDED": -1, "accumulate.MAX_EXCLUDED": -1},
     ),
 }
@@ -545,7 +545,7 @@ def launches_of(monkeypatch, run):
 @pytest.mark.parametrize(("place", "tried"), [(10, [True, False]), (100, [True, True])])
 def test_an_outgrown_small_join_is_not_tried_again(context, monkeypatch, place, tried):
     """If the first steps outgrew the small join, it is not tried again."""
-    strategy = strategy_for(context, dense_graph(6), join={"most_at_once": place})
+    strategy = strategy_for(context, dense_graph(6), join={"max_at_once": place})
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     for expected in tried:
         found, names = launches_of(monkeypatch, lambda: found_by(strategy, plan))
@@ -597,7 +597,7 @@ def test_a_query_without_candidates_launches_nothing_again(context, monkeypatch)
 
 
 def test_few_queries_are_cached_and_their_bytes_counted(context):
-    strategy = strategy_for(context, dense_graph(6), join={"most_queries": 3})
+    strategy = strategy_for(context, dense_graph(6), join={"max_queries": 3})
     kept = make_plan([Node()], [])
     for size in (1, 2, 3, 4):
         plan = make_plan([Node()] * size, [Relationship(0, at) for at in range(1, size)])

@@ -39,7 +39,7 @@ CYCLE = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
 CHAIN = "MATCH (a)-[:R]->(b)-[:R]->(c)<-[:R]-(a) RETURN count(*)"
 MIXED = "MATCH (a)-[:R]->(b)-[:R]-(c)<-[:R]-(a) RETURN count(*)"
 UNDIRECTED = CYCLE.replace("->", "-")
-IN_SEGMENTS = Thresholds(GPU.count, GPU.join, GPU.filter, GPU.paths, SegmentLimits(most_entries=64))
+IN_SEGMENTS = Thresholds(GPU.count, GPU.join, GPU.filter, GPU.paths, SegmentLimits(max_entries=64))
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ from gpugda.plan.variables import Variable
 needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 
 
-SUMMED = DEGREES | ROWS | TABLES | PARTS | {"most_dropped_tests": 12}
+SUMMED = DEGREES | ROWS | TABLES | PARTS | {"max_dropped_tests": 12}
 """Sums terms whether or not it pays off, and terms of terms, too."""
 
 
@@ -375,7 +375,7 @@ def test_compared_nodes_are_joined(context):
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize(
-    "changes", [{"part_pairs": math.inf}, {"part_gain": 0}, {"most_dropped_tests": 2}]
+    "changes", [{"part_pairs": math.inf}, {"part_gain": 0}, {"max_dropped_tests": 2}]
 )
 def test_only_sums_that_pay_are_used(context, changes):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(1, relationships=14, types="R")

@@ -41,7 +41,7 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 
-ALL_TO_DISK = SegmentLimits(reduces=False, most_entries=3, rows_bytes=1, disk_cost=0)
+ALL_TO_DISK = SegmentLimits(reduces=False, max_entries=3, rows_bytes=1, disk_cost=0)
 QUERIES = [
     "MATCH (a)-->(b)-->(c)-->(d) RETURN a.id, b.id, c.id, d.id",
     "MATCH (a)-[r]-(b)-[s]-(c)-->(a) RETURN id(r), id(s)",
@@ -88,7 +88,7 @@ def some_graph():
 def test_spilled_rows_are_read_back_unchanged(context, place, text):
     graph = some_graph()
     found, report = rows(context, graph, text)
-    assert found == rows(context, graph, text, SegmentLimits(reduces=False, most_entries=3))[0]
+    assert found == rows(context, graph, text, SegmentLimits(reduces=False, max_entries=3))[0]
     assert found == rows(context, graph, text, SegmentLimits())[0]
     assert report.spilled_bytes > 0
     assert any("were spilled to disk" in line for line in report.steps)
