@@ -357,7 +357,7 @@ class Accelerator(GraphExports):
         device = {
             "device": self._session.device_name,
             "device_bytes": self._session.bytes_used,
-            "compiling": self._session.why_cold,
+            "compiling": self._session.compiling_reason,
         }
         from gpugda.answer.graph_status import graph_status
 

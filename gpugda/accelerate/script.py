@@ -67,12 +67,12 @@ def _show(kind: type[BaseException], error: BaseException, trace: TracebackType 
     each: BaseException | None = error
     while each is not None and id(each) not in seen:
         seen.add(id(each))
-        each.__traceback__ = _without_us(each.__traceback__)
+        each.__traceback__ = _without_own_frames(each.__traceback__)
         each = each.__cause__ or each.__context__
     sys.__excepthook__(kind, error, error.__traceback__)
 
 
-def _without_us(trace: TracebackType | None) -> TracebackType | None:
+def _without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     """The traceback without the frames of this package and of the interpreter's start-up."""
     kept = []
     while trace is not None:

@@ -168,14 +168,14 @@ class ServerAnswers:
         if plan.declined:
             return explained_by_database(request, self._server, cannot_run(plan))
         verdict = self._router.decide(request, plan, loaded, self._keeper)
-        cold = self._session.why_cold
-        on_device = verdict.engine == "gpu" and not cold
+        compiling = self._session.compiling_reason
+        on_device = verdict.engine == "gpu" and not compiling
         seconds = verdict.device_seconds if on_device else verdict.native_seconds
         return Explanation(
             plan,
             self._router.described(request, plan, loaded, self._keeper),
             engine="gpu" if on_device else "native",
-            reason=cold or verdict.reason,
+            reason=compiling or verdict.reason,
             expected=estimate(plan, seconds),
             lines=self._router.streamed(plan, loaded),
         )
@@ -223,8 +223,8 @@ class ServerAnswers:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
-        if cold := self._session.warm_soon():
-            return Declined(cold)
+        if compiling := self._session.warm_soon():
+            return Declined(compiling)
         deadline = _device_deadline(request, verdict)
         early = self._snapshot.answer_early(request, loaded, verdict.device_seconds, deadline)
         fresh = self._fresh(request, verdict, early)

@@ -82,7 +82,7 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
         if apart is not None:
             apart.wait()
         build_everything(context, on_demand=_needs_more(options.only))
-        matchers = _chosen(_everyone(context, graph, options), options.only)
+        matchers = _chosen(_all_matchers(context, graph, options), options.only)
         runs = _measure(graph, patterns, matchers, options, progress)
         device = context.info.name
     finally:
@@ -102,7 +102,7 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     return outcome
 
 
-def _everyone(
+def _all_matchers(
     context: DeviceContext, graph: DataGraph, options: StrategiesOptions
 ) -> dict[str, Matcher]:
     """Matchers by name: under the requested limit, and under each share of the graph's bytes.

@@ -82,13 +82,13 @@ def open_history(folder: Path | None = None) -> History:
         from platformdirs import user_state_path
 
         folder = user_state_path("gpugda")
-    if reason := _why_not(folder):
+    if reason := _privacy_problem(folder):
         logger.warning("the history is not kept: %s", reason)
         return InMemoryHistory()
     return FileHistory(folder / "shell-history")
 
 
-def _why_not(folder: Path) -> str:
+def _privacy_problem(folder: Path) -> str:
     try:
         make_private_folder(folder)
         return privacy_problem(folder)

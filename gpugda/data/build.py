@@ -419,10 +419,10 @@ def _check_length(array: Sized, count: int, what: str, origin: str) -> None:
 
 
 def _check_codes(codes: _Codes, count: int, what: str, origin: str) -> None:
-    def are_fine(piece: slice) -> bool:
+    def are_in_range(piece: slice) -> bool:
         return 0 <= int(codes[piece].min()) <= int(codes[piece].max()) < count
 
-    if not all(in_threads(are_fine, pieces_of(len(codes), _PIECE))):
+    if not all(in_threads(are_in_range, pieces_of(len(codes), _PIECE))):
         raise SourceError(f"{origin}: codes from {codes.min()} to {codes.max()} for {count} {what}")
 
 

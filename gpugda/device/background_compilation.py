@@ -83,7 +83,7 @@ class BackgroundCompilation:
         if self._apart is not None:
             self._apart.wait()
         try:
-            build_everything(self._context, self._goes_on)
+            build_everything(self._context, self._should_continue)
         except GpugdaError as error:
             self.error = error
             _LOGGER.warning("%s", self)
@@ -92,7 +92,7 @@ class BackgroundCompilation:
             name = self._context.info.name
             _LOGGER.info("compiled the kernels for %s in %.0f s", name, seconds)
 
-    def _goes_on(self, done: int, total: int) -> bool:
+    def _should_continue(self, done: int, total: int) -> bool:
         self._done, self._total = done, total
         # The next process compiles the remaining files: this process ends.
         return not self._stop.is_set() and threading.main_thread().is_alive()

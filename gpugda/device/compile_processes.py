@@ -76,7 +76,7 @@ class CompileProcesses:
             processes.extend(
                 _begun(self._context.info.index, share, shares) for share in range(shares)
             )
-            while any(each.poll() is None for each in processes) and self._goes_on():
+            while any(each.poll() is None for each in processes) and self._should_continue():
                 self._stop.wait(_LOOK_SECONDS)
         except OSError as error:
             _LOGGER.info("kernels are compiled when they are needed: %s", error)
@@ -90,11 +90,11 @@ class CompileProcesses:
     def _has_waited(self, seconds: float) -> bool:
         """False as soon as it is stopped or the main thread ends, which waits for this thread."""
         ends = time.monotonic() + seconds
-        while self._goes_on() and time.monotonic() < ends:
+        while self._should_continue() and time.monotonic() < ends:
             self._stop.wait(min(_LOOK_SECONDS, seconds))
-        return self._goes_on()
+        return self._should_continue()
 
-    def _goes_on(self) -> bool:
+    def _should_continue(self) -> bool:
         return not self._stop.is_set() and threading.main_thread().is_alive()
 
 

@@ -135,7 +135,7 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     """
     devices = list_devices()
     if not devices:
-        raise DeviceError(f"no OpenCL device was found. {_why_none()}{_ADVICE}")
+        raise DeviceError(f"no OpenCL device was found. {_reason_for_no_device()}{_ADVICE}")
     fitting = [device for device in devices if _fits(device, wanted)]
     if not fitting:
         there = "; ".join(f"{each.index}: {each.name} ({each.platform})" for each in devices)
@@ -146,7 +146,7 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     )
 
 
-def _why_none() -> str:
+def _reason_for_no_device() -> str:
     folder = pocl_folder(os.environ)
     if can_write(folder):
         return ""

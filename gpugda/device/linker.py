@@ -26,7 +26,7 @@ with closing(DeviceContext(list_devices()[int(sys.argv[1])])) as context:
     build_everything(context)
 """
 
-_fine: set[int] = set()
+_tested_devices: set[int] = set()
 """Indexes of the devices that were checked successfully."""
 
 
@@ -39,7 +39,7 @@ def check_linker(info: DeviceInfo) -> None:
     Raises:
         DeviceError: Kernels cannot be linked or loaded.
     """
-    if info.index in _fine:
+    if info.index in _tested_devices:
         return
     is_pocl = "portable computing language" in info.platform.lower()
     if is_pocl and (reason := why_pocl_cannot_load()):
@@ -51,7 +51,7 @@ def check_linker(info: DeviceInfo) -> None:
             "libgcc-12-dev or later, or gcc), or see that ld is in a folder of PATH. "
             "engine='reference' needs no device."
         )
-    _fine.add(info.index)
+    _tested_devices.add(info.index)
 
 
 def _builds_apart(number: int) -> bool:

@@ -200,7 +200,7 @@ def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str)
 
 def build_everything(
     context: DeviceContext,
-    goes_on: Callable[[int, int], bool] = lambda done, total: True,
+    should_continue: Callable[[int, int], bool] = lambda done, total: True,
     *,
     on_demand: bool = False,
 ) -> Mapping[str, str]:
@@ -210,8 +210,8 @@ def build_everything(
 
     Args:
         context: The device.
-        goes_on: Called before each file with the numbers of finished and of all files; returns
-            False to stop.
+        should_continue: Called before each file with the numbers of finished and of all files;
+            returns False to stop.
         on_demand: True to include the kernels of strategies that must be requested by name.
 
     Returns:
@@ -222,7 +222,7 @@ def build_everything(
     """
     files = _files(context, on_demand=on_demand)
     for done, file in enumerate(files):
-        if not goes_on(done, len(files)):
+        if not should_continue(done, len(files)):
             return context.plain_builds
         with context.lock:
             for name in kernel_names(kernel_text(file)):

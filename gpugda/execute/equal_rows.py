@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpugda.execute.batch import Batch
 
-__all__ = ["EqualRows", "told_apart"]
+__all__ = ["EqualRows", "distinguishing"]
 
 
 class EqualRows:
@@ -54,7 +54,7 @@ class EqualRows:
         return places, self._order[entries]
 
 
-def told_apart(operand: Operand) -> Operand:
+def distinguishing(operand: Operand) -> Operand:
     """Values that differ where the operand's do, also where Cypher calls these equal: 1 and 1.0.
 
     For operands of expressions that show the difference, as `toString` does.

@@ -68,7 +68,7 @@ class Times:
         plain: Best time in the original graph, in seconds.
         oriented_runs: Number of runs in the oriented graph.
         plain_runs: Number of runs in the original graph.
-        in_a_row: Total seconds of the latest runs of the same form.
+        consecutive_seconds: Total seconds of the latest runs of the same form.
         was_oriented: True if these runs used the oriented graph.
     """
 
@@ -76,13 +76,13 @@ class Times:
     plain: float = math.inf
     oriented_runs: int = 0
     plain_runs: int = 0
-    in_a_row: float = 0.0
+    consecutive_seconds: float = 0.0
     was_oriented: bool = False
 
     def note(self, seconds: float, *, is_oriented: bool) -> None:
         """Records a run of one form."""
-        before = self.in_a_row if is_oriented is self.was_oriented else 0.0
-        self.in_a_row, self.was_oriented = before + seconds, is_oriented
+        before = self.consecutive_seconds if is_oriented is self.was_oriented else 0.0
+        self.consecutive_seconds, self.was_oriented = before + seconds, is_oriented
         if is_oriented:
             self.oriented, self.oriented_runs = min(self.oriented, seconds), self.oriented_runs + 1
         else:
@@ -105,7 +105,10 @@ class Times:
         """
         slower_is_oriented = self.plain < self.oriented
         again = self.oriented if slower_is_oriented else self.plain
-        return self.was_oriented is not slower_is_oriented and self.in_a_row > _AGAIN * again
+        return (
+            self.was_oriented is not slower_is_oriented
+            and self.consecutive_seconds > _AGAIN * again
+        )
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.batch import CARRIED, Batch
-from gpugda.execute.equal_rows import told_apart
+from gpugda.execute.equal_rows import distinguishing
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.lower import lower_subquery
 from gpugda.execute.operators import simple
@@ -71,7 +71,9 @@ class Subqueries:
         if _is_looked_up(self._lowered(node, names).operator):
             return self._values(node, names, rows)
         # Rows that agree in all variables of the subquery are computed once.
-        groups = group_rows([told_apart(each) for each in columns.values()], environment.row_count)
+        groups = group_rows(
+            [distinguishing(each) for each in columns.values()], environment.row_count
+        )
         few = rows.take(groups.first)
         found = self._values(node, names, few)
         return take(found, groups.group_of)

@@ -134,7 +134,7 @@ class SnapshotKeeper:
         """
         loaded = self._loaded
         if loaded is None:
-            return Admission(None, self._why_none())
+            return Admission(None, self._no_snapshot_reason())
         return self._admit_without_probe(loaded) or self._admit_by_probe(loaded)
 
     @property
@@ -194,10 +194,10 @@ class SnapshotKeeper:
             if at is not None:
                 self._newest_at = max(self._newest_at, at)
                 self._known_newer = False
-        elif self._tells_newer(version, ours, asked=at is not None):
+        elif self._is_newer(version, ours, asked=at is not None):
             self._known_newer = True
 
-    def _tells_newer(self, version: DatabaseVersion, ours: DatabaseVersion, *, asked: bool) -> bool:
+    def _is_newer(self, version: DatabaseVersion, ours: DatabaseVersion, *, asked: bool) -> bool:
         if version.database_id != ours.database_id or version.transaction > ours.transaction:
             return True
         # A follower may be ahead of a late answer. Without one, an earlier state in a fresh answer
@@ -432,12 +432,12 @@ class SnapshotKeeper:
             ours, newest_at = self._loaded, self._newest_at
         if ours is not None and newest_at >= asked_at and _covers(ours.version, version):
             return Admission(ours, f"{text}, or an earlier one than the snapshot's")
-        return Admission(None, self._why_stale(loaded, version), version, asked_at)
+        return Admission(None, self._stale_reason(loaded, version), version, asked_at)
 
     def _note_newer(self, *, is_newer: bool) -> None:
         self._newer_share += _NEWEST_WEIGHT * (is_newer - self._newer_share)
 
-    def _why_stale(self, loaded: LoadedGraph, version: DatabaseVersion) -> str:
+    def _stale_reason(self, loaded: LoadedGraph, version: DatabaseVersion) -> str:
         ours = loaded.version
         assert ours is not None
         if version.database_id != ours.database_id:
@@ -447,7 +447,7 @@ class SnapshotKeeper:
             f"snapshot is of {ours.transaction})"
         )
 
-    def _why_none(self) -> str:
+    def _no_snapshot_reason(self) -> str:
         error = self.last_error
         if error is not None:
             return f"there is no snapshot: {first_line(error)}"

@@ -111,14 +111,14 @@ class DeviceSession:
         return self.is_open and self._host_graph is graph
 
     @property
-    def why_cold(self) -> str:
+    def compiling_reason(self) -> str:
         """Why a query would wait for the compiler now; empty if it would not. Never blocks."""
         if self._warming is None or (self._context and self._context.everything_compiled):
             return ""
         return str(self._warming)
 
     def warm_soon(self) -> str:
-        """As `why_cold`, after opening the device and starting to compile missing kernels.
+        """As `compiling_reason`, after opening the device and starting to compile missing kernels.
 
         Raises:
             ConfigurationError: The session is closed.
@@ -131,7 +131,7 @@ class DeviceSession:
                 self._begin_warming()
             finally:
                 self._lock.release()
-        return self.why_cold
+        return self.compiling_reason
 
     def warm(self, seconds: float | None = None) -> None:
         """Opens the device and waits until all its kernels are compiled.
@@ -203,7 +203,7 @@ class DeviceSession:
         try:
             yield strategy
         finally:
-            strategy.graph.let_go()
+            strategy.graph.release_hold()
 
     def close(self) -> None:
         """Frees everything on the device as soon as running queries have finished."""

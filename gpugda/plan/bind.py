@@ -183,7 +183,7 @@ def _no_rows(
     for node in query_graph.nodes:
         if nodes[node.position].labels == NOTHING:
             labels = (*node.labels, *split.labels.get(node.name, ()))
-            return _nothing_fits("node", "label", labels, graph.labels)
+            return _no_match_reason("node", "label", labels, graph.labels)
     for each in query_graph.relationships:
         if types[each.position] == ():
             expressions = [
@@ -191,13 +191,13 @@ def _no_rows(
                 *split.labels.get(each.name, ()),
             ]
             named = [expression for expression in expressions if expression is not None]
-            return _nothing_fits("relationship", "type", named, graph.types)
+            return _no_match_reason("relationship", "type", named, graph.types)
     if split.contradiction:
         return "A variable is required to differ from itself."
     return None
 
 
-def _nothing_fits(
+def _no_match_reason(
     thing: str, word: str, expressions: Iterable[ast.LabelExpression], table: NameTable
 ) -> str:
     names = dict.fromkeys(name for each in expressions for name in label_names(each))

@@ -97,9 +97,9 @@ class _Writer:
             self._patterns = []
             self._write_clause([each for each in self._relationships if each.clause == clause])
             result.append(", ".join(self._patterns))
-        lone = list(self._lone_nodes(len(self._nodes)))
-        if lone:
-            result[-1:] = [", ".join([*result[-1:], *lone])]
+        isolated = list(self._isolated_nodes(len(self._nodes)))
+        if isolated:
+            result[-1:] = [", ".join([*result[-1:], *isolated])]
         return result
 
     def _write_clause(self, relationships: list[QueryRelationship]) -> None:
@@ -110,7 +110,7 @@ class _Writer:
                 relationship, end
             ):
                 end = self._start(relationship, following)
-            end = self._go_on(relationship, end)
+            end = self._append_step(relationship, end)
 
     def _possible_starts(self, relationship: QueryRelationship) -> tuple[int, ...]:
         if relationship.directed:
@@ -133,7 +133,7 @@ class _Writer:
         new = sorted(n for n in {source, target} if n >= self._written)
         side_by_side = new == [start, start + 1]
         if new:
-            self._patterns.extend(self._lone_nodes(new[0] if side_by_side else new[-1]))
+            self._patterns.extend(self._isolated_nodes(new[0] if side_by_side else new[-1]))
         self._patterns.append(self._node(start))
         return start
 
@@ -144,14 +144,14 @@ class _Writer:
             and node in (following.source, following.target)
         )
 
-    def _go_on(self, relationship: QueryRelationship, end: int) -> int:
+    def _append_step(self, relationship: QueryRelationship, end: int) -> int:
         other = _other_end(relationship, end)
         turned = relationship.directed and relationship.source != end
         arrow = relationship_text(relationship, self._properties, turned=turned)
         self._patterns[-1] += arrow + self._node(other)
         return other
 
-    def _lone_nodes(self, before: int) -> Iterator[str]:
+    def _isolated_nodes(self, before: int) -> Iterator[str]:
         while self._written < before:
             yield self._node(self._written)
 

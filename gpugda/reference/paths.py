@@ -159,9 +159,9 @@ def repeated(steps: Sequence[Step], quantifier: ast.Quantifier, names: frozenset
                 held = {name: list(items) for name, items in lists.items()}
                 yield reached.bound(row={**found.row, **held})
             further = maximum is None or count < maximum
-            stack.append(once_more(found, reached, lists) if further else iter(()))
+            stack.append(one_step_longer(found, reached, lists) if further else iter(()))
 
-    def once_more(
+    def one_step_longer(
         first: PartialMatch, reached: PartialMatch, lists: dict[str, tuple[Any, ...]]
     ) -> Iterator[tuple[PartialMatch, dict[str, tuple[Any, ...]]]]:
         for found in walk(steps, reached.bound(row=first.row)):

@@ -103,7 +103,7 @@ def _parallel(
     flags = _padded(statistics.parallel_types, new.type_count).astype(np.bool_)
     some = new.relationships
     flags[most > 1] = True
-    has = statistics.has_parallel or bool(flags.any()) or _beside_others(new.outgoing, some)
+    has = statistics.has_parallel or bool(flags.any()) or _any_is_parallel(new.outgoing, some)
     return tuple(flags.tolist()), has
 
 
@@ -134,7 +134,7 @@ def _parallel_with(csr: CsrParts, some: Ends) -> NDArray[np.int64]:
     return equal_range(csr.neighbours, low, high, some.ends)[1]
 
 
-def _beside_others(csr: CsrParts, some: Ends) -> bool:
+def _any_is_parallel(csr: CsrParts, some: Ends) -> bool:
     """True if one of them has a parallel relationship, of any type."""
     first, last = bounds_of_rows(csr.run_offsets, some.starts)
     counts = last - first

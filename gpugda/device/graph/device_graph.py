@@ -141,10 +141,10 @@ class DeviceGraph:
         try:
             yield
         finally:
-            self.let_go()
+            self.release_hold()
 
     def hold(self) -> None:
-        """Does the same as `use`, until `let_go` is called as many times.
+        """Does the same as `use`, until `release_hold` is called as many times.
 
         Raises:
             DeviceError: The arrays have been freed.
@@ -154,7 +154,7 @@ class DeviceGraph:
                 raise DeviceError("the data graph was taken from the device; run the query again")
             self._users += 1
 
-    def let_go(self) -> None:
+    def release_hold(self) -> None:
         """Ends one `hold`."""
         with self._users_lock:
             self._users -= 1

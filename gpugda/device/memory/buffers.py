@@ -99,7 +99,7 @@ class Workspace(Transfers):
         if array is None:
             array = DeviceArray(self._buffer(size, what), kind, count, size)
         array.dtype, array.count = kind, count
-        return self._lives(array)
+        return self._track(array)
 
     def release(self, *arrays: DeviceArray | None) -> None:
         """Makes arrays available for reuse."""
@@ -130,9 +130,9 @@ class Workspace(Transfers):
             self.budget.release(values.nbytes)
             raise
         array = DeviceArray(buffer, values.dtype, values.size, values.nbytes, not is_made)
-        return self._lives(array)
+        return self._track(array)
 
-    def _lives(self, array: DeviceArray) -> DeviceArray:
+    def _track(self, array: DeviceArray) -> DeviceArray:
         self._live[id(array)] = array
         taken = self.budget.used - self._idle_bytes
         if taken > self._max_taken:

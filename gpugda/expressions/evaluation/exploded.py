@@ -148,8 +148,8 @@ def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
 
 
 def _at_places(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
-    in_a_row = are_consecutive(places)
-    found: NDArray[Any] = values[slice(places[0], int(places[-1]) + 1) if in_a_row else places]
+    is_contiguous = are_consecutive(places)
+    found: NDArray[Any] = values[slice(places[0], int(places[-1]) + 1) if is_contiguous else places]
     return found
 
 

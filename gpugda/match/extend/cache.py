@@ -145,13 +145,13 @@ class KeptQuery:
         if anew:
             self.feedback.correct(cost.corrections(rows, comparisons))
             before = Found({}, {}, {})
-        self._go_on_with(before)
+        self._replace_plan(before)
 
     def revert_plan(self) -> None:
         """Abandons the plan on trial."""
-        self._go_on_with(self.feedback.give_up())
+        self._replace_plan(self.feedback.give_up())
 
-    def _go_on_with(self, found: Found | None) -> None:
+    def _replace_plan(self, found: Found | None) -> None:
         """Replaces the plan. Concurrent runs continue with the objects they have."""
         if found is not None:
             self.plans, self._orders, self.steps = found

@@ -109,8 +109,8 @@ def compiler(monkeypatch):
     """A compiler that has compiled nothing yet, and finishes when the test allows it."""
     may_end = threading.Event()
 
-    def build(context, goes_on):
-        assert goes_on(3, 15)
+    def build(context, should_continue):
+        assert should_continue(3, 15)
         assert may_end.wait(60)
         context.everything_compiled = True
 
@@ -430,7 +430,7 @@ def test_a_demanded_device_waits_only_for_the_kernels_it_needs(open_answers, com
 def test_kernels_that_do_not_build_are_compiled_once(open_answers, monkeypatch, caplog):
     tried = []
 
-    def build(context, goes_on):
+    def build(context, should_continue):
         tried.append(context)
         raise DeviceError("no such instruction")
 

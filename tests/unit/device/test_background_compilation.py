@@ -89,8 +89,8 @@ def slow_compiler(monkeypatch):
     """Compiles one file per permission, until told to stop."""
     may, files = threading.Semaphore(0), []
 
-    def build(context, goes_on):
-        while goes_on(len(files), 9):
+    def build(context, should_continue):
+        while should_continue(len(files), 9):
             assert may.acquire(timeout=60)
             files.append(len(files))
 

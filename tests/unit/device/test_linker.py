@@ -30,7 +30,7 @@ with gpugda.connect(gpugda.graph(*tables)) as graph:
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
-    monkeypatch.setattr(linker, "_fine", set())
+    monkeypatch.setattr(linker, "_tested_devices", set())
 
 
 def device(platform="Portable Computing Language"):

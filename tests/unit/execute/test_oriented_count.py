@@ -301,9 +301,9 @@ def test_the_slower_form_is_timed_again():
     for seconds in (9.0, 5.0, 3.0):  # merging of the graph, building of lists, or other load
         times.note(seconds, is_oriented=True)
     while times.prefer_plain:
-        assert times.in_a_row < 200
+        assert times.consecutive_seconds < 200
         times.note(2.0, is_oriented=False)
-    assert times.in_a_row > 32 * 3.0
+    assert times.consecutive_seconds > 32 * 3.0
     times.note(1.0, is_oriented=True)
     assert not times.prefer_plain
     times.note(1.0, is_oriented=True)
