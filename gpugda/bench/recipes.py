@@ -32,7 +32,9 @@ __all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries", "walk_queries"]
 _WALK_STEPS = 50
 """Maximum steps of a walk, as a multiple of the number of nodes."""
 _PIECE = 1 << 20
-"""Number drawn at a time by one thread: its arrays stay in the caches."""
+"""Number drawn at a time by one thread."""
+_BLOCK = 1 << 14
+"""Number drawn at a time in a piece: the arrays stay in the caches."""
 _MAX_WALKS = 100
 """Maximum number of walks per requested query graph."""
 
@@ -129,8 +131,7 @@ def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = N
     elif recipe.patterns is None:
         starts, ends = _rmat(rng, nodes, wanted, recipe.quadrants)
     else:
-        drawn = _rmat(rng, nodes, round(_MORE_DRAWN * wanted), recipe.quadrants)
-        starts, ends = _simple(rng, nodes, wanted, drawn)
+        starts, ends = _simple(rng, nodes, wanted, recipe.quadrants)
     labels = _power_law(rng, recipe.labels, nodes)
     types = _power_law(rng, recipe.types, len(starts))
     ids = pa.array(np.arange(nodes))
@@ -168,16 +169,34 @@ def _joined(parts: Sequence[Indexes]) -> Indexes:
 def _rmat_piece(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
 ) -> tuple[Indexes, Indexes]:
-    a, b, c = quadrants
-    starts, ends = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    for _ in range((nodes - 1).bit_length()):
-        quadrant = rng.random(count)
-        starts = 2 * starts + (quadrant >= a + b)
-        ends = 2 * ends + (((quadrant >= a) & (quadrant < a + b)) | (quadrant >= a + b + c))
-    # Low numbers are hubs; numbers beyond the last are distributed over all nodes.
-    starts, ends = starts * 0x9E3779B1 % nodes, ends * 0x9E3779B1 % nodes
-    kept = starts != ends
-    return starts[kept], ends[kept]
+    levels = (nodes - 1).bit_length()
+    # 16 random bits per level choose the quadrant.
+    one, two, three = (round(each * 0x10000) for each in np.cumsum(quadrants))
+    found = []
+    for first in range(0, count, _BLOCK):
+        size = min(_BLOCK, count - first)
+        drawn = rng.bit_generator.random_raw(-(-levels * size // 4)).view(np.uint16)
+        starts, ends = np.zeros((2, size), np.uint64)
+        for level in range(0, levels, 8):
+            # Eight levels at a time fit bytes, whose operations are many times as fast.
+            some = min(8, levels - level)
+            low = np.zeros((2, size), np.uint8)
+            for at in range(level, level + some):
+                numbers = drawn[at * size : (at + 1) * size]
+                in_lower = numbers >= two
+                low <<= np.uint8(1)
+                low[0] |= in_lower.view(np.uint8)
+                low[1] |= ((numbers >= one) ^ in_lower ^ (numbers >= three)).view(np.uint8)
+            for values, bits in zip((starts, ends), low, strict=True):
+                values <<= np.uint64(some)
+                values |= bits
+        # Low numbers are hubs; numbers beyond the last are distributed over all nodes.
+        for values in (starts, ends):
+            values *= np.uint64(0x9E3779B1)
+            values %= np.uint64(nodes)
+        kept = starts != ends
+        found.append((starts[kept].view(np.int64), ends[kept].view(np.int64)))
+    return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 
 def _in_pieces(
@@ -192,12 +211,44 @@ def _in_pieces(
 
 
 def _simple(
-    rng: np.random.Generator, nodes: int, count: int, drawn: tuple[Indexes, Indexes]
+    rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
 ) -> tuple[Indexes, Indexes]:
-    """At most ``count`` of the relationships, with at most one between two nodes."""
-    low, high = np.minimum(*drawn), np.maximum(*drawn)
-    pairs = rng.permutation(np.unique(low * nodes + high))[:count]
-    return pairs // nodes, pairs % nodes
+    """At most ``count`` relationships by R-MAT, with at most one between two nodes."""
+
+    def draw(rng: np.random.Generator, count: int) -> Indexes:
+        starts, ends = _rmat_piece(rng, nodes, count, quadrants)
+        pairs = np.minimum(starts, ends) * nodes + np.maximum(starts, ends)
+        pairs.sort()
+        return pairs
+
+    found = _some(rng, _distinct(_in_pieces(rng, round(_MORE_DRAWN * count), draw)), count)
+    starts = in_threads(lambda part: part // nodes, found)
+    ends = in_threads(lambda part: part % nodes, found)
+    return _joined(starts), _joined(ends)
+
+
+def _distinct(parts: list[Indexes]) -> list[Indexes]:
+    """The distinct numbers of all parts, each of which is sorted; by range of numbers."""
+    # Borders are quantiles of a sample, so that the ranges take the threads as long.
+    sample = np.sort(np.concatenate([each[:: 1 + len(each) // 1024] for each in parts]))
+    borders = np.unique(sample[:: 1 + len(sample) // len(parts)])[1:]
+    places = [[0, *np.searchsorted(each, borders).tolist(), len(each)] for each in parts]
+
+    def distinct(number: int) -> Indexes:
+        some = [each[at[number] : at[number + 1]] for each, at in zip(parts, places, strict=True)]
+        return np.unique(np.concatenate(some))
+
+    return in_threads(distinct, range(len(borders) + 1))
+
+
+def _some(rng: np.random.Generator, parts: list[Indexes], count: int) -> list[Indexes]:
+    """Random ``count`` of all parts' elements, as many of each part as its share; or all."""
+    ends = np.cumsum([len(each) for each in parts])
+    if ends[-1] <= count:
+        return parts
+    taken = np.diff((ends * (count / ends[-1])).astype(np.int64), prepend=0)
+    draws = zip(rng.spawn(len(parts)), parts, taken.tolist(), strict=True)
+    return in_threads(lambda each: each[0].choice(each[1], each[2], replace=False), list(draws))
 
 
 def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, Indexes]:
