@@ -295,7 +295,7 @@ FAULTS = [
 @pytest.fixture
 def untold(monkeypatch):
     """Forgets which faults were logged."""
-    monkeypatch.setattr("gpugda.answer.faults._told", set())
+    monkeypatch.setattr("gpugda.answer.faults._logged", set())
 
 
 @pytest.mark.parametrize("place", FAULTS)
