@@ -33,6 +33,7 @@ class CountThresholds:
 
     Args:
         joins_first: True if the plain join is tried first where this needs no waiting.
+        max_pairs_at_once: If the join is expected to test more pairs, it is not tried at once.
         first_seconds: Budget of the plain join before a plan is searched for, in seconds:
             multiplied by the third power of the number of query relationships, which is how the
             time of a search grows.
@@ -79,6 +80,7 @@ class CountThresholds:
     """
 
     joins_first: bool = True
+    max_pairs_at_once: float = 1 << 24
     first_seconds: float = 12e-6
     max_first_seconds: float = 0.012
     max_first_pairs: float = 1 << 32
@@ -259,6 +261,7 @@ CPU = Thresholds()
 
 GPU = Thresholds(
     CountThresholds(
+        max_pairs_at_once=_GPU_SPEEDUP << 24,
         max_first_pairs=_GPU_SPEEDUP << 32,
         replan_rows=_GPU_SPEEDUP << 13,
         search_pairs=_GPU_SPEEDUP << 14,

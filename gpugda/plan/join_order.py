@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import factorial, prod
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 from gpugda.caching import LruCache
 from gpugda.plan.exhaustive_orders import MAX_NODES, ExhaustiveOrders
@@ -17,15 +17,30 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
 
 __all__ = [
+    "Order",
+    "best_order",
     "connected_components",
     "join_cost",
     "node_order",
     "planned_order",
 ]
 
+
+class Order(NamedTuple):
+    """Query nodes in join order.
+
+    Args:
+        cost: Estimated pairs and rows of the join, without the rows of the last node.
+        nodes: The query nodes.
+    """
+
+    cost: float
+    nodes: tuple[int, ...]
+
+
 _MAX_STARTS = 6
 """Start nodes tried per component: those with the fewest candidates."""
-_orders: Final[LruCache[object, tuple[int, ...]]] = LruCache(512)
+_orders: Final[LruCache[object, Order]] = LruCache(512)
 """Orders by everything that determines them: new query texts often differ only in names."""
 
 
@@ -35,6 +50,16 @@ def node_order(
     leaves: Collection[int] = (),
     comparisons: Collection[Comparison] = (),
 ) -> list[int]:
+    """The nodes of `best_order`; a list of the caller's own."""
+    return list(best_order(bound, rates, leaves, comparisons).nodes)
+
+
+def best_order(
+    bound: BoundQuery,
+    rates: Rates,
+    leaves: Collection[int] = (),
+    comparisons: Collection[Comparison] = (),
+) -> Order:
     """Orders the nodes component by component, each by its cheapest start with greedy extension.
 
     Args:
@@ -48,12 +73,16 @@ def node_order(
         estimate.compare(each)
     components = _components(bound, leaves)
 
-    def found() -> tuple[int, ...]:
+    def found() -> Order:
         orders = [estimate.best(component) for component in components]
         orders.sort(key=lambda order: (order.rows, order.nodes))
-        return tuple([node for order in orders for node in order.nodes])
+        rows, cost = 1.0, 0.0
+        for order in orders:
+            cost += rows * order.cost
+            rows *= order.rows
+        return Order(cost, tuple([node for order in orders for node in order.nodes]))
 
-    return list(_orders.get((tuple(map(tuple, components)), estimate.key()), found))
+    return _orders.get((tuple(map(tuple, components)), estimate.key()), found)
 
 
 def planned_order(bound: BoundQuery) -> list[int]:

@@ -116,29 +116,35 @@ class Attempts:
         self, plan: FirstPlan, problem: CountProblem, thresholds: CountThresholds
     ) -> tuple[CountPlan, Completed | None]:
         search: CountSearch | None = None
-        run, query = self._joins.run, self._joins.query
+        query = self._joins.query
         while isinstance(plan, (Attempt, Search)):
-            if search is None and (isinstance(plan, Search) or plan.reads_pairs):
-                search = CountSearch(
-                    problem,
-                    thresholds,
-                    run.check_deadline,
-                    query.order,
-                    query.rates if problem.candidates is query.candidates else None,
-                    # Nothing is known here of what parts produce: the cost of another plan must be
-                    # comparable.
-                    in_parts=self._goal.in_parts and not query.feedback.replan_reason,
-                )
-            if isinstance(plan, Search):
-                assert search is not None
-                return search.plan(plan.seconds), None
-            if search is None or plan.is_worthwhile(search.pairs):
+            if isinstance(plan, Attempt) and plan.seconds is None:
+                pairs = query.join_cost
+            else:
+                search = search or self._search(problem, thresholds)
+                if isinstance(plan, Search):
+                    return search.plan(plan.seconds), None
+                pairs = search.pairs
+            if plan.is_worthwhile(pairs):
                 done = self._attempt(plan)
-                describe_attempt(run.report, plan, is_done=done is not None)
+                describe_attempt(self._joins.run.report, plan, is_done=done is not None)
                 if done is not None:
                     return plan.quick, done
             plan = plan.otherwise
         return plan, None
+
+    def _search(self, problem: CountProblem, thresholds: CountThresholds) -> CountSearch:
+        query = self._joins.query
+        return CountSearch(
+            problem,
+            thresholds,
+            self._joins.run.check_deadline,
+            query.order,
+            query.rates if problem.candidates is query.candidates else None,
+            # Nothing is known here of what parts produce: the cost of another plan must be
+            # comparable.
+            in_parts=self._goal.in_parts and not query.feedback.replan_reason,
+        )
 
     def _attempt(self, attempt: Attempt) -> Completed | None:
         """The result of joining everything within the attempt's budget, or None."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import node_order
+from gpugda.plan.join_order import best_order
 from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class KeptQuery:
     known_leaves: frozenset[int] | None = None
     on_host: KnownCandidates | None = None
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
-    _known_rates: tuple[Corrections, Rates] | None = None
-    """With the corrections that they include."""
+    _cost: float = 0.0
+    _known_rates: tuple[Corrections, Rates] | None = None  # with the corrections in them
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -106,9 +106,16 @@ class KeptQuery:
     def order(self, left_out: frozenset[int]) -> list[int]:
         """The order for joining all query nodes except ``left_out``; it must have candidates."""
         if left_out not in self._orders:
-            comparisons = self.masks.comparisons
-            self._orders[left_out] = node_order(self.bound, self.rates, left_out, comparisons)
+            cost, nodes = best_order(self.bound, self.rates, left_out, self.masks.comparisons)
+            self._orders[left_out] = list(nodes)
+            self._cost = self._cost if left_out else cost
         return self._orders[left_out]
+
+    @property
+    def join_cost(self) -> float:
+        """Estimated pairs and rows of joining all query nodes; it must have candidates."""
+        self.order(frozenset())
+        return self._cost
 
     @property
     def rates(self) -> Rates:

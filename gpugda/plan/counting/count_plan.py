@@ -277,11 +277,6 @@ class Attempt:
     min_pairs: float = 0.0
     max_pairs: float = math.inf
 
-    @property
-    def reads_pairs(self) -> bool:
-        """True if the number of pairs decides whether the attempt is made."""
-        return self.min_pairs > 0 or self.max_pairs < math.inf
-
     def is_worthwhile(self, pairs: float) -> bool:
         """True if a join that tests this many pairs should be attempted."""
         return self.min_pairs <= pairs <= self.max_pairs

@@ -73,12 +73,16 @@ def first_plan(
     if seconds > 0 and not streamed:
         most = seconds * thresholds.max_first_pairs
         found = Attempt(seconds, Join(), found, thresholds.search_pairs, most)
-    return Attempt(None, Join(), found) if thresholds.joins_first and not grouped else found
+    return _at_once(found, thresholds) if thresholds.joins_first and not grouped else found
 
 
 def plan_of_part(part: Part, thresholds: CountThresholds) -> FirstPlan:
     """The first thing to do for a part, whose plan was found from estimated candidates."""
-    return Attempt(None, Join(), part.plan) if thresholds.joins_first else part.plan
+    return _at_once(part.plan, thresholds) if thresholds.joins_first else part.plan
+
+
+def _at_once(otherwise: FirstPlan, thresholds: CountThresholds) -> Attempt:
+    return Attempt(None, Join(), otherwise, max_pairs=thresholds.max_pairs_at_once)
 
 
 class _TooLongError(Exception):

@@ -8,7 +8,7 @@ from graphs import make_graph
 
 from gpugda.plan import join_order
 from gpugda.plan.bind import bind
-from gpugda.plan.join_order import node_order, planned_order
+from gpugda.plan.join_order import best_order, node_order, planned_order
 from gpugda.plan.join_rates import Rates
 from gpugda.query.prepare import prepare
 
@@ -59,3 +59,14 @@ def test_nodes_that_are_left_out_do_not_connect_the_others():
     path = bound("(a)-[:R]->(b)-[:R]->(c)-[:R]->(d)")
     assert sorted(node_order(path, Rates(path), [1])) == [0, 2, 3]
     assert node_order(path, Rates(path), [1, 2, 3]) == [0]
+
+
+def test_the_cost_of_a_join_is_that_of_its_components():
+    def cost(text):
+        pattern = bound(text)
+        return best_order(pattern, Rates(pattern)).cost
+
+    one = cost("(a:B)-[:R]->(b:B)")
+    assert 0 < one < cost("(a:B)-[:R]->(b:B)-[:R]->(c)")
+    two = best_order(bound("(a:B)-[:R]->(b:B), (c:B)"), Rates(bound("(a:B)-[:R]->(b:B), (c:B)")))
+    assert two.cost > one

@@ -22,6 +22,7 @@ from gpugda.device.graph.placement import WholePlacement
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
@@ -136,6 +137,14 @@ def test_a_join_of_far_more_pairs_than_its_budget_allows_is_not_tried(context, m
     assert not any(each.startswith("joining everything") for each in report.steps)
 
 
+def test_a_join_of_far_more_pairs_is_not_tried_at_once(context, monkeypatch):
+    asked = Asked(context, monkeypatch, {"max_pairs_at_once": 0})
+    launched = []
+    monkeypatch.setattr(Attempts, "_counted", lambda *of, at_once: launched.append(at_once))
+    asked.count()
+    assert launched == [False]
+
+
 def test_rates_are_computed_once_per_query(context, monkeypatch):
     made, rates = [], Rates.__init__
     monkeypatch.setattr(
@@ -175,7 +184,8 @@ def test_the_first_plan_is_a_value():
     seconds, decides = 12e-6 * 27, CPU.count
     most = seconds * decides.max_first_pairs
     later = Attempt(seconds, Join(), Search(), min_pairs=decides.search_pairs, max_pairs=most)
-    assert first_of(three) == Attempt(None, Join(), later)
+    at_once = Attempt(None, Join(), later, max_pairs=decides.max_pairs_at_once)
+    assert first_of(three) == at_once
     assert first_of(three, replace(CPU.count, joins_first=False)) == later
     assert first_of(three, need=Groups((0,), counted=True, streamed=False)) == later
     assert first_of(three, need=Groups((0,), counted=False, streamed=True)) == Search()
