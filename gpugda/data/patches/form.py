@@ -44,12 +44,6 @@ class Form:
     amounts: NDArray[np.int64] | None = None
     values: Stretches | None = None
 
-    @classmethod
-    def of_length(cls, count: int, kind: np.dtype[Any]) -> Form:
-        """A base of unknown values, without changes, to find out what changes come to."""
-        unknown = np.ndarray((count,), kind, bytes(kind.itemsize), strides=(0,))
-        return cls(unknown, unknown[:0], Stretches.whole(count))
-
     def __len__(self) -> int:
         return self.stretches.count
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import threading
 import weakref
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gpugda.data.patches.form import Form
+from gpugda.data.patches.replay import Replay
 from gpugda.data.patches.stretches import Stretches
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patch import Patch
     from gpugda.data.patches.splice import Splice
 
-    _Change: TypeAlias = "tuple[weakref.ref[Patched], Callable[[Form], Form]]"
-
 __all__ = ["Array", "Patched", "whole"]
 
 FEW_STRETCHES = 1 << 8
@@ -34,6 +32,23 @@ MAX_STRETCHES = 1 << 13
 """With more stretches, the array is materialised at the next change."""
 _RECENT_CHANGES = 16
 """Number of last changes that an array remembers; one transaction makes up to three."""
+_FEW_ENTRIES = 1 << 6
+"""Up to this many changed entries, replaying changes is faster than comparing stretches."""
+
+
+class _Change(NamedTuple):
+    """A change of an array.
+
+    before: The array before.
+    method: The method of its form, and of `Replay`, that makes the change.
+    arguments: The method's arguments.
+    size: The number of entries changed.
+    """
+
+    before: weakref.ref[Patched]
+    method: str
+    arguments: tuple[Any, ...]
+    size: int
 
 
 class Patched:
@@ -131,19 +146,20 @@ class Patched:
             splice: Removed entries and insertion points.
             added: The new values, or one for all.
         """
-        return self._changed(partial(Form.spliced, splice=splice, added=added))
+        return self._changed("spliced", splice.size, splice, added)
 
     def stepped(self, places: NDArray[np.int64], sums: NDArray[np.int64]) -> Patched:
         """The array with ``sums[i]`` added to the entries from ``places[i]`` to the next place."""
-        return self._changed(partial(Form.stepped, places=places, sums=sums))
+        return self._changed("stepped", len(places), places, sums)
 
     def renumbered(self, splice: Splice) -> Patched:
         """The array, whose values number entries of another one, after that was spliced."""
-        return self._changed(partial(Form.renumbered, splice=splice))
+        return self._changed("renumbered", splice.size, splice)
 
-    def _changed(self, change: Callable[[Form], Form]) -> Patched:
-        recent = ((weakref.ref(self), change), *self._recent[: _RECENT_CHANGES - 1])
-        return Patched(change(self.form), recent)
+    def _changed(self, method: str, size: int, *arguments: Any) -> Patched:
+        change = _Change(weakref.ref(self), method, arguments, size)
+        form: Form = getattr(self.form, method)(*arguments)
+        return Patched(form, (change, *self._recent[: _RECENT_CHANGES - 1]))
 
     def since(self, older: NDArray[Any] | Patched) -> Patch | None:
         """The difference to an older array; None if it is unknown."""
@@ -161,13 +177,17 @@ class Patched:
         return None
 
     def _of_recent_changes(self, older: Patched) -> Patch | None:
-        """As `since`, in time of the last changes instead of all stretches; None: too old."""
-        for number, (before, _) in enumerate(self._recent, start=1):
-            if before() is older:
-                form = Form.of_length(len(older), older.dtype)
-                for _, change in reversed(self._recent[:number]):
-                    form = change(form)
-                return form.since(None)
+        """As `since`, from the last changes, not all stretches; None: too old, or too many."""
+        size = 0
+        for number, change in enumerate(self._recent, start=1):
+            size += change.size
+            if size > _FEW_ENTRIES:
+                return None
+            if change.before() is older:
+                replay = Replay(len(older))
+                for each in reversed(self._recent[:number]):
+                    getattr(replay, each.method)(*each.arguments)
+                return replay.patch(self.dtype)
         return None
 
 

@@ -48,6 +48,11 @@ class Splice:
         return bool(len(self.removed) or len(self.places))
 
     @property
+    def size(self) -> int:
+        """Number of entries removed and inserted."""
+        return len(self.removed) + len(self.places)
+
+    @property
     def new_count(self) -> int:
         """Number of entries after the splice."""
         return self.count - len(self.removed) + len(self.places)

@@ -68,15 +68,17 @@ def shared_or_outdated(
         rows: Arrays of the earlier state.
     """
     found = Rows({}, {})
+    names = {name for name, _ in (*rows.made, *rows.outdated)}
+    hosts = {name: (_host_arrays(older, name), _host_arrays(graph, name)) for name in names}
     for (name, place), array in rows.made.items():
-        before, after = (_host_arrays(each, name)[place] for each in (older, graph))
+        before, after = (each[place] for each in hosts[name])
         if all(map(operator.is_, before, after)):
             found.made[name, place] = None if array is None else workspace.adopt(array.shared())
         elif array is not None and before[1:] == after[1:]:
             outdated = OutdatedArray(before[0], array)
             _keep_outdated(workspace, outdated, (before[0], after[0]), (name, place), found)
     for (name, place), outdated in rows.outdated.items():
-        before, after = (_host_arrays(each, name)[place] for each in (older, graph))
+        before, after = (each[place] for each in hosts[name])
         if before[1:] == after[1:]:
             _keep_outdated(workspace, outdated, (before[0], after[0]), (name, place), found)
     return found

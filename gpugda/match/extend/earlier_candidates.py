@@ -272,7 +272,9 @@ def _has(bits: Bits, nodes: Nodes) -> NDArray[np.bool_]:
 
 def _nodes_of(bits: Bits) -> Nodes:
     """The nodes whose bits are set, ascending."""
-    words = np.flatnonzero(bits)
+    words = bits.nonzero()[0]
+    if not len(words):
+        return words
     flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").reshape(-1, 32)
     rows, places = np.nonzero(flags)
     found: Nodes = words[rows] * 32 + places

@@ -140,6 +140,14 @@ def test_numbers_of_spliced_entries_are_patched_from_the_last_changes():
         np.testing.assert_array_equal(patched_copy(older.whole(), patch), numbers.whole())
 
 
+def test_many_changed_entries_are_compared_by_stretches():
+    older = Patched.of(np.arange(500, dtype=np.uint32)).stepped(np.array([3]), np.array([1]))
+    newest = older.spliced(Splice(500, np.arange(0, 400, 2), np.array([7])), 9)
+    assert newest._of_recent_changes(older) is None
+    patch = newest.since(older)
+    np.testing.assert_array_equal(patched_copy(older.whole(), patch), newest.whole())
+
+
 def test_an_array_does_not_keep_earlier_states_alive():
     first = Patched.of(np.arange(50, dtype=np.uint32)).stepped(np.array([3]), np.array([1]))
     dead = weakref.ref(first)
