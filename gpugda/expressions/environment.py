@@ -54,3 +54,10 @@ class Environment:
     everything: bool = False
     cache: dict[Any, Any] = field(default_factory=dict[Any, Any])
     subqueries: SubqueryRunner | None = None
+
+    def has_all(self, subject: Column) -> bool:
+        """True if a column holds all nodes (or relationships) in order: that of a variable.
+
+        Others do not, such as ``startNode(r)``, or a CASE whose results are the variable.
+        """
+        return self.everything and any(subject is each for each in self.variables.values())

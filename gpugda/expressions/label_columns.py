@@ -34,7 +34,7 @@ def label_flags(
     else:
         codes, names = graph.relationship_types(), tuple((name,) for name in graph.types.names)
     satisfied = np.array([_holds(labels, each) for each in names], dtype=np.bool_)
-    if not environment.everything:
+    if not environment.has_all(column):
         codes = _entries(codes, column)
     found: NDArray[np.bool_] = satisfied[codes]
     return found

@@ -28,7 +28,7 @@ def property_of_entities(subject: Column, key: str, environment: Environment) ->
         column.dictionary.stored = True
     elif isinstance(column.dictionary, ObjectDictionary):
         column.dictionary.mark_stored()
-    if environment.everything:
+    if environment.has_all(subject):
         return column
     if subject.valid is None:
         return column.take(subject.values)
