@@ -132,7 +132,7 @@ def registered() -> list[Function]:
 
 
 @pytest.mark.perf
-def test_what_functions_take_a_row() -> None:
+def test_time_per_row_of_each_function() -> None:
     """Prints times, without judging them."""
     known, refused = columns(), []
     for text in (*map(_text, registered()), *FURTHER):

@@ -38,7 +38,7 @@ def sparse(sizes, weights, joined, dtype=np.uint64):
     st.sampled_from([0.2, 0.4, 0.6, 0.8]),
     st.sampled_from([2, 8, 10**6]),
 )
-def test_any_pattern(seed, variables, share, piece):
+def test_random_patterns_are_counted(seed, variables, share, piece):
     # numpy draws the numbers; what matters is which variables are joined.
     draw = np.random.default_rng(seed)
     sizes = draw.integers(2, 5, variables)
@@ -52,19 +52,19 @@ def test_any_pattern(seed, variables, share, piece):
         assert sparse(sizes, weights, joined[:20]) == dense(sizes, weights, joined[:20])
 
 
-def test_a_step_from_a_variable_to_itself_keeps_values_that_are_joined_to_themselves():
+def test_a_self_loop_step_keeps_values_with_self_loops():
     matrix = np.array([[2, 5], [1, 3]])
     assert sparse([2], [np.array([1, 10])], [(0, 0, matrix)]) == 32
 
 
-def test_floats_tell_the_size_where_whole_numbers_wrap_around():
+def test_floats_detect_integer_overflow():
     hub = [(0, leaf, np.ones((1, 10_000), int)) for leaf in range(1, 6)]
     sizes, weights = [1] + [10_000] * 5, [np.ones(1, int)] + [np.ones(10_000, int)] * 5
     assert sparse(sizes, weights, hub) == 10**20 % MODULUS
     assert sparse(sizes, weights, hub, np.float64) == 1e20
 
 
-def test_after_the_deadline_it_ends():
+def test_counting_stops_at_the_deadline():
     pattern = Pattern()
     pattern.variable("a", np.ones(1))
     with pytest.raises(TooLongError):

@@ -152,7 +152,9 @@ def compare(context: DeviceContext, graph: DataGraph, only: str, *, steps: bool)
 
 @pytest.mark.perf
 @pytest.mark.parametrize("uniform", [True, False], ids=["uniform", "R-MAT"])
-def test_beyond_the_limit(capsys: pytest.CaptureFixture[str], uniform: bool) -> None:
+def test_the_slowdown_beyond_the_memory_limit_is_bounded(
+    capsys: pytest.CaptureFixture[str], uniform: bool
+) -> None:
     with capsys.disabled():
         print()
         graph = data_graph(16 if uniform else 13, 16, uniform=uniform)

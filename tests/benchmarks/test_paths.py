@@ -105,7 +105,7 @@ def _measured(asks: dict[str, Ask], query: Query) -> dict[str, Runs]:
 
 
 @pytest.mark.slow
-def test_paths_beside_others() -> None:
+def test_paths_equal_those_of_other_engines() -> None:
     """The rows must be equal; times are printed, not judged."""
     made = tables()
     if made is None:

@@ -128,7 +128,7 @@ def drawn(motif, draw):
 
 
 @pytest.mark.parametrize("motif", MOTIFS, ids=lambda motif: f"{motif.kind}, {motif.name}")
-def test_each_query_of_the_benchmark(motif):
+def test_the_oracle_counts_each_query_of_the_benchmark(motif):
     for seed in range(4):
         graph = planted(motif, seed)
         expected = brute_force(motif, graph)
@@ -193,7 +193,7 @@ def graphs(draw, motif):
 
 @settings(max_examples=examples(300))
 @given(st.data(), queries(), st.sampled_from(PIECES))
-def test_any_query_on_any_graph(data, motif, piece):
+def test_the_oracle_counts_random_queries(data, motif, piece):
     graph = data.draw(graphs(motif))
     with mock.patch.object(homomorphisms, "PIECE", piece):
         assert oracle_count(motif, graph) == brute_force(motif, graph)
@@ -210,12 +210,12 @@ def star(leaves):
     return parse("plain", "star", f"MATCH {steps} RETURN count(*)")
 
 
-def test_a_count_of_almost_63_bits():
+def test_a_count_of_almost_63_bits_is_exact():
     graph = plain(np.zeros(6_000, int), np.arange(1, 6_001), 6_001)
     assert oracle_count(star(5), graph) == star_count(star(5), graph) > 2**62
 
 
-def test_numbers_that_wrap_around_on_the_way_do_no_harm():
+def test_intermediate_overflows_are_harmless():
     # Nothing leads to the hub; the count of its 8,000^5 leaf combinations does not fit in 64 bits.
     hub, small = (
         (np.zeros(8_000, int), np.arange(1, 8_001)),
@@ -227,22 +227,22 @@ def test_numbers_that_wrap_around_on_the_way_do_no_harm():
     assert oracle_count(motif, graph) == 120
 
 
-def test_a_count_that_may_not_fit_is_none():
+def test_a_count_that_may_overflow_is_none():
     graph = plain(np.zeros(7_000, int), np.arange(1, 7_001), 7_001)
     assert star_count(star(5), graph) > 2**63
     assert oracle_count(star(5), graph) is None
 
 
 @pytest.mark.parametrize("nodes", [0, 3])
-def test_a_graph_without_relationships(nodes):
+def test_a_graph_without_relationships_is_counted(nodes):
     graph = plain(np.zeros(0, int), np.zeros(0, int), nodes)
     assert all(oracle_count(motif, graph) == 0 for motif in (star(1), star(3)))
 
 
-def test_what_takes_too_long_is_none():
+def test_a_count_beyond_the_deadline_is_none():
     assert oracle_count(star(2), plain([0, 0], [1, 1], 2), seconds=-1.0) is None
 
 
-def test_every_condition_of_the_benchmark_is_read():
+def test_every_condition_of_the_benchmark_is_parsed():
     for motif in MOTIFS:
         assert all(CONDITION.fullmatch(each) for each in motif.conditions)

@@ -448,7 +448,7 @@ def settled(**counts):
     return row.count, [each.outcome for each in figures.values()]
 
 
-def test_only_what_is_contradicted_twice_is_a_peers_fault():
+def test_a_peer_is_wrong_only_if_two_counts_contradict_it():
     assert settled(gpugda={1}, ladybug={1}, duckdb=set()) == (1, ["ok", "ok", "too long"])
     assert settled(gpugda={1}, ladybug={2}, duckdb={1}) == (1, ["ok", "wrong", "ok"])
     assert settled(gpugda=set(), ladybug={2}, duckdb={3})[1] == ["too long"] + ["in dispute"] * 2
@@ -467,13 +467,13 @@ def test_a_wrong_count_fails_the_run(counts):
         settled(**counts)
 
 
-def test_a_peer_gets_as_long_as_tells_who_is_faster():
+def test_the_time_limit_of_a_peer_follows_our_time():
     quick, slow = Figures(seconds=[0.2, 0.001]), Figures(seconds=[2.0])
     assert [SHORT.limit(30.0, each) for each in (quick, slow)] == [2.0, 20.0]
     assert SHORT.limit(3.0, slow) == FULL.limit(3.0, quick) == 3.0
 
 
-def test_who_supports_what():
+def test_supported_queries_of_each_peer():
     ends = {"gpugda": ["ok", "ok"], "ladybug": ["ok", "too long"], "neug": ["wrong", "wrong"]}
     rows = [
         Row(graph, "triangles", {name: Figures(each[at], [1.0]) for name, each in ends.items()})

@@ -191,7 +191,7 @@ def test_extend_is_faster(name, capsys):
 
 
 @pytest.mark.perf
-def test_triangles(capsys):
+def test_triangles_by_strategy(capsys):
     with capsys.disabled():
         triangles(16, None)
 

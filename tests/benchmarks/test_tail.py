@@ -31,7 +31,7 @@ def _timed(call: Callable[[], Any]) -> tuple[float, float]:
 
 
 @pytest.mark.perf
-def test_beside_polars() -> None:
+def test_tail_operators_compared_with_polars() -> None:
     """Prints times without judging them, as other programs share the machine."""
     for name, (ours, theirs) in cases(make_table(ROWS)).items():
         if not re.search(LINES, name):

@@ -99,7 +99,7 @@ def test_a_damaged_cache_of_pyopencl_is_replaced(home, caches, content):
 
 
 @pytest.mark.slow
-def test_without_any_folder_the_error_says_why(home):
+def test_the_error_without_any_folder_gives_the_reason(home):
     make_read_only(home)
     nowhere = f"import tempfile; tempfile.tempdir = {str(home)!r}\n"
     done = run_unprivileged(nowhere + QUERY, environment(home))

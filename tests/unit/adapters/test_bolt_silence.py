@@ -64,7 +64,7 @@ def test_a_silent_port_is_refused_within_the_time_limit(port, monkeypatch, schem
 
 @pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s"])
 @pytest.mark.parametrize("said", [b"", b"\0\0\5\4", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
-def test_the_error_of_a_port_without_tls_says_so(port, monkeypatch, scheme, said):
+def test_the_error_of_a_port_without_tls_advises_another_scheme(port, monkeypatch, scheme, said):
     port.treat = lambda connection: (connection.sendall(said), connection.close())
     message, seconds = refused(monkeypatch, scheme, port.number)
     assert "without +s or +ssc" in message

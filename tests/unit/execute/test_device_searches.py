@@ -188,7 +188,7 @@ def test_a_search_ends_at_its_deadline(context: Any) -> None:
 
 
 @pytest.mark.parametrize("ends", ["(b)", "(b:T)"])
-def test_a_query_with_many_searches_says_so(ends: str, monkeypatch: Any) -> None:
+def test_the_summary_names_searches_on_the_device(ends: str, monkeypatch: Any) -> None:
     """End to end: types, directions, and conditions on nodes and relationships hold."""
     random = np.random.default_rng(4)
     count, size = 3000, 60_000

@@ -39,7 +39,7 @@ def test_chunks_of_one_column_share_a_result():
     assert len(cache["applied"]) == 1
 
 
-def test_other_constants_and_nodes_have_results_of_their_own():
+def test_other_constants_and_nodes_do_not_share_a_result():
     whole, cache = column_of(WORDS * 20), {}
     for text, wanted in (("left(s, 1)", "a"), ("left(s, 2)", "ab"), ("s + 'x'", "abx")):
         assert evaluated(expression_of(text), whole, cache)[0] == wanted

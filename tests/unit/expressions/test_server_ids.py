@@ -160,7 +160,7 @@ def test_a_comparison_may_be_returned(ask):
     assert ask("MATCH (n {k: 0})-[r {w: 'c'}]->() RETURN n < r, r < 8, r >= 'x'") == [[None] * 3]
 
 
-def test_whole_entities_have_the_server_s_ids(accelerator):
+def test_returned_entities_have_the_servers_ids(accelerator):
     query = "MATCH (a)-[r {w: 'b'}]->(b) RETURN a, r, b"
     result = accelerator.run(query, engine="gpu")
     a, r, b = result.single()

@@ -106,7 +106,7 @@ def test_released_arrays_are_reused(context):
         assert workspace.budget.used == 8000
 
 
-def test_idle_arrays_make_room(context):
+def test_idle_arrays_are_freed_for_an_allocation(context):
     with Workspace(context, MemoryBudget(10_000)) as workspace:
         workspace.release(workspace.allocate(2000, np.uint32))
         assert workspace.available == 10_000

@@ -1,7 +1,7 @@
 """A day's changes: a million changes in random transactions on one graph.
 
 Run as a program, it prints their time and memory, and the query time on the last graph compared with
-a new one: python tests/benchmarks/test_days_worth.py [RELATIONSHIPS] [CHANGES] [A TRANSACTION]
+a new one: python tests/benchmarks/test_many_changes.py [RELATIONSHIPS] [CHANGES] [A TRANSACTION]
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _budget():
 
 
 @pytest.mark.slow
-def test_ten_thousand_changes_lead_to_what_a_fresh_graph_is(monkeypatch):
+def test_ten_thousand_changes_equal_a_fresh_graph(monkeypatch):
     """All arrays are patched and often rebuilt: `run_all` compares the graphs."""
     monkeypatch.setattr(changing, "PATCHED_FROM", 0)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 200)
