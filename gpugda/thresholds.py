@@ -75,6 +75,8 @@ class CountThresholds:
         order_pairs: A join with a cycle compares all orders of a few query nodes if it has more
             pairs than this per order.
         counts_cycles: True if short cycles are counted without making rows.
+        min_witness_rows: Where only distinct nodes are needed, a join of more rows first searches for
+            embeddings among the nodes of most relationships.
         max_orders: Maximum number of orders (of sets of query nodes) that a search keeps, since
             the number of sets on long paths has no useful bound.
     """
@@ -109,6 +111,7 @@ class CountThresholds:
     list_search: float = 64.0
     order_pairs: float = 1 << 13
     counts_cycles: bool = True
+    min_witness_rows: float = 1 << 20
     max_orders: int = 1 << 12
 
 
@@ -270,6 +273,7 @@ GPU = Thresholds(
         list_search=1.0,
         order_pairs=math.inf,
         counts_cycles=False,
+        min_witness_rows=_GPU_SPEEDUP << 20,
     ),
     JoinLimits(
         first_count_window=1 << 24,

@@ -104,7 +104,8 @@ class _Lowering:
             if is_degree_lookup(tree, needed):
                 return DegreeLookup(child, tree, weighted=weighted)
         wanted = tuple(sorted((needed & own) - set(tree.bound)))
-        return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
+        graph, bound, once = tree.graph, tree.bound, tree.once
+        return Match(child, graph, bound, wanted, self._text, weighted=weighted, once=once)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}

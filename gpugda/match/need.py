@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
-__all__ = ["Count", "Groups", "Need", "Rows"]
+__all__ = ["Count", "Groups", "Need", "Rows", "asks_for_one_node"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +51,8 @@ class Groups:
 
 
 Need: TypeAlias = Rows | Count | Groups
+
+
+def asks_for_one_node(need: Need) -> TypeGuard[Groups]:
+    """True if the distinct data nodes at one query node are needed."""
+    return isinstance(need, Groups) and not need.counted and len(need.nodes) == 1

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
 from gpugda.garbage import collection_paused
-from gpugda.match.need import Groups, Rows
-from gpugda.match.report import oriented_text
+from gpugda.match.need import Groups, Rows, asks_for_one_node
+from gpugda.match.report import oriented_text, witnesses_text
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.rules.orient import orient
+from gpugda.plan.rules.symmetry import exchangeable_sets
+from gpugda.plan.rules.witness_order import has_large_core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +109,9 @@ def _first_attempt_text(
     matcher: type[Matcher], need: Need, loop_counts: tuple[int, ...], pattern: BoundQuery
 ) -> str:
     said = [matcher.first_attempt_text(pattern, need=need)]
+    if matcher.compares and asks_for_one_node(need) and has_large_core(pattern):
+        sets = exchangeable_sets(pattern, need.nodes)
+        return "; ".join(filter(None, [*said, witnesses_text(pattern, need.nodes[0], sets)]))
     found = oriented_query(pattern, loop_counts, need) if matcher.orients else None
     if found is not None:
         what = "rows" if found.as_rows else "counts"

@@ -8,6 +8,8 @@ from gpugda.query.query_parts import is_anonymous
 from gpugda.query.render import name_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpugda.data.identifiers import NameTable
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import StrategyReport
@@ -18,9 +20,11 @@ __all__ = [
     "describe_candidates",
     "made_text",
     "node_text",
+    "one_order_text",
     "oriented_text",
     "relationship_text",
     "tests_text",
+    "witnesses_text",
 ]
 
 
@@ -65,6 +69,23 @@ def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:
         f"of embeddings that differ by an exchange of {'; or of '.join(sets)} one is "
         f"{how.format(query.multiplicity)}: "
         "relationships are oriented from the node with fewer to the node with more"
+    )
+
+
+def one_order_text(bound: BoundQuery, sets: Sequence[tuple[int, ...]]) -> str:
+    """A sentence that names the sets of nodes of which one order is visited."""
+    each_set = "; or of ".join(
+        ", ".join(node_text(bound, position) for position in each) for each in sets
+    )
+    return f"of embeddings that differ by an exchange of {each_set} one is visited"
+
+
+def witnesses_text(bound: BoundQuery, node: int, sets: Sequence[tuple[int, ...]]) -> str:
+    """A sentence that says how the distinct data nodes at one query node are found."""
+    order = f"; {one_order_text(bound, sets)}" if sets else ""
+    return (
+        f"if the join is expected to make many rows, one match per {node_text(bound, node)} is "
+        f"searched for, first among the nodes of most relationships{order}"
     )
 
 

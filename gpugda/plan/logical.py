@@ -69,11 +69,13 @@ class Match:
         input: Input rows.
         graph: The query graph of one or more MATCH clauses; predicates read its variables only.
         bound: Graph variables that are input columns; an embedding must agree with the row.
+        once: True if equal rows may be dropped.
     """
 
     input: Logical
     graph: QueryGraph
     bound: tuple[str, ...] = ()
+    once: bool = False
 
 
 class ExpandMode(StrEnum):

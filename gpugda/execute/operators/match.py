@@ -21,6 +21,7 @@ from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_form import may_be_oriented, timing_batches, timing_unoriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
+from gpugda.execute.witnesses import is_found, prefers_witnesses, witnesses
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.plan.rules.merge_nodes import merged_names
@@ -61,6 +62,7 @@ class Match(PatternOperator):
         wanted: Other pattern variables that are read.
         text: Query text.
         weighted: True if rows may have weights.
+        once: True if equal rows may be dropped.
         asked: The query, if it consists of this pattern and one projection: the join then computes
             the least that its answer depends on.
     """
@@ -76,6 +78,7 @@ class Match(PatternOperator):
         text: str,
         *,
         weighted: bool = False,
+        once: bool = False,
         asked: Query | None = None,
     ) -> None:
         self.children = () if child is None else (child,)
@@ -85,13 +88,14 @@ class Match(PatternOperator):
         self.wanted = tuple(name for name in wanted if name not in before)
         self.columns = (*before, *self.wanted)
         self.weighted = weighted
+        self.once = once
         self._text = text
         self._asked = asked
 
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan_on(context.graph, context.strategy.name)
-        if not self.children and may_be_oriented(plan.bound):
+        if not self.children and self._may_be_oriented(plan):
             found = self._oriented(plan, context)
             if found is not None:
                 yield from self._all(plan, found)
@@ -139,12 +143,17 @@ class Match(PatternOperator):
         strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
         need = self.need(rest)
         if isinstance(need, Count):
+            found = is_found(selected, strategy, report, deadline) if self.once else None
+            if found is not None:
+                yield Embeddings(int(found), {}, {})
+                return
             with timing_unoriented(plan, context.graph):
                 count = strategy.count(plan, masks, report, deadline)
             yield self._number(count)
             return
         if isinstance(need, Groups):
-            chunks = strategy.groups(plan, masks, need, report, deadline)
+            once = None if rest.residuals else witnesses(selected, strategy, need, report, deadline)
+            chunks = once or strategy.groups(plan, masks, need, report, deadline)
         else:
             if context.enough is not None:
                 need = replace(need, enough=context.enough)
@@ -162,6 +171,10 @@ class Match(PatternOperator):
             yield self._batch(plan, chunk)
         if not is_found:
             yield self.nothing()
+
+    def _may_be_oriented(self, plan: Plan) -> bool:
+        bound = plan.bound
+        return may_be_oriented(bound) and not prefers_witnesses(plan, self.need(bound))
 
     def _oriented(self, plan: Plan, context: ExecutionContext) -> Iterable[Embeddings] | None:
         """Embeddings found in the oriented graph; None if that does not apply."""
@@ -181,6 +194,8 @@ class Match(PatternOperator):
 
     def _number(self, count: int) -> Embeddings:
         """One row with the count as its weight; no row for 0."""
+        if self.once:
+            return Embeddings(min(count, 1), {}, {})
         if count > LARGEST_INTEGER and self._asked is not None and self._asked.aggregates:
             raise too_large(self._asked, 0, f"the count is {count}")
         weights = [min(count, _LARGEST_WEIGHT)] if count else []
@@ -233,11 +248,12 @@ class Match(PatternOperator):
         if self._asked is not None:
             return need_of(bound.query, bound)
         rows = _rows({*self.bound, *self.wanted, *_names_in(bound)}, self._places(bound))
-        if not self.weighted or bound.residuals or rows.relationships:
+        once = self.once and len(rows.nodes) == 1  # several nodes: counts take fewer rows
+        if not (self.weighted or once) or bound.residuals or rows.relationships:
             return rows
         if not rows.nodes:
             return Count()
-        return Groups(tuple(sorted(rows.nodes)), counted=True, streamed=False)
+        return Groups(tuple(sorted(rows.nodes)), counted=not once, streamed=False)
 
     def _places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
         """For each variable, True if it is a node, and its position; includes merged nodes."""

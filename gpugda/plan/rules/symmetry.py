@@ -14,13 +14,19 @@ from typing import TYPE_CHECKING
 from gpugda.plan.rules.merge_nodes import renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["are_pairwise_exchangeable", "has_only_known_conditions", "interchangeable"]
+__all__ = [
+    "are_pairwise_exchangeable",
+    "exchangeable_sets",
+    "has_only_known_conditions",
+    "interchangeable",
+]
 
 _MAX_NODES = 16
+_MOST_NODES_OF_SETS = 8
 _MAX_TRIES = 2000
 """Single assignments per search; beyond that, a query is treated as if it had no symmetry."""
 
@@ -44,6 +50,32 @@ def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int,
     if len(best) == 2 and not symmetries.swaps((best[0], best[1]), tuple(range(len(bound.nodes)))):
         return ()
     return best
+
+
+def exchangeable_sets(bound: BoundQuery, fixed: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    """Disjoint sets of query nodes; of embeddings that differ in their orders, one is enough.
+
+    For any data nodes at the ``fixed`` query nodes: if the query has an embedding with these, it
+    has one whose other data nodes are ascending within each set. All permutations of the first set
+    belong to automorphisms that fix these nodes, those of the second set to automorphisms that fix
+    the first set as well, and so on.
+
+    Unlike the sets of `interchangeable`, these need no relationship between their nodes, and their
+    exchange may move other nodes.
+    """
+    if len(bound.nodes) > _MOST_NODES_OF_SETS or not has_only_known_conditions(bound):
+        return ()
+    sets: list[tuple[int, ...]] = []
+    kept = frozenset(fixed)
+    while True:
+        symmetries = _Symmetries(bound, kept)
+        free = [node for node in range(len(bound.nodes)) if node not in kept]
+        pairs = {pair for pair in combinations(free, 2) if symmetries.swaps(pair)}
+        if not pairs:
+            return tuple(sets)
+        found = (symmetries.extended(pair, pairs) for pair in sorted(pairs))
+        sets.append(max(found, key=len))
+        kept |= frozenset(sets[-1])
 
 
 def has_only_known_conditions(bound: BoundQuery) -> bool:

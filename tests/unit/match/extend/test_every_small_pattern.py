@@ -2,7 +2,8 @@
 
 All directed graphs of four nodes, up to isomorphism, with self-loops and both directions, are
 components of one data graph; so are those without self-loops, and those with parallel
-relationships. A formula over all assignments of nodes gives the number of embeddings. `make test`
+relationships. A formula over all assignments of nodes gives the number of embeddings, and the nodes
+at which there are some. `make test`
 takes a sample of the patterns, `make test-all` takes all.
 """
 
@@ -18,12 +19,14 @@ from graphs import make_graph
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute import witnesses
+from gpugda.execute.matching import select
 from gpugda.execute.oriented_count import count_oriented
 from gpugda.execute.oriented_form import add_unoriented_seconds
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import merged_graph
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.need import Count
+from gpugda.match.need import Count, Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
@@ -113,17 +116,29 @@ def text_of(steps):
 
 def expected(steps, kind):
     """Number of ways to take distinct relationships, summed over all assignments of nodes."""
-    nodes = 1 + max(max(each[:2]) for each in steps)
-    total = 0
-    for at in product(range(NODES), repeat=nodes):
+    return sum(int(ways.sum()) for _, ways in all_ways(steps, kind))
+
+
+def expected_nodes(steps, kind, node):
+    """The data nodes at one query node of all embeddings, ascending."""
+    found = [NODES * np.flatnonzero(ways) + at[node] for at, ways in all_ways(steps, kind)]
+    return np.unique(np.concatenate(found)).tolist()
+
+
+def nodes_in(steps):
+    return 1 + max(max(each[:2]) for each in steps)
+
+
+def all_ways(steps, kind):
+    """Each assignment of nodes, and per graph the ways to take distinct relationships."""
+    for at in product(range(NODES), repeat=nodes_in(steps)):
         taken: dict[tuple[int, int], list[int]] = {}
         for one, other, directed in steps:
             low, high = min(at[one], at[other]), max(at[one], at[other])
             way = 2 if not directed or low == high else int(at[one] == high)
             taken.setdefault((low, high), [0, 0, 0])[way] += 1
         ways = [ways_between(kind, *ends, *wanted) for ends, wanted in taken.items()]
-        total += int(reduce(np.multiply, ways).sum())
-    return total
+        yield at, reduce(np.multiply, ways)
 
 
 @cache
@@ -160,11 +175,15 @@ class Counting:
     def __init__(self, context):
         self._context, self._made = context, {}
 
+    def strategy(self, kind):
+        if kind not in self._made:
+            device_graph = DeviceGraph(self._context, side_by_side(kind))
+            self._made[kind] = ExtendStrategy(device_graph)
+        return self._made[kind]
+
     def check(self, kind, steps):
         graph, wanted = side_by_side(kind), expected(steps, kind)
-        if kind not in self._made:
-            self._made[kind] = ExtendStrategy(DeviceGraph(self._context, graph))
-        strategy = self._made[kind]
+        strategy = self.strategy(kind)
         plan = plan_pattern(
             bind(prepare(text_of(steps)), graph), graph.statistics, "extend", Count()
         )
@@ -175,6 +194,24 @@ class Counting:
         found = count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
         assert found in (None, wanted), (kind, text_of(steps), found, wanted)
         return found is not None
+
+    def check_witnesses(self, kind, steps, node):
+        """Each node with a match is found once. Returns whether one order of others was visited."""
+        graph, strategy = side_by_side(kind), self.strategy(kind)
+        need = Groups((node,), counted=False, streamed=False)
+        plan = plan_pattern(bind(prepare(text_of(steps)), graph), graph.statistics, "extend", need)
+        selected, report = (
+            select(plan, graph, strategy, {}, StrategyReport(), None),
+            StrategyReport(),
+        )
+        chunks = list(witnesses.witnesses(selected, strategy, need, report, None))
+        found = np.concatenate([each.nodes[node] for each in chunks])
+        if not all(each.distinct for each in chunks):
+            found = np.unique(found)
+        wanted = expected_nodes(steps, kind, node)
+        assert sorted(found.tolist()) == wanted, (kind, text_of(steps), node)
+        assert witnesses.is_found(selected, strategy, report, None) is bool(wanted)
+        return any("one is visited" in step for step in report.steps)
 
     def close(self):
         for strategy in self._made.values():
@@ -216,6 +253,35 @@ def test_a_sample_of_patterns_equals_the_reference(counting, kind):
 
 TRIANGLE = ((0, 1, False), (0, 2, False), (1, 2, False))
 SQUARE = ((0, 1, False), (0, 2, False), (1, 3, False), (2, 3, False))
+DIAMOND = (*SQUARE, (0, 3, False))
+
+
+@pytest.fixture
+def always_searching(monkeypatch):
+    """Witnesses are searched for in all patterns, and first among few nodes."""
+    monkeypatch.setattr(witnesses, "has_large_core", lambda _: True)
+    monkeypatch.setattr(witnesses, "_MIN_ROWS", 0.0)
+    monkeypatch.setattr(witnesses, "_ROUNDS", (5, 50))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sample_of_witnesses_equals_the_reference(counting, always_searching, kind):
+    random = np.random.default_rng(KINDS.index(kind))
+    sample = [grown_at_random(random) for _ in range(SAMPLE)]
+    in_order = []
+    for steps in (*sample, TRIANGLE, SQUARE, DIAMOND):
+        node = int(random.integers(nodes_in(steps)))
+        in_order.append(counting.check_witnesses(kind, steps, node))
+    assert any(in_order)
+    assert not all(in_order)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_witnesses_equal_the_reference(counting, always_searching, kind):
+    for steps in all_patterns(MOST):
+        for node in range(nodes_in(steps)):
+            counting.check_witnesses(kind, steps, node)
 
 
 @pytest.mark.slow
