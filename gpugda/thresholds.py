@@ -75,8 +75,8 @@ class CountThresholds:
         order_pairs: A join with a cycle compares all orders of a few query nodes if it has more
             pairs than this per order.
         counts_cycles: True if short cycles are counted without making rows.
-        min_witness_rows: Where only distinct nodes are needed, a join of more rows first searches for
-            embeddings among the nodes of most relationships.
+        min_witness_rows: Where only distinct nodes are needed, a join of this many rows first
+            searches for embeddings among the nodes of most relationships.
         max_orders: Maximum number of orders (of sets of query nodes) that a search keeps, since
             the number of sets on long paths has no useful bound.
     """

@@ -39,7 +39,7 @@ __all__ = ["is_found", "prefers_witnesses", "witnesses"]
 
 _ROUNDS: Final = (8, 32, 128, 512)
 """Nodes of most relationships that take part in each round."""
-_MAX_LEFT_SHARE: Final = 64
+_FOUND_OF: Final = 64
 """After a round in which fewer than one in this many nodes have a match, the last round follows."""
 _MIN_ROWS: float | None = None
 """Replaces the device's threshold in tests."""
@@ -141,7 +141,7 @@ class _Search:
             if not left.any():
                 return
             plan = self._expecting(number, node, left)
-            if number and len(reached) * _MAX_LEFT_SHARE < np.bitwise_count(left).sum():
+            if number and len(reached) * _FOUND_OF < np.bitwise_count(left).sum():
                 break
         masks = replace(masks, nodes=dict(sorted({**masks.nodes, node: left}.items())))
         yield from self._strategy.groups(plan, masks, need, self._report, self._deadline)

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _MAX_NODES = 16
-_MOST_NODES_OF_SETS = 8
+_MAX_NODES_OF_SETS = 8
 _MAX_TRIES = 2000
 """Single assignments per search; beyond that, a query is treated as if it had no symmetry."""
 
@@ -63,7 +63,7 @@ def exchangeable_sets(bound: BoundQuery, fixed: Iterable[int]) -> tuple[tuple[in
     Unlike the sets of `interchangeable`, these need no relationship between their nodes, and their
     exchange may move other nodes.
     """
-    if len(bound.nodes) > _MOST_NODES_OF_SETS or not has_only_known_conditions(bound):
+    if len(bound.nodes) > _MAX_NODES_OF_SETS or not has_only_known_conditions(bound):
         return ()
     sets: list[tuple[int, ...]] = []
     kept = frozenset(fixed)

@@ -279,7 +279,7 @@ def test_a_sample_of_witnesses_equals_the_reference(counting, always_searching, 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_witnesses_equal_the_reference(counting, always_searching, kind):
-    for steps in all_patterns(MOST):
+    for steps in all_patterns(MAX_STEPS):
         for node in range(nodes_in(steps)):
             counting.check_witnesses(kind, steps, node)
 
