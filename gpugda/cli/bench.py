@@ -16,6 +16,7 @@ import typer
 from gpugda.cli import options
 from gpugda.cli.failures import guarded, say
 from gpugda.cli.logs import log_to_standard_error
+from gpugda.cli.termination import terminated_as_by_hand
 from gpugda.cli.workloads import compare_strategies, run_workload
 from gpugda.errors import ConfigurationError
 
@@ -261,12 +262,13 @@ def bench(
         ),
     )
     asked = _shortened(asked) if quick else asked
-    if strategies:
-        compare_strategies(asked, graph, scale, strategy or (), within or ())
-    elif workload in (None, "applications"):
-        _run(uri, graph, replace(asked, applications=workload is not None))
-    else:
-        run_workload(workload, asked, 1.0 if scale is None else scale)
+    with terminated_as_by_hand():
+        if strategies:
+            compare_strategies(asked, graph, scale, strategy or (), within or ())
+        elif workload in (None, "applications"):
+            _run(uri, graph, replace(asked, applications=workload is not None))
+        else:
+            run_workload(workload, asked, 1.0 if scale is None else scale)
 
 
 def _positive(timeout: float) -> float:

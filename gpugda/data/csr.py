@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from gpugda.deadline import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from gpugda.types import NameId
 
 __all__ = ["Csr", "CsrParts"]
+
+_PIECE = 1 << 22
+"""Entries or runs of a pass between two checks of the deadline."""
 
 
 class CsrParts(NamedTuple):
@@ -89,10 +94,14 @@ class Csr:
         if types is None:
             return np.diff(self.row_offsets)
         found = np.zeros(self.node_count, dtype=np.uint32)
-        for each in frozenset(types):
-            runs = np.flatnonzero(self.run_types == each)
-            nodes = np.searchsorted(self.run_offsets, runs.astype(np.uint32), side="right") - 1
-            found[nodes] += self.run_starts[runs + 1] - self.run_starts[runs]
+        for first in range(0, len(self.run_types), _PIECE):
+            kinds = self.run_types[first : first + _PIECE]
+            for each in frozenset(types):
+                check_time()
+                runs = np.flatnonzero(kinds == each).astype(np.uint32) + np.uint32(first)
+                nodes = np.searchsorted(self.run_offsets, runs, side="right") - 1
+                # A node has at most one run of a type.
+                found[nodes] += self.run_starts[1:][runs] - self.run_starts[runs]
         return found
 
     def run(self, node: int, type_id: int) -> tuple[int, int]:
@@ -105,11 +114,11 @@ class Csr:
 
     def entry_types(self) -> NDArray[NameId]:
         """Type of each entry, in the order of this direction."""
-        return np.repeat(self.run_types, np.diff(self.run_starts))
+        return _repeated(self.run_types, self.run_starts)
 
     def entry_nodes(self) -> NDArray[np.uint32]:
         """``uint32[m]``: the node that owns the row of each entry."""
-        return np.repeat(np.arange(self.node_count, dtype=np.uint32), self.degrees())
+        return _repeated(np.arange(self.node_count, dtype=np.uint32), self.row_offsets)
 
     def entries(self, piece: slice) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
         """The node that owns the row of each entry of a slice, and the type of each entry."""
@@ -169,6 +178,21 @@ class Csr:
         new_row = np.zeros(len(self.run_types) + 1, dtype=np.bool_)
         new_row[self.run_offsets] = True
         _demand(bool((new_run | new_row[1:-1]).all()), "a node has two runs of one type")
+
+
+def _repeated(values: NDArray[Any], offsets: NDArray[np.uint32]) -> NDArray[Any]:
+    """Value ``i`` at the positions ``offsets[i] … offsets[i+1]-1``."""
+    total = int(offsets[-1])
+    found = np.empty(total, dtype=values.dtype)
+    firsts = np.arange(0, total, _PIECE, dtype=np.uint32)
+    lows = np.searchsorted(offsets, firsts, side="right") - 1
+    highs = np.append(lows[1:], len(values) - 1)
+    for first, low, high in zip(firsts.tolist(), lows, highs, strict=bool(total)):
+        check_time()
+        end = min(first + _PIECE, total)
+        some = offsets[low : high + 2].clip(first, end)
+        found[first:end] = np.repeat(values[low : high + 1], np.diff(some))
+    return found
 
 
 def _check(offsets: NDArray[np.uint32], total: int, name: str) -> None:

@@ -17,7 +17,7 @@ from gpugda.data.degree_sample import DegreeSample, draw_nodes, find_hubs, is_sa
 from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.node_changes import NodeChanges
-from gpugda.data.parallel import max_parallel, max_parallel_undirected
+from gpugda.data.parallel import ParallelCounts
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.skew import degrees_of_kind, reached_degree
 from gpugda.data.statistics import PendingCounts
@@ -267,7 +267,10 @@ class DataGraph:
     def _parallel_counts(self) -> tuple[int, ...]:
         if not any(self.statistics.parallel_types):
             return (1,) * len(self.types)
-        return max_parallel(self.outgoing, len(self.types))
+        begun = self._derived.get(
+            "parallel counts so far", lambda: ParallelCounts((self.outgoing,), len(self.types))
+        )
+        return begun.found()
 
     def undirected_parallel_counts(self) -> tuple[int, ...]:
         """Like `parallel_counts`, with start and end in either order.
@@ -275,11 +278,15 @@ class DataGraph:
         In a very large graph, upper bounds that are exact where they are 1.
         """
 
-        def count() -> tuple[int, ...]:
+        def begin() -> ParallelCounts:
             bounds = None
             if is_sampled(self.outgoing):
                 bounds = [2 * each for each in self.parallel_counts()]
-            return max_parallel_undirected(self.outgoing, self.incoming, len(self.types), bounds)
+            return ParallelCounts((self.outgoing, self.incoming), len(self.types), bounds)
+
+        def count() -> tuple[int, ...]:
+            # A later query continues what this one does not complete in its time.
+            return self._derived.get("undirected parallel counts so far", begin).found()
 
         return self._derived.get("undirected parallel counts", count)
 

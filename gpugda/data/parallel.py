@@ -7,33 +7,73 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gpugda.data.node_ranges import bits_for
-from gpugda.data.threads import in_threads
+from gpugda.data.threads import core_count, in_threads
+from gpugda.deadline import check_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from gpugda.data.csr import Csr
 
-__all__ = ["max_parallel", "max_parallel_undirected"]
+__all__ = ["ParallelCounts"]
 
 _PIECE = 1 << 20
 """Approximate number of outgoing relationships per piece."""
 _NODE_BITS = 16
+_PIECES_PER_CORE = 4
+"""Pieces of each core between two checks of the deadline."""
 
 _Found: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
 """Types of relationships that have parallel ones, and how many are parallel."""
 
 
-def max_parallel(csr: Csr, type_count: int) -> tuple[int, ...]:
-    """Per type id, the most relationships with the same start and end; 1 if there are none.
+class ParallelCounts:
+    """Counts per type id the most relationships between two nodes; 1 if there are none.
 
-    ``csr`` may be of either direction.
+    It counts piece by piece in several threads. A count that a deadline interrupts continues where
+    it stopped.
+
+    Args:
+        csrs: The rows of one direction, to count relationships with the same start and end; or of
+            both, to count these in either order. Then a loop counts once.
+        type_count: Number of types.
+        bounds: Upper bounds by type, which replace maxima above 1 in either order: a type is not
+            looked at again when two parallel relationships of it are found. None: exact maxima.
     """
 
-    def look(nodes: tuple[int, int]) -> _Found:
-        first, last = nodes
+    def __init__(
+        self, csrs: Sequence[Csr], type_count: int, bounds: Sequence[int] | None = None
+    ) -> None:
+        self._csrs, self._bounds = csrs, bounds
+        self._type_bits = bits_for(type_count)
+        self._counts = np.ones(type_count, dtype=np.int64)
+        self._is_open = np.ones(type_count, dtype=np.bool_)
+        most = _NODE_BITS if len(csrs) == 1 else min(_NODE_BITS, 32 - self._type_bits)
+        self._left = list(_pieces(csrs[0], 1 << most))[::-1]
+
+    def found(self) -> tuple[int, ...]:
+        """The counts.
+
+        Raises:
+            QueryTimeoutError: The deadline of this thread's work passed.
+        """
+        look = self._one_way if len(self._csrs) == 1 else self._either_way
+        at_once = _PIECES_PER_CORE * core_count()
+        while self._left:
+            check_time()
+            for types, lengths in in_threads(look, self._left[-at_once:]):
+                np.maximum.at(self._counts, types, lengths)
+            del self._left[-at_once:]
+        counts = self._counts.tolist()
+        if self._bounds is None:
+            return tuple(counts)
+        bounded = zip(counts, self._bounds, strict=True)
+        return tuple([1 if most == 1 else bound for most, bound in bounded])
+
+    def _one_way(self, nodes: tuple[int, int]) -> _Found:
+        (csr,), (first, last) = self._csrs, nodes
         begin, end = int(csr.row_offsets[first]), int(csr.row_offsets[last])
         runs = slice(int(csr.run_offsets[first]), int(csr.run_offsets[last]))
         starts, neighbours = csr.run_starts[runs] - np.uint32(begin), csr.neighbours[begin:end]
@@ -46,31 +86,11 @@ def max_parallel(csr: Csr, type_count: int) -> tuple[int, ...]:
         of_runs = np.searchsorted(starts, firsts[several], side="right") - 1
         return csr.run_types[runs][of_runs], lengths[several]
 
-    return _most(in_threads(look, list(_pieces(csr))), type_count)
-
-
-def max_parallel_undirected(
-    outgoing: Csr, incoming: Csr, type_count: int, bounds: Sequence[int] | None = None
-) -> tuple[int, ...]:
-    """Like `max_parallel`, with start and end in either order. A loop counts once.
-
-    Args:
-        outgoing: Rows by start node.
-        incoming: Rows by end node.
-        type_count: The number of types.
-        bounds: Upper bounds by type, which replace maxima above 1: a type is not looked at again
-            when two parallel relationships of it are found. None: exact maxima.
-    """
-    type_bits = bits_for(type_count)
-    node_shift = np.uint64(32 + type_bits)
-    is_open = np.ones(type_count, dtype=np.bool_)
-
-    def look(nodes: tuple[int, int]) -> _Found:
+    def _either_way(self, nodes: tuple[int, int]) -> _Found:
         first, last = nodes
-        open_types = None if is_open.all() else is_open
-        keys = np.concatenate(
-            [_keys(csr, first, last, type_bits, open_types) for csr in (outgoing, incoming)]
-        )
+        bits, node_shift = self._type_bits, np.uint64(32 + self._type_bits)
+        open_types = None if self._is_open.all() else self._is_open
+        keys = np.concatenate([_keys(csr, first, last, bits, open_types) for csr in self._csrs])
         keys.sort(kind="stable")  # merges two sorted parts
         firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)])
         lengths = np.diff(firsts, append=len(keys))
@@ -78,26 +98,12 @@ def max_parallel_undirected(
         lengths = lengths[lengths > 1]
         found = keys[several]
         is_loop = (found >> node_shift) + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
-        types = (found >> np.uint64(32)) & np.uint64((1 << type_bits) - 1)
+        types = (found >> np.uint64(32)) & np.uint64((1 << bits) - 1)
         lengths = np.where(is_loop, lengths // 2, lengths)
-        if bounds is not None:
+        if self._bounds is not None:
             types, lengths = types[lengths > 1], lengths[lengths > 1]
-            is_open[types] = False
+            self._is_open[types] = False
         return types, lengths
-
-    pieces = list(_pieces(outgoing, 1 << min(_NODE_BITS, 32 - type_bits)))
-    counts = _most(in_threads(look, pieces), type_count)
-    if bounds is None:
-        return counts
-    return tuple([1 if most == 1 else bound for most, bound in zip(counts, bounds, strict=True)])
-
-
-def _most(found: Iterable[_Found], type_count: int) -> tuple[int, ...]:
-    """Per type, the largest of the counts found; 1 if there are none."""
-    counts = np.ones(type_count, dtype=np.int64)
-    for types, lengths in found:
-        np.maximum.at(counts, types, lengths)
-    return tuple(counts.tolist())
 
 
 def _keys(

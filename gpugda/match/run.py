@@ -122,13 +122,17 @@ class Run:
 
 
 class _Locked:
-    """Holds the device's lock, and sets the device's deadline, for the length of a block."""
+    """Holds the device's lock for the length of a block.
 
-    __slots__ = ("_before", "_context", "_deadline")
+    The deadline applies to the device's compilations and to work on the host, see `check_time`.
+    """
+
+    __slots__ = ("_before", "_context", "_deadline", "_working")
 
     def __init__(self, context: DeviceContext, deadline: float | None) -> None:
         self._context = context
         self._deadline = deadline
+        self._working = working_until(deadline)
 
     def __enter__(self) -> None:
         context, left = self._context, seconds_left(self._deadline)
@@ -138,7 +142,9 @@ class _Locked:
             )
         self._before = context.deadline
         context.deadline = self._deadline
+        self._working.__enter__()
 
     def __exit__(self, *error: object) -> None:
+        self._working.__exit__()
         self._context.deadline = self._before
         self._context.lock.release()

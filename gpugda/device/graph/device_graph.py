@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugda.config import machine_bytes
 from gpugda.data.patches.patched import whole
+from gpugda.deadline import check_time
 from gpugda.device.graph.directory import (
     CSR_ARRAYS,
     GRAPH_ARGUMENTS,
@@ -349,6 +350,7 @@ class DeviceGraph:
             uploaded: dict[tuple[str, int], DeviceArray | None] = {}
             try:
                 for place in missing:
+                    check_time()
                     self._make_from_outdated((name, place), what)
                     if (name, place) not in self._shared:
                         each = host[place]

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.increments.searching import run_bounds
 from gpugda.data.node_changes import with_bits
+from gpugda.deadline import check_time
 from gpugda.device.launch.candidate_filter import Batch, CandidateFilter, FilterArrays
 from gpugda.device.launch.query_words import Degree, QueryRow, write_query
 from gpugda.device.memory.buffers import SMALLEST_BYTES, DeviceArray, MemoryBudget
@@ -86,7 +87,11 @@ class NodeBitmaps:
         Raises:
             MemoryLimitError: They do not fit the budget or the device.
         """
-        self._write({label: self._label_bits(label) for label in labels}, most, budget)
+        found: dict[int, NDArray[np.uint32]] = {}
+        for label in labels:
+            check_time()
+            found[label] = self._label_bits(label)
+        self._write(found, most, budget)
 
     def _write(
         self, rows: Mapping[Any, NDArray[np.uint32]], most: int, budget: MemoryBudget

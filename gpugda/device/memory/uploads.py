@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from gpugda.data.threads import pieces_of
+from gpugda.deadline import check_time
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from gpugda.device.memory.arrays import DeviceArray
 
 __all__ = ["PageLocked", "Uploads"]
+
+_COPIED_BYTES = 1 << 26
+"""Bytes that are copied to page-locked memory between two checks of the deadline."""
 
 
 class Uploads:
@@ -78,20 +83,35 @@ class PageLocked:
         self._context = context
         self._left = max_bytes
         self._copies: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+        # Copies that a query did not complete in its time: the next one continues them.
+        self._begun: dict[int, tuple[NDArray[Any], NDArray[Any], list[slice]]] = {}
         self._buffers: list[Any] = []
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The copy, created at the first call, or the array itself if there is no copy."""
+        """The copy, created at the first call, or the array itself if there is no copy.
+
+        Raises:
+            QueryTimeoutError: The deadline of this thread's work passed.
+        """
         known = self._copies.get(id(values))
         if known is not None:
             return known[1]
-        if not 0 < values.nbytes <= self._left:
-            return values
-        copy = self.empty(values.size, values.dtype)
-        if copy is None:
-            return values
-        np.copyto(copy, values)
-        self._copies[id(values)] = (values, copy)
+        if id(values) not in self._begun:
+            if not 0 < values.nbytes <= self._left:
+                return values
+            check_time()
+            made = self.empty(values.size, values.dtype)
+            if made is None:
+                return values
+            pieces = pieces_of(values.size, _COPIED_BYTES // values.dtype.itemsize)
+            self._begun[id(values)] = values, made, pieces
+        _, copy, pieces = self._begun[id(values)]
+        while pieces:
+            check_time()
+            np.copyto(copy[pieces[-1]], values[pieces[-1]])
+            pieces.pop()
+        self._copies[id(values)] = values, copy
+        del self._begun[id(values)]
         return copy
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
@@ -110,6 +130,7 @@ class PageLocked:
     def close(self) -> None:
         """Frees the copies; nothing may read them any more."""
         self._copies.clear()
+        self._begun.clear()
         for buffer in self._buffers:
             buffer.release()
         self._buffers.clear()

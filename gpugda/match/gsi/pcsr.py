@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HostLists",
+    "first_places",
     "gathered_lists",
     "hash_groups",
     "hashed_lists",
@@ -93,7 +94,7 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
 def hashed_lists(entries: Entries, fill: int) -> HostLists:
     """Lists of entries sorted by owner, in hash groups of ``fill`` owners on average."""
     owners = entries.owners
-    firsts = _first_places(owners)
+    firsts = first_places(owners)
     lengths = np.diff(firsts, append=len(owners))
     found = entries.neighbours, entries.relationships
     return gathered_lists(owners[firsts], (firsts, lengths), found, fill)
@@ -132,7 +133,7 @@ def gathered_lists(
     return HostLists(groups, base, *found, longest=int(lengths.max(initial=0)))
 
 
-def _first_places(owners: NDArray[np.uint32]) -> NDArray[np.int64]:
+def first_places(owners: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Indexes at which each owner's entries start."""
     found = [np.zeros(min(1, len(owners)), dtype=np.int64)]
     for piece in pieces_of(max(0, len(owners) - 1), PIECE):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gpugda.data.threads import pieces_of
 from gpugda.deadline import check_time
-from gpugda.match.gsi.entries import Entries, sorted_entries
-from gpugda.match.gsi.pcsr import hashed_lists
+from gpugda.match.gsi.entries import PIECE, Entries, sorted_entries
+from gpugda.match.gsi.pcsr import first_places, hashed_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,6 +87,7 @@ def cut(found: Entries, per_segment: int, fill: int) -> Segments:
     """The segments of a partition's entries."""
     parts = []
     for first in range(0, len(found.owners), per_segment):
+        check_time()
         piece = Entries(*(each[first : first + per_segment] for each in found))
         owners = int(piece.owners[0]), int(piece.owners[-1])
         parts.append(Segment(hashed_lists(piece, fill), owners))
@@ -149,21 +151,24 @@ class HostSegments:
         if self._wanted is not None:
             return self._wanted
         total = len(found.owners)
-        check_time()
-        firsts = np.diff(found.owners, prepend=np.uint32(0xFFFFFFFF)) != 0
-        check_time()
-        owners = np.concatenate([[0], np.cumsum(firsts)])
+        firsts = first_places(found.owners)
         entries = max(min(total, most), 1)
-        while entries > MIN_ENTRIES and self._longest(owners, entries) > room:
+        while entries > MIN_ENTRIES and self._longest(firsts, total, entries) > room:
             check_time()
             entries = max(MIN_ENTRIES, min(entries - 1, entries * 3 // 4))
         return entries
 
-    def _longest(self, owners: NDArray[np.int64], entries: int) -> int:
-        """Maximum bytes of the segment with the most owners."""
-        bounds = owners[np.append(np.arange(0, len(owners) - 1, entries), len(owners) - 1)]
+    def _longest(self, firsts: NDArray[np.int64], total: int, entries: int) -> int:
+        """Maximum bytes of the segment with the most owners.
+
+        Args:
+            firsts: Index of each owner's first entry.
+            total: Number of entries.
+            entries: Number of entries of a segment.
+        """
+        bounds = np.searchsorted(firsts, np.append(np.arange(0, total, entries), total))
         most = int(np.diff(bounds).max(initial=0)) + 1  # a node may start in an earlier segment
-        return max_bytes(min(entries, len(owners) - 1), min(most, entries), self._fill)
+        return max_bytes(min(entries, total), min(most, entries), self._fill)
 
     def _forget(self) -> None:
         """Evicts the least recently requested segments while all take too much."""
@@ -173,6 +178,14 @@ class HostSegments:
 
 
 def _masked(found: Entries, mask: NDArray[np.uint32]) -> Entries:
-    bits = mask[found.relationships >> 5] >> (found.relationships & 31) & 1
-    left = np.flatnonzero(bits)
-    return Entries(*(each[left] for each in found))
+    left = []
+    for piece in pieces_of(len(found.relationships), PIECE):
+        check_time()
+        numbers = found.relationships[piece]
+        left.append(np.flatnonzero(mask[numbers >> 5] >> (numbers & 31) & 1) + piece.start)
+    kept = np.concatenate([np.zeros(0, dtype=np.int64), *left])
+    columns = []
+    for each in found:
+        check_time()
+        columns.append(each[kept])
+    return Entries(*columns)

@@ -1,6 +1,8 @@
 """All strategies on generated graphs: the graphs, the queries, and the command."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -160,6 +162,25 @@ def test_ctrl_c_reports_the_measurements_so_far(tmp_path, monkeypatch):
     assert "| count | extend | 1 of 1 |" in outcome.table
     assert any("Ended by hand: 1 of 3 queries were asked." in note for note in outcome.notes)
     assert len(json.loads((tmp_path / "strategies.json").read_text())["runs"]) == 1
+
+
+@pytest.mark.device
+def test_what_was_measured_before_a_signal_to_terminate_is_reported(tmp_path, monkeypatch):
+    asked, before = strategies._question, signal.getsignal(signal.SIGTERM)
+
+    def terminated(graph, pattern, form, name, matcher):
+        if pattern == patterns[1]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return asked(graph, pattern, form, name, matcher)
+
+    patterns = recipe_queries("stwig", make_recipe("stwig", 0.005, 1), 3, 1)
+    monkeypatch.setattr(strategies, "_question", terminated)
+    arguments = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--seed", "1"]
+    arguments += ["--per-size", "3", "--repetitions", "1", "--forms", "count"]
+    result = CliRunner().invoke(app, [*arguments, "--strategy", "extend", "--out", str(tmp_path)])
+    assert "| count | extend | 1 of 1 |" in result.stdout
+    assert "Ended by hand: 1 of 3 queries were asked." in result.output
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def timed(strategy, milliseconds, query=0, outcome="ok"):

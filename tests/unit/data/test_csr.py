@@ -4,7 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from graphs import design_graph
+from graphs import design_graph, make_graph
+
+from gpugda.data import csr
 
 # Each breaks one invariant of the example: rows 4 and 1 long, runs R R R | S | R.
 BROKEN = {
@@ -44,3 +46,24 @@ def test_degrees_of_some_types():
     for types in ((), (0,), (1,), (0, 1, 1), (7,)):
         expected = [sum(np.diff(rows.run(node, each))[0] for each in set(types)) for node in (0, 1)]
         assert rows.degrees(types).tolist() == expected
+
+
+@pytest.mark.parametrize("piece", [1, 3, 64])
+def test_long_rows_are_read_piece_by_piece(monkeypatch, piece):
+    random = np.random.default_rng(3)
+    rows = [(a, "RST"[kind], b, {}) for a, kind, b in random.integers(0, 3, (150, 3)).tolist()]
+    graph = make_graph([("", {})] * 5, [(2 * a if a < 2 else 4, *rest) for a, *rest in rows])
+    looks = []
+    monkeypatch.setattr(csr, "_PIECE", piece)
+    monkeypatch.setattr(csr, "check_time", lambda: looks.append(None))
+    for each in (graph.outgoing, graph.incoming):
+        looks.clear()
+        nodes, types = each.entry_nodes(), each.entry_types()
+        assert len(looks) == 2 * -(-150 // piece)
+        assert nodes.tolist() == np.repeat(np.arange(5), np.diff(each.row_offsets)).tolist()
+        assert types.tolist() == np.repeat(each.run_types, np.diff(each.run_starts)).tolist()
+        looks.clear()
+        for kinds in ((0,), (2, 0), (0, 1, 2)):
+            wanted = np.bincount(nodes[np.isin(types, kinds)], minlength=5)
+            assert each.degrees(kinds).tolist() == wanted.tolist()
+        assert len(looks) == 6 * -(-len(each.run_types) // piece)

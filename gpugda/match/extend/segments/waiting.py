@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from gpugda.config import host_limit, machine_bytes
+from gpugda.deadline import check_time
 from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.segments.spill_folder import SpillFolder, spill_place
 
@@ -170,6 +171,7 @@ def _write(path: Path, tables: Sequence[Columns]) -> None:
     schema = pa.schema([(str(number), pa.uint32()) for number in range(len(tables[0]))])
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
         for columns in tables:
+            check_time()
             arrays = [pa.array(column) for column in columns]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 

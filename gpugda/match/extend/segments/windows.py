@@ -204,6 +204,7 @@ class SegmentedWindows(ExtendWindows):
             yield from self._paired_tables(number, first, table)
             return
         for wanted in self._sequences[number].wanted((first,)):
+            self._run.check_deadline()
             self._seen.acquire(wanted, alone=True)
             yield first, wanted, table
 

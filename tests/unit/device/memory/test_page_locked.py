@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.memory import uploads
 from gpugda.device.memory.uploads import PageLocked
+from gpugda.errors import QueryTimeoutError
 
 pytestmark = [
     pytest.mark.device,
@@ -40,4 +42,28 @@ def test_new_arrays_count_towards_the_same_limit(context):
     assert locked.empty(51, np.uint32) is None
     assert locked.empty(0, np.uint32) is None
     assert len(locked.empty(50, np.uint32)) == 50
+    locked.close()
+
+
+def test_a_copy_that_runs_out_of_time_is_continued(context, monkeypatch):
+    monkeypatch.setattr(uploads, "_COPIED_BYTES", 40)
+    looks = []
+
+    def run_out():
+        looks.append(None)
+        if len(looks) in (1, 4, 5):
+            raise QueryTimeoutError
+
+    monkeypatch.setattr(uploads, "check_time", run_out)
+    locked = PageLocked(context, 1000)
+    values = np.arange(95, dtype=np.uint32)
+    for _ in range(3):
+        with pytest.raises(QueryTimeoutError):
+            locked.of(values)
+    assert len(looks) == 5  # ten pieces, of which one is there
+    copy = locked.of(values)
+    assert copy is not values
+    assert np.array_equal(copy, values)
+    assert len(looks) == 5 + 9
+    assert locked.of(values) is copy
     locked.close()

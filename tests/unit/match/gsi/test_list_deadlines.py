@@ -5,6 +5,8 @@ A piece is a few entries here, so that small graphs have many.
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Node, Relationship, make_plan
@@ -157,5 +159,41 @@ def test_a_run_interrupted_while_making_lists_stores_none(context, graph, monkey
         ends = np.bincount(graph.outgoing.neighbours, minlength=NODES)
         loops = int((graph.start_nodes() == graph.outgoing.neighbours).sum())
         assert found == int((starts * ends).sum()) - loops
+    finally:
+        strategy.graph.close()
+
+
+def test_masked_entries_of_segments_are_chosen_piece_by_piece(looks, graph, monkeypatch):
+    monkeypatch.setattr("gpugda.match.sgsi.segments.PIECE", PIECE)
+    mask = np.random.default_rng(6).integers(0, 1 << 32, 10, dtype=np.uint32)
+    found = sorted_entries(graph, BOTH)
+    with working_until(1e9):
+        looks[0] = 0
+        segments = HostSegments(graph, 15, 32).find(BOTH, 1 << 10, 64, mask)
+    assert looks[0] >= len(found.owners) // PIECE
+    passing = [each for each in found.relationships.tolist() if mask[each // 32] >> each % 32 & 1]
+    kept = [each.lists.relationships.tolist() for each in segments.parts]
+    assert sorted(chain.from_iterable(kept)) == sorted(passing)
+
+
+@pytest.mark.device
+@pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+def test_parallel_relationships_are_counted_until_the_deadline_of_the_run(
+    context, graph, monkeypatch
+):
+    strategy, made = GsiStrategy(DeviceGraph(context, graph)), []
+    plan = make_plan([Node()] * 3, [Relationship(0, 1, directed=False), Relationship(1, 2)])
+
+    def late():
+        made.append(deadline.working_deadline())
+        raise QueryTimeoutError("late")
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr("gpugda.data.parallel.check_time", late)
+            with pytest.raises(QueryTimeoutError):
+                strategy.count(plan, NO_MASKS, StrategyReport(), 1e9)
+        assert made == [1e9]
+        assert strategy.count(plan, NO_MASKS, StrategyReport()) > 0
     finally:
         strategy.graph.close()
