@@ -20,10 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pytest  # noqa: E402
+from rmat_draws import distinct, rmat_draws  # noqa: E402
 
 import gpugda  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
@@ -72,13 +73,9 @@ def rmat(scale: int) -> GraphSource:
 
 def rmat_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
     drawn = RMAT[scale][0] or 16 << scale
-    random, nodes = np.random.default_rng(1), 1 << scale
-    source, target = np.zeros(drawn, np.int64), np.zeros(drawn, np.int64)
-    for _ in range(scale):
-        quadrant = random.random(drawn)
-        source = 2 * source + (quadrant >= 0.76)
-        target = 2 * target + (((quadrant >= 0.57) & (quadrant < 0.76)) | (quadrant >= 0.95))
-    pairs = np.unique(source * nodes + target)
+    nodes = 1 << scale
+    source, target = rmat_draws(drawn, scale, (0.57, 0.76, 0.95))
+    pairs = distinct(source * nodes + target)
     pairs = pairs[pairs // nodes != pairs % nodes]
     assert RMAT[scale][1] in (None, len(pairs)), f"{len(pairs)} relationships: another generator"
     return pairs // nodes, pairs % nodes
@@ -86,14 +83,10 @@ def rmat_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
 
 def undirected_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
     """Relationships from the lower to the higher node: 8 draws per node, less skewed."""
-    random, nodes = np.random.default_rng(1), 1 << scale
-    source, target = np.zeros(8 * nodes, np.int64), np.zeros(8 * nodes, np.int64)
-    for _ in range(scale):
-        quadrant = random.random(8 * nodes)
-        source = 2 * source + (quadrant >= 0.67)
-        target = 2 * target + (((quadrant >= 0.45) & (quadrant < 0.67)) | (quadrant >= 0.89))
+    nodes = 1 << scale
+    source, target = rmat_draws(8 * nodes, scale, (0.45, 0.67, 0.89))
     low, high = np.minimum(source, target), np.maximum(source, target)
-    pairs = np.unique((low * nodes + high)[low != high])
+    pairs = distinct((low * nodes + high)[low != high])
     assert UNDIRECTED.get(scale, len(pairs)) == len(pairs), f"{len(pairs)}: another generator"
     return pairs // nodes, pairs % nodes
 
