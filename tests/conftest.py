@@ -1,5 +1,6 @@
 """Shared by all tests: hypothesis profiles, the header, real graphs from beside the checkout."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -20,6 +21,18 @@ def pytest_configure(config):
     config.pluginmanager.register(neo4j_account)
     config.pluginmanager.register(splits_in_turn)
     config.pluginmanager.register(workers)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Garbage collections are rarer, and do not scan the million objects that the tests are."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000)
+        gc.enable()
 
 
 def pytest_report_header(config):

@@ -127,6 +127,7 @@ def drawn(motif, draw):
     return PeerGraph(label_sets, np.array(label_set_of), types, type_of, *ends, *properties), place
 
 
+@pytest.mark.slow  # of use to benchmarks alone; random queries remain
 @pytest.mark.parametrize("motif", MOTIFS, ids=lambda motif: f"{motif.kind}, {motif.name}")
 def test_the_oracle_counts_each_query_of_the_benchmark(motif):
     for seed in range(4):

@@ -14,7 +14,7 @@ from gpugda import errors
 from gpugda.execute.needs import need_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Rows
-from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
+from gpugda.match.registry import STRATEGIES
 from gpugda.match.report import node_text, relationship_text
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import planned_order
@@ -41,9 +41,7 @@ def opened(case: Case, accelerators: dict[int, Any]) -> Any:
     return accelerators[id(case.graph)]
 
 
-@pytest.mark.parametrize(
-    ("case", "strategy"), in_turn(CASES, [*STRATEGIES], always=[DEFAULT_STRATEGY])
-)
+@pytest.mark.parametrize(("case", "strategy"), in_turn(CASES, [*STRATEGIES], always=[]))
 def test_the_explained_tree_equals_the_executed_one(
     case: Case, strategy: str, accelerators: dict[int, Any]
 ) -> None:
