@@ -170,6 +170,8 @@ class _Grouping:
         # A function of a key variable has one value per group: it becomes a hidden key.
         if _is_of_one_variable(part) and names <= self._written:
             return self._key(part)
+        if isinstance(part, ast.Property) and not isinstance(part.subject, ast.Variable):
+            return None  # of an expression over keys
         if isinstance(part, ast.Variable | ast.Property):
             self._fail(part)
         return None
