@@ -33,8 +33,10 @@ _WALK_STEPS = 50
 """Maximum steps of a walk, as a multiple of the number of nodes."""
 _PIECE = 1 << 20
 """Number drawn at a time by one thread."""
-_BLOCK = 1 << 14
+_BLOCK = 1 << 16
 """Number drawn at a time in a piece: the arrays stay in the caches."""
+_SPREAD = np.uint64(0x9E3779B1)
+"""Low numbers are hubs: multiplied by this, they and those beyond the last are distributed."""
 _MAX_WALKS = 100
 """Maximum number of walks per requested query graph."""
 
@@ -170,33 +172,34 @@ def _rmat_piece(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
 ) -> tuple[Indexes, Indexes]:
     levels = (nodes - 1).bit_length()
+    padding = -levels % 8
     # 16 random bits per level choose the quadrant.
     one, two, three = (round(each * 0x10000) for each in np.cumsum(quadrants))
     found = []
     for first in range(0, count, _BLOCK):
         size = min(_BLOCK, count - first)
-        drawn = rng.bit_generator.random_raw(-(-levels * size // 4)).view(np.uint16)
-        starts, ends = np.zeros((2, size), np.uint64)
-        for level in range(0, levels, 8):
-            # Eight levels at a time fit bytes, whose operations are many times as fast.
-            some = min(8, levels - level)
-            low = np.zeros((2, size), np.uint8)
-            for at in range(level, level + some):
-                numbers = drawn[at * size : (at + 1) * size]
-                in_lower = numbers >= two
-                low <<= np.uint8(1)
-                low[0] |= in_lower.view(np.uint8)
-                low[1] |= ((numbers >= one) ^ in_lower ^ (numbers >= three)).view(np.uint8)
-            for values, bits in zip((starts, ends), low, strict=True):
-                values <<= np.uint64(some)
-                values |= bits
-        # Low numbers are hubs; numbers beyond the last are distributed over all nodes.
-        for values in (starts, ends):
-            values *= np.uint64(0x9E3779B1)
-            values %= np.uint64(nodes)
+        raw = rng.bit_generator.random_raw(-(-levels * size // 4)).view(np.uint16)
+        drawn = raw[: levels * size].reshape(levels, size)
+        # Few calls for all levels: with many, threads would wait for the interpreter's lock.
+        bits = np.zeros((2, padding + levels, size), np.bool_)
+        lower, right = bits[:, padding:]
+        np.greater_equal(drawn, two, out=lower)
+        np.not_equal(drawn >= one, drawn >= three, out=right)
+        right ^= lower
+        starts, ends = (_numbers(each) * _SPREAD % np.uint64(nodes) for each in bits)
         kept = starts != ends
         found.append((starts[kept].view(np.int64), ends[kept].view(np.int64)))
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+
+def _numbers(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Numbers from their bits, the highest first; there are a multiple of eight."""
+    shifts = np.arange(7, -1, -1, dtype=np.uint8)[:, np.newaxis]
+    found = np.zeros(bits.shape[1], np.uint64)
+    for some in bits.view(np.uint8).reshape(-1, 8, bits.shape[1]):
+        found <<= np.uint64(8)
+        found |= np.bitwise_or.reduce(some << shifts, axis=0)
+    return found
 
 
 def _in_pieces(
@@ -265,6 +268,8 @@ def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, In
 
 def _power_law(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.int32]:
     """Random kinds whose frequency depends on their rank."""
+    if kinds == 1:
+        return np.zeros(count, np.int32)
     shares = 1 / np.arange(1, kinds + 1)
     shares /= shares.sum()
 
