@@ -1,14 +1,17 @@
-"""A pytest plugin that marks slow what runs on both work splits: one is enough in `make test`.
+"""A pytest plugin that marks slow what `make test` leaves to `make test-all`, chosen by names.
 
-The tests of a function with many cases run each case on the split of a CPU or on that of a GPU,
-chosen by the case's name; `make test-all` runs each on both. Functions with few cases always run
-on both, as do those that skip one of the splits: they are marked `one_split`.
+Of a test marked `one_in(count)`, whose cases are all combinations of its parameters, one case in
+``count`` remains.
+
+Device tests of a function with many cases run each case on the split of a CPU or on that of a GPU.
+Functions with few cases run on both, as do those that skip one of the splits: these are marked
+`one_split`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -23,6 +26,9 @@ _SPLIT = re.compile("(cpu|gpu)-split-?")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
+        marker = item.get_closest_marker("one_in")
+        if marker and not is_one_in(marker.args[0], item.nodeid):
+            item.add_marker("slow")
         if _SPLIT.search(item.name) and not item.get_closest_marker("one_split"):
             functions[item.nodeid.partition("[")[0]].append(item)
     for found in functions.values():
@@ -30,6 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in found:
             if item.nodeid not in kept:
                 item.add_marker("slow")
+
+
+def is_one_in(count: int, name: str) -> bool:
+    """True for one case in ``count``, on both splits."""
+    return _number(name) // 2 % count == 0
 
 
 def in_turn(names: Iterable[str]) -> set[str]:
@@ -51,5 +62,12 @@ def _case(name: str) -> str:
 
 
 def _turn(name: str) -> str:
-    """Depends on the case's name alone, so that it stays the same when cases are added."""
-    return ("cpu", "gpu")[zlib.crc32(_case(name).encode()) % 2]
+    return ("cpu", "gpu")[_number(name) % 2]
+
+
+def _number(name: str) -> int:
+    """Depends on the case's name alone, so that it stays the same when cases are added.
+
+    Not a CRC, which is linear: its parity could be that of one parameter.
+    """
+    return int.from_bytes(hashlib.sha256(_case(name).encode()).digest()[:8])

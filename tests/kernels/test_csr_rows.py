@@ -30,6 +30,7 @@ def arrays(rows):
     return [*outgoing.parts, *incoming.parts, order]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("with_order", [False, True])
 @pytest.mark.parametrize("type_count", [1, 5, 300])
 @pytest.mark.parametrize("node_count", NODES)

@@ -60,6 +60,7 @@ def check(processor, given, with_order):
     assert set(np.flatnonzero(rows.parallel).tolist()) == parallel
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("with_order", [False, True])
 @pytest.mark.parametrize("type_count", [1, 5, 300])
 @pytest.mark.parametrize("node_count", [1, 2, 1000, 70_000])

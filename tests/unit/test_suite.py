@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from splits_in_turn import in_turn
+from splits_in_turn import in_turn, is_one_in
 
 TESTS = Path(__file__).resolve().parents[1]
 WALL_TIME = re.compile(r"assert .*(monotonic|perf_counter|time\.time)\(\) - .*<")
@@ -53,3 +53,12 @@ def test_many_cases_run_on_one_split_each():
 def test_few_cases_run_on_both_splits(cases):
     both = [*cases, *(name.replace("cpu", "gpu") for name in cases)]
     assert in_turn(both) == set(both)
+
+
+def test_a_third_of_the_cases_remains_on_either_split():
+    both = [(f"test_x[cpu-split-{case}]", f"test_x[gpu-split-{case}]") for case in range(300)]
+    kept = [cpu for cpu, gpu in both if is_one_in(3, cpu) and is_one_in(3, gpu)]
+    assert len(kept) == sum(is_one_in(3, gpu) for _, gpu in both)
+    assert 75 < len(kept) < 125
+    everything = in_turn([name for pair in both for name in pair])
+    assert 20 < len(everything.intersection(kept)) < 80

@@ -177,6 +177,7 @@ READERS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("begin", [0, 2])
