@@ -57,6 +57,8 @@ class JoinCost:
             is_made = node != core[-1] or not counts_last
             cost += rows * (pairs + (ROW_COST * factor if is_made else 0.0))
             rows *= factor
+            if not waiting:
+                continue
             ready = {
                 each
                 for each in waiting
@@ -113,12 +115,18 @@ class JoinCost:
 
     def _added(self, node: int, bound_nodes: set[int], reached: set[int]) -> tuple[float, float]:
         """Adds a node to the bound ones; returns tested pairs and rows out, each per row in."""
-        links = [each for each in self._around[node] if each.other_end(node) in bound_nodes]
+        links: list[BoundRelationship] = []
+        others: list[int] = []
+        for each in self._around[node]:  # without calls: a search adds thousands of nodes
+            other = each.target if node == each.source else each.source
+            if other in bound_nodes:
+                links.append(each)
+                others.append(other)
         found = self._step(node, links, reached)
         bound_nodes.add(node)
         if links:
             reached.add(node)
-            reached.update([each.other_end(node) for each in links])
+            reached.update(others)
         return found
 
     def _step(
@@ -128,6 +136,9 @@ class JoinCost:
         count = max(self._rates.counts[node], 1.0)
         if not around:
             return 0.0, count
+        if len(around) == 1:  # most steps, and nothing is combined
+            rate = self._rate(around[0], node, reached)
+            return rate, rate / count * count if rate < count else count
         links = [each for each in around if each.position not in self._rates.implied]
         rates = [self._rate(each, node, reached) for each in links]
         fewest = min(rates)

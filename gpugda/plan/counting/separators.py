@@ -47,6 +47,7 @@ class Separators:
 
     def __init__(self, found: Eliminable, comparisons: Iterable[Comparison]) -> None:
         self._clash = found.clash
+        self._clashing: dict[int, int] = {}
         plan = found.plan
         core = self._core = plan.core
         ends = [1 << each.source | 1 << each.target for each in core.relationships]
@@ -138,13 +139,22 @@ class Separators:
         whole = beyond | separator
         if any(each & beyond and each & ~whole for each in self._together):
             return False
-        inside = 0
+        inside = clashing = 0
         for node in each_bit(beyond):
-            inside |= self._at[node]
             if self._near[node] & ~whole:
                 return False
-        apart = ~(inside | shared)
-        return not any(self._clash.of(each) & apart for each in each_bit(inside))
+            inside |= self._at[node]
+            clashing |= self._clashing_at(node)
+        return not clashing & ~(inside | shared)
+
+    def _clashing_at(self, node: int) -> int:
+        """The query relationships that clash with one that reads this node."""
+        if node not in self._clashing:
+            found = 0
+            for each in each_bit(self._at[node]):
+                found |= self._clash.of(each)
+            self._clashing[node] = found
+        return self._clashing[node]
 
     def _components(self, nodes: Nodes) -> list[Nodes]:
         found = []
