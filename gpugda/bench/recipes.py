@@ -13,6 +13,7 @@ from gpugda.bench.pbe_patterns import PBE_PATTERNS
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.threads import in_threads
+from gpugda.data.unique_values import unique_values
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -234,12 +235,12 @@ def _distinct(parts: list[Indexes]) -> list[Indexes]:
     """The distinct numbers of all parts, each of which is sorted; by range of numbers."""
     # Borders are quantiles of a sample, so that the ranges take the threads as long.
     sample = np.sort(np.concatenate([each[:: 1 + len(each) // 1024] for each in parts]))
-    borders = np.unique(sample[:: 1 + len(sample) // len(parts)])[1:]
+    borders = unique_values(sample[:: 1 + len(sample) // len(parts)])[1:]
     places = [[0, *np.searchsorted(each, borders).tolist(), len(each)] for each in parts]
 
     def distinct(number: int) -> Indexes:
         some = [each[at[number] : at[number + 1]] for each, at in zip(parts, places, strict=True)]
-        return np.unique(np.concatenate(some))
+        return unique_values(np.concatenate(some))
 
     return in_threads(distinct, range(len(borders) + 1))
 

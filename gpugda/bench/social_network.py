@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.bench.drawing import Lists, Order, drawn, popularity, skewed
+from gpugda.data.unique_values import unique_values
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class _Maker:
     def _pairs(self, name: str, start: str, end: str, source: Indexes, target: Indexes) -> None:
         """Adds relationships, at most one per pair of source and target."""
         width = self.counts[end]
-        keys = np.unique(source * width + target)
+        keys = unique_values(source * width + target)
         self.ends[name, start, end] = keys // width, keys % width
 
     def _places(self) -> None:

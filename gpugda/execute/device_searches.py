@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
 from gpugda.execute.trails import Level
 from gpugda.match.special.path_search import searches_that_fit
@@ -96,7 +97,7 @@ class DeviceSearches:
         every: bool,
     ) -> Generator[Level, None, Indexes]:
         """As `shortest.shortest_paths`; returns the pairs left to the host."""
-        few_ends = len(np.unique(ends)) < len(np.unique(starts))
+        few_ends = len(unique_values(ends)) < len(unique_values(starts))
         one, other = (ends, starts) if few_ends else (starts, ends)
         sources, source_of = np.unique(one, return_inverse=True)
         pulled = steps if few_ends else backwards

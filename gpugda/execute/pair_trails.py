@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.execute.compact import compacted
 from gpugda.execute.host_walks import HostWalks, walks_that_fit
 from gpugda.execute.selected_trails import TrailsAsked, selected_trails
@@ -75,7 +76,7 @@ class PairTrails:
     def _walked(
         self, steps: Adjacency, backwards: Adjacency, starts: Nodes, ends: Nodes
     ) -> Generator[Level, None, Indexes]:
-        few_ends = len(np.unique(ends)) < len(np.unique(starts))
+        few_ends = len(unique_values(ends)) < len(unique_values(starts))
         one, other = (ends, starts) if few_ends else (starts, ends)
         pulled = steps if few_ends else backwards
         sources, source_of = np.unique(one, return_inverse=True)

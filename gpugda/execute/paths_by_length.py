@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.trails import Level, trails
 
@@ -141,5 +142,5 @@ def distances_to(
         rows, nodes = np.divmod(keys, count)
         places, entries = entries_of(backwards.offsets, nodes)
         next_keys = rows[places] * count + backwards.neighbours[entries]
-        keys = np.unique(next_keys[found[next_keys] == _UNREACHABLE])
+        keys = unique_values(next_keys[found[next_keys] == _UNREACHABLE])
     return found.reshape(len(targets), count)

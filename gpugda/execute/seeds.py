@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
+from gpugda.data.unique_values import unique_values
 from gpugda.execute.entry_windows import windows_of
 from gpugda.expressions.operands import Operand, as_column, distinct_values
 from gpugda.values import Entity
@@ -75,7 +76,7 @@ class Seeds:
 
     def distinct(self, name: str) -> NDArray[np.uint32]:
         """The distinct indexes in a column, ascending."""
-        found: NDArray[np.uint32] = np.unique(self._indexes[name])
+        found: NDArray[np.uint32] = unique_values(self._indexes[name])
         return found
 
     def bitmap(self, name: str, count: int) -> NDArray[np.uint32]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.trails import Level
 
@@ -74,7 +75,7 @@ def shared_paths(
     every: bool,
 ) -> Iterator[Level]:
     """As `shortest_paths`; searches from the first or the last nodes, whichever are fewer."""
-    few_ends = len(np.unique(ends)) < len(np.unique(starts))
+    few_ends = len(unique_values(ends)) < len(unique_values(starts))
     one, other = (ends, starts) if few_ends else (starts, ends)
     pulled = steps if few_ends else backwards
     sources, source_of = np.unique(one, return_inverse=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.execute.compact import compacted
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.shared_searches import host_seconds, shared_paths
@@ -84,7 +85,7 @@ def _joining(
     every: bool,
     device: DeviceSearches | None,
 ) -> Iterator[Level]:
-    sources = min(len(np.unique(starts)), len(np.unique(ends)))
+    sources = min(len(unique_values(starts)), len(unique_values(ends)))
     seconds = host_seconds(steps, len(starts), sources)
     if device is not None and device.shortest_pay(steps, sources, min(seconds)):
         left = yield from device.paths(steps, backwards, starts, ends, maximum, every=every)

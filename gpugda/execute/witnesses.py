@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.match.candidates.label_words import program_bits
 from gpugda.match.candidates.selections import bitmap_of
 from gpugda.match.embeddings import Embeddings
@@ -162,8 +163,8 @@ class _Search:
         """The distinct nodes, ascending."""
         (node,) = need.nodes
         chunks = self._strategy.groups(plan, masks, need, self._report, self._deadline)
-        parts = [np.unique(chunk.nodes[node]) for chunk in chunks]
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *parts]))
+        parts = [unique_values(chunk.nodes[node]) for chunk in chunks]
+        return unique_values(np.concatenate([np.zeros(0, dtype=np.uint32), *parts]))
 
     def _expecting(self, number: int, node: int, left: NDArray[np.uint32]) -> Plan:
         """The plan with estimates for the nodes that are left.

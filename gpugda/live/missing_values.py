@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.column import constant_null
+from gpugda.data.unique_values import unique_values
 from gpugda.errors import StaleSnapshotError
 from gpugda.ports import ChangeGap
 
@@ -119,7 +120,7 @@ def _values(
 ) -> _Changes | None:
     if not changes:
         return {}
-    ids = np.unique(np.concatenate([change.ids for change in changes.values()]))
+    ids = unique_values(np.concatenate([change.ids for change in changes.values()]))
     if len(ids) > _MAX_READ:
         return None
     columns = server.read_properties(sorted(changes), ids, version, of_nodes=of_nodes)

@@ -23,6 +23,7 @@ from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.chunked_column import chunks_of
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.dictionaries import StringDictionary
+from gpugda.data.unique_values import unique_values
 from gpugda.errors import ConfigurationError
 from gpugda.result.arrow_values import (
     MIXED,
@@ -228,7 +229,7 @@ def _distinct(
     """The distinct indexes (all below ``count``), and each row's position among them."""
     used = [each.values if each.valid is None else each.values[each.valid] for each in pieces]
     if count > 4 * sum(map(len, used)) + 1024:
-        distinct = np.unique(np.concatenate(used))
+        distinct = unique_values(np.concatenate(used))
         last = max(len(distinct) - 1, 0)  # the value behind a null may exceed them all
         places = [np.minimum(np.searchsorted(distinct, each.values), last) for each in pieces]
         return distinct.astype(np.int64), places

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import ColumnKind
 from gpugda.data.runs import places_in_runs
+from gpugda.data.unique_values import unique_values
 from gpugda.expressions.lists import EntityLists
 from gpugda.values import Entity, Path
 
@@ -32,7 +33,9 @@ def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint
     for column in table.columns:
         if column.kind is ColumnKind.NODE or column.kind is ColumnKind.RELATIONSHIP:
             found = column.values if column.valid is None else column.values[column.valid]
-            (nodes if column.kind is ColumnKind.NODE else relationships).append(np.unique(found))
+            (nodes if column.kind is ColumnKind.NODE else relationships).append(
+                unique_values(found)
+            )
         elif isinstance(column.dictionary, EntityLists):
             found = _listed(column, column.dictionary)
             (nodes if column.dictionary.of_nodes else relationships).append(found)
@@ -40,22 +43,22 @@ def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint
             within.update(_entities(_used_values(column)))
     nodes.append(_indexes(within, of_nodes=True))
     relationships.append(_indexes(within, of_nodes=False))
-    return np.unique(np.concatenate(nodes)), np.unique(np.concatenate(relationships))
+    return unique_values(np.concatenate(nodes)), unique_values(np.concatenate(relationships))
 
 
 def _used_values(column: Column) -> list[Any]:
     if not column.dictionary:
         return []
     codes = column.values if column.valid is None else column.values[column.valid]
-    return column.dictionary.values(np.unique(codes).astype(np.int32))
+    return column.dictionary.values(unique_values(codes).astype(np.int32))
 
 
 def _listed(column: Column, lists: EntityLists) -> NDArray[np.uint32]:
     codes = column.values if column.valid is None else column.values[column.valid]
-    used = np.unique(codes)
+    used = unique_values(codes)
     counts = np.diff(lists.offsets)[used] if len(lists) else np.zeros(0, np.int64)
     inside = places_in_runs(counts)
-    return np.unique(lists.indexes[np.repeat(lists.offsets[used], counts) + inside])
+    return unique_values(lists.indexes[np.repeat(lists.offsets[used], counts) + inside])
 
 
 def _indexes(entities: set[Entity], *, of_nodes: bool) -> NDArray[np.uint32]:

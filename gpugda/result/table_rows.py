@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gpugda.data.chunked_column import chunks_of
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.unique_values import unique_values
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import RowReader
 
@@ -102,7 +101,7 @@ class TableRows:
                     continue
                 some = piece.values if piece.valid is None else piece.values[piece.valid]
                 is_node = column.kind is ColumnKind.NODE
-                (entities.nodes if is_node else entities.relationships)(np.unique(some))
+                (entities.nodes if is_node else entities.relationships)(unique_values(some))
         return entities.graph
 
     def plain_blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:

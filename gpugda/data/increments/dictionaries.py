@@ -12,6 +12,7 @@ from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.column import Column
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
 from gpugda.data.patches.splice import Splice
+from gpugda.data.unique_values import unique_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,7 +112,7 @@ def extended_objects(
 def without_unused(column: Column) -> Column:
     """The same column with a dictionary of only the values that it uses."""
     codes = column.values if column.valid is None else column.values[column.valid]
-    used: NDArray[Any] = np.unique(codes)
+    used: NDArray[Any] = unique_values(codes)
     dictionary = column.dictionary
     new_codes = np.zeros(len(dictionary) if dictionary is not None else 0, dtype=np.int32)
     new_codes[used] = np.arange(len(used), dtype=np.int32)

@@ -16,6 +16,7 @@ from gpugda.data.patches.patched import whole
 from gpugda.data.patches.spare_capacity import appended
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
+from gpugda.data.unique_values import unique_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -138,7 +139,7 @@ def _relabelled(
     if (numbers < 0).any() or np.isin(numbers, nodes.splice.removed).any():
         raise ChangesError("labels of a missing node changed")
     ids = [labels.get(name) for name in given.labels]
-    touched = np.unique(numbers)
+    touched = unique_values(numbers)
     bounds, before = label_ids_of(graph.label_offsets, graph.label_ids, touched)
     rows = {
         node: before[start:end].tolist()
@@ -190,7 +191,7 @@ def changed_label_sets(graph: DataGraph, changes: Changes) -> set[frozenset[str]
     given, nodes = changes.labels, graph.external_ids
     assert nodes is not None
     found = {frozenset(each) for each in changes.created_nodes.label_sets}
-    touched = np.unique(given.node_ids)
+    touched = unique_values(given.node_ids)
     places = np.searchsorted(nodes.nodes, touched)
     if len(touched) and (places < graph.node_count).all():
         rows = dict(zip(touched.tolist(), map(set, graph.labels_of(places)), strict=True))

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
+from gpugda.data.unique_values import unique_values
 from gpugda.execute.operator import Operator
 from gpugda.expressions.lists import EntityLists
 from gpugda.expressions.operands import as_column, distinct_values
@@ -72,7 +73,7 @@ def _sharing(batch: Batch, one: str, two: str, count: int) -> NDArray[np.int64]:
         return np.flatnonzero(found)
     # Encode row and relationship as one number.
     own, other = (each.rows() * count + each.every() for each in (left, right))
-    shared: NDArray[np.int64] = np.unique(np.intersect1d(own, other) // count)
+    shared: NDArray[np.int64] = unique_values(np.intersect1d(own, other) // count)
     return shared
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.unique_values import unique_values
 from gpugda.device.launch.gsi_join import ListArrays, Rows
 from gpugda.match.gsi.store import with_mask
 from gpugda.match.pbe.host_rows import ENTRY_BYTES, list_bytes, lists_of
@@ -151,7 +152,7 @@ class ListLoader:
                 workspace.download(values, column * stride + rows.first, rows.count)
                 for column in columns
             ]
-            return np.unique(np.concatenate(found))
+            return unique_values(np.concatenate(found))
         bits = workspace.allocate(words, np.uint32, "nodes whose lists are needed")
         workspace.fill(bits, 0)
         for column in columns:
