@@ -63,7 +63,8 @@ class PatternPlanner(PatternReader):
         while components or waiting:
             # Components attached to different bound nodes are joined with the rows one by one.
             reached = self._joined_by_equality([part for part in components if part & known])
-            if not reached and not self._can_expand(waiting, known):
+            ready = [each for each in waiting if not self._waits_for(each, components)]
+            if not reached and not self._can_expand(ready, known):
                 reached = (
                     [self._most_restricted(components)] if waiting and components else components[:]
                 )
@@ -76,7 +77,7 @@ class PatternPlanner(PatternReader):
                 known |= names | {e.name for e in self._fixed if e.left in names}
                 components = [part for part in components if part not in reached]
                 continue
-            varying = self._next_varying(waiting, known)
+            varying = self._next_varying(ready or waiting, known)
             waiting.remove(varying)
             if not varying.mode.gives_all:
                 rows, left = self._filtered(rows, left, known)
@@ -164,6 +165,8 @@ class PatternPlanner(PatternReader):
         )
         if name in self._outer:
             return not asked
+        if any(each.step is not None and name in each.step.outside for each in self._varying):
+            return False  # its node must be known before the end of the path
         ends = [(each.left, each.right) for each in self._varying]
         others = {n for pair in ends if name in pair for n in pair} - {name}
         anchored = any(self._labels[n] or n in self._outer for n in others)
@@ -190,6 +193,14 @@ class PatternPlanner(PatternReader):
     def _can_expand(self, waiting: Sequence[Varying], known: set[str]) -> bool:
         """True if an expansion, other than a shortest path search, starts at a bound node."""
         return any(each.mode.gives_all and {each.left, each.right} & known for each in waiting)
+
+    def _waits_for(self, varying: Varying, components: Sequence[frozenset[str]]) -> bool:
+        """True if conditions in the expansion read variables of components still to be matched."""
+        if varying.step is None:
+            return False
+        names = frozenset[str]().union(*components)
+        names |= {each.name for each in self._fixed if each.left in names}
+        return not names.isdisjoint(varying.step.outside)
 
     def _next_varying(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
         def rank(varying: Varying) -> tuple[bool, int]:
