@@ -82,7 +82,7 @@ def is_found(
 ) -> bool | None:
     """True if there is any embedding; None if counting them is expected to be as fast."""
     search = _Search(selected, strategy, (), report, deadline)
-    return search.any() if search.applies and search.makes_rounds else None
+    return search.any() if strategy.compares and search.makes_rounds else None
 
 
 class _Search:
@@ -149,7 +149,7 @@ class _Search:
 
     def any(self) -> bool:
         """True if there is an embedding."""
-        masks, rows = self._in_one_order(), Rows(frozenset(), frozenset(), enough=1)
+        masks, rows = self._masks, Rows(frozenset(), frozenset(), enough=1)
         given = self._report, self._deadline
         for hubs in _ROUNDS:
             chunks = self._strategy.embeddings(
