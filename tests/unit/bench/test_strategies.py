@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gpugda.bench import recipes, strategies
+from gpugda.bench import random_relationships, strategies
 from gpugda.bench.published import PUBLISHED
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
 from gpugda.bench.strategies import run_strategies
@@ -61,8 +61,8 @@ def test_queries_have_the_size_of_the_recipe_and_depend_on_the_seed(name):
 
 @pytest.mark.parametrize("piece", [200, 1 << 20])
 def test_a_simple_graph_has_its_number_of_relationships_and_none_twice(piece, monkeypatch):
-    monkeypatch.setattr(recipes, "_PIECE", piece)
-    monkeypatch.setattr(recipes, "_BLOCK", 64)
+    monkeypatch.setattr(random_relationships, "_PIECE", piece)
+    monkeypatch.setattr(random_relationships, "_BLOCK", 64)
     graph = make_recipe("youtube", 1e-3, 1)
     starts, ends = graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()
     pairs = {frozenset(each) for each in zip(starts, ends, strict=True)}

@@ -1,0 +1,162 @@
+"""Random relationships of graphs for comparisons: R-MAT, meshes, and kinds by a power law."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from gpugda.data.threads import in_threads
+from gpugda.data.unique_values import unique_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    Indexes = NDArray[np.int64]
+
+T = TypeVar("T")
+
+__all__ = ["draw_kinds", "draw_mesh", "draw_rmat", "draw_simple"]
+
+_PIECE = 1 << 20
+"""Number drawn at a time by one thread."""
+_BLOCK = 1 << 16
+"""Number drawn at a time in a piece: the arrays stay in the caches."""
+_SPREAD = np.uint64(0x9E3779B1)
+"""Low numbers are hubs: multiplied by this, they and those beyond the last are distributed."""
+_MORE_DRAWN = 1.3
+"""Factor of drawn relationships for a simple graph, because duplicates are removed."""
+
+
+def draw_rmat(
+    rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
+) -> tuple[Indexes, Indexes]:
+    """Sources and targets by R-MAT; any number of nodes, not only powers of two; no loops."""
+    drawn = _in_pieces(rng, count, lambda rng, count: _rmat_piece(rng, nodes, count, quadrants))
+    return _joined([each[0] for each in drawn]), _joined([each[1] for each in drawn])
+
+
+def _joined(parts: Sequence[Indexes]) -> Indexes:
+    """The parts in one array, copied by all processors: it may have billions of entries."""
+    ends = np.cumsum([len(each) for each in parts])
+    joined = np.empty(ends[-1], np.int64)
+
+    def copy(number: int) -> None:
+        joined[ends[number] - len(parts[number]) : ends[number]] = parts[number]
+
+    in_threads(copy, range(len(parts)))
+    return joined
+
+
+def _rmat_piece(
+    rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
+) -> tuple[Indexes, Indexes]:
+    levels = (nodes - 1).bit_length()
+    padding = -levels % 8
+    # 16 random bits per level choose the quadrant.
+    one, two, three = (round(each * 0x10000) for each in np.cumsum(quadrants))
+    found = []
+    for first in range(0, count, _BLOCK):
+        size = min(_BLOCK, count - first)
+        raw = rng.bit_generator.random_raw(-(-levels * size // 4)).view(np.uint16)
+        drawn = raw[: levels * size].reshape(levels, size)
+        # Few calls for all levels: with many, threads would wait for the interpreter's lock.
+        bits = np.zeros((2, padding + levels, size), np.bool_)
+        lower, right = bits[:, padding:]
+        np.greater_equal(drawn, two, out=lower)
+        np.not_equal(drawn >= one, drawn >= three, out=right)
+        right ^= lower
+        starts, ends = (_numbers(each) * _SPREAD % np.uint64(nodes) for each in bits)
+        kept = starts != ends
+        found.append((starts[kept].view(np.int64), ends[kept].view(np.int64)))
+    return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+
+def _numbers(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Numbers from their bits, the highest first; there are a multiple of eight."""
+    shifts = np.arange(7, -1, -1, dtype=np.uint8)[:, np.newaxis]
+    found = np.zeros(bits.shape[1], np.uint64)
+    for some in bits.view(np.uint8).reshape(-1, 8, bits.shape[1]):
+        found <<= np.uint64(8)
+        found |= np.bitwise_or.reduce(some << shifts, axis=0)
+    return found
+
+
+def _in_pieces(
+    rng: np.random.Generator, count: int, draw: Callable[[np.random.Generator, int], T]
+) -> list[T]:
+    """Draws in pieces on all processors; the result does not depend on their number."""
+    if count <= _PIECE:
+        return [draw(rng, count)]
+    sizes = [min(_PIECE, count - first) for first in range(0, count, _PIECE)]
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(draw, rng.spawn(len(sizes)), sizes))
+
+
+def draw_simple(
+    rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
+) -> tuple[Indexes, Indexes]:
+    """At most ``count`` relationships by R-MAT, with at most one between two nodes."""
+
+    def draw(rng: np.random.Generator, count: int) -> Indexes:
+        starts, ends = _rmat_piece(rng, nodes, count, quadrants)
+        pairs = np.minimum(starts, ends) * nodes + np.maximum(starts, ends)
+        pairs.sort()
+        return pairs
+
+    found = _some(rng, _distinct(_in_pieces(rng, round(_MORE_DRAWN * count), draw)), count)
+    starts = in_threads(lambda part: part // nodes, found)
+    ends = in_threads(lambda part: part % nodes, found)
+    return _joined(starts), _joined(ends)
+
+
+def _distinct(parts: list[Indexes]) -> list[Indexes]:
+    """The distinct numbers of all parts, each of which is sorted; by range of numbers."""
+    # Borders are quantiles of a sample, so that the ranges take the threads as long.
+    sample = np.sort(np.concatenate([each[:: 1 + len(each) // 1024] for each in parts]))
+    borders = unique_values(sample[:: 1 + len(sample) // len(parts)])[1:]
+    places = [[0, *np.searchsorted(each, borders).tolist(), len(each)] for each in parts]
+
+    def distinct(number: int) -> Indexes:
+        some = [each[at[number] : at[number + 1]] for each, at in zip(parts, places, strict=True)]
+        return unique_values(np.concatenate(some))
+
+    return in_threads(distinct, range(len(borders) + 1))
+
+
+def _some(rng: np.random.Generator, parts: list[Indexes], count: int) -> list[Indexes]:
+    """Random ``count`` of all parts' elements, as many of each part as its share; or all."""
+    ends = np.cumsum([len(each) for each in parts])
+    if ends[-1] <= count:
+        return parts
+    taken = np.diff((ends * (count / ends[-1])).astype(np.int64), prepend=0)
+    draws = zip(rng.spawn(len(parts)), parts, taken.tolist(), strict=True)
+    return in_threads(lambda each: each[0].choice(each[1], each[2], replace=False), list(draws))
+
+
+def draw_mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, Indexes]:
+    """Relationships between neighbours in a square grid, ``count`` of them."""
+    side = max(2, int(nodes**0.5))
+    at = np.arange(nodes, dtype=np.int64)
+    right, below = at[at % side < side - 1], at[: max(nodes - side, 0)]
+    starts = np.concatenate([right, below])
+    ends = np.concatenate([right + 1, below + side])
+    kept = rng.permutation(len(starts))[:count]
+    kept = kept[ends[kept] < nodes]
+    return starts[kept], ends[kept]
+
+
+def draw_kinds(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.int32]:
+    """Random kinds whose frequency depends on their rank."""
+    if kinds == 1:
+        return np.zeros(count, np.int32)
+    shares = 1 / np.arange(1, kinds + 1)
+    shares /= shares.sum()
+
+    def draw(rng: np.random.Generator, count: int) -> NDArray[np.int32]:
+        return rng.choice(kinds, size=count, p=shares).astype(np.int32)
+
+    return np.concatenate(_in_pieces(rng, count, draw))
