@@ -1,5 +1,6 @@
 """Rules for the test suite itself."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from splits_in_turn import in_turn, is_one_in
 
 TESTS = Path(__file__).resolve().parents[1]
 WALL_TIME = re.compile(r"assert .*(monotonic|perf_counter|time\.time)\(\) - .*<")
+PARAMETERS_IN_BRACES = re.compile(r"parametrize\(\s*(?:\"[^\"]*\"|\([^)]*\)),\s*\{")
 MODULES = [path for path in TESTS.rglob("*.py") if "benchmarks" not in path.parts]
 
 
@@ -26,6 +28,25 @@ def test_no_test_asserts_on_wall_time():
         if WALL_TIME.search(line)
     ]
     assert not found
+
+
+def parametrized_by_sets(text):
+    """Line numbers: two workers would collect the tests in two orders, and refuse to run them."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") == "parametrize"
+        and any(isinstance(each, ast.Set | ast.SetComp) for each in node.args[1:])
+    ]
+
+
+def test_no_parameters_are_a_set():
+    assert parametrized_by_sets('pytest.mark.parametrize("x", {1, 2})') == [1]
+    texts = {path: path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}
+    suspects = {path: text for path, text in texts.items() if PARAMETERS_IN_BRACES.search(text)}
+    found = {path.name: parametrized_by_sets(text) for path, text in suspects.items()}
+    assert not {name: lines for name, lines in found.items() if lines}
 
 
 def test_continuous_integration_runs_every_test():

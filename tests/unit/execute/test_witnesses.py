@@ -107,7 +107,7 @@ def test_explain_says_what_is_visited():
 
 @pytest.mark.parametrize(
     ("pattern", "fixed", "sets"),
-    {
+    [
         (CLIQUE, "a", "bcd"),
         (CLIQUE, "ab", "cd"),
         (CLIQUE, "", "abcd"),
@@ -121,7 +121,7 @@ def test_explain_says_what_is_visited():
         ("(a)-[{x: 1}]-(b), (a)--(c)", "a", ""),
         ("(a)-[r]-(b), (a)-[s]-(c) MATCH (a)-[t]-(d) WHERE r <> t", "a", ""),
         ("(a)--(b), (a)--(c) WHERE b.x < c.x", "a", ""),
-    },
+    ],
 )
 def test_nodes_of_which_one_order_is_visited(pattern, fixed, sets):
     graph = make_graph([("A", {"x": 1})], [(0, kind, 0, {"x": 1}) for kind in "RS"])
