@@ -5,15 +5,15 @@ More than 300 lines: one value with many accessors.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.caching import LruCache
 from gpugda.data.degree_sample import DegreeSample, draw_nodes, find_hubs, is_sampled
+from gpugda.data.derived import Derived
 from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.node_changes import NodeChanges
@@ -38,48 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DataGraph"]
 
-_Value = TypeVar("_Value")
 _CACHE_SIZE = 8
 _SAMPLES = 16
 """Number of labels whose samples of degrees are kept, each of about 50 MB."""
 _ORDER = "order of labels"
 _CHANGES = "node changes"
 _BOUNDS = ("parallel counts", "undirected parallel counts", "max between", "labels disjoint")
-
-
-class _Derived:
-    """Cache of values derived from the arrays: each is computed once, on demand, by any thread."""
-
-    __slots__ = ("_lock", "_values")
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._values: dict[Any, Any] = {}
-
-    def get(self, key: Any, compute: Callable[[], _Value]) -> _Value:
-        # Reading a dict needs no lock: the value is present, or it is computed under the lock.
-        if key not in self._values:
-            with self._lock:
-                if key not in self._values:
-                    self._values[key] = compute()
-        return cast("_Value", self._values[key])
-
-    def peek(self, key: Any, otherwise: _Value) -> _Value:
-        """The value if it was computed already."""
-        return cast("_Value", self._values.get(key, otherwise))
-
-    def known(self) -> dict[Any, Any]:
-        with self._lock:
-            return dict(self._values)
-
-    def put(self, values: Mapping[Any, Any]) -> None:
-        with self._lock:
-            self._values.update(values)
-
-    def nbytes(self) -> int:
-        with self._lock:
-            values = list(self._values.values())
-        return sum(int(getattr(value, "nbytes", 0)) for value in values)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -121,7 +85,7 @@ class DataGraph:
     element_id_prefix: str = ""
     external_ids: ExternalIds | None = None
     is_degree_oriented: bool = False
-    _derived: _Derived = field(default_factory=_Derived, repr=False)
+    _derived: Derived = field(default_factory=Derived, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("node_properties", "relationship_properties"):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data import labels
+from gpugda.data.derived import Derived
+from gpugda.deadline import working_until
+from gpugda.errors import QueryTimeoutError
 
 SETS = st.lists(st.lists(st.sampled_from("ABCD"), unique=True), max_size=70)
 
@@ -47,6 +51,28 @@ def test_derived_arrays_are_computed_once_for_all_threads():
         thread.join()
     assert all(each is found[0] for each in found)
     assert graph.start_nodes() is graph.start_nodes()
+
+
+def test_a_query_does_not_wait_for_anothers_values_beyond_its_deadline():
+    derived = Derived()
+    begun, finish = threading.Event(), threading.Event()
+
+    def compute():
+        begun.set()
+        finish.wait(60)
+        return "slow"
+
+    other = threading.Thread(target=lambda: derived.get("slow", compute))
+    other.start()
+    try:
+        assert begun.wait(60)
+        with working_until(time.monotonic() + 0.01), pytest.raises(QueryTimeoutError):
+            derived.get("other", lambda: "quick")
+    finally:
+        finish.set()
+        other.join()
+    assert derived.get("slow", lambda: "again") == "slow"
+    assert derived.get("other", lambda: "quick") == "quick"
 
 
 def test_element_ids_have_the_prefix():
