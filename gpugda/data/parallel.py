@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ParallelCounts"]
 
-_PIECE = 1 << 20
-"""Approximate number of outgoing relationships per piece."""
+_PIECE = 1 << 18
+"""Approximate number of outgoing relationships per piece: each core takes 60 bytes for each."""
 _NODE_BITS = 16
 _PIECES_PER_CORE = 4
 """Pieces of each core between two checks of the deadline."""

@@ -130,7 +130,8 @@ class NodeBitmaps:
     def add_host_degrees(self, degrees: Collection[Degree], budget: MemoryBudget) -> None:
         """Adds bitmaps of degrees that fit; the host counts, as the device may lack runs."""
         new = [each for each in degrees if each not in self.slots]
-        room = int(budget.remaining * _SHARE_FOR_HOST_DEGREES) // (4 * self._words)
+        size = int(budget.remaining * _SHARE_FOR_HOST_DEGREES)
+        room = size // (4 * self._words) if size >= SMALLEST_BYTES else 0
         known = sum(isinstance(each, Degree) for each in self.slots)
         for degree in new[: max(0, min(room - 2 * len(self.slots), _MAX_DEGREES - known))]:
             bits = self._changed_bits(degree)

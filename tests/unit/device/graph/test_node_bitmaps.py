@@ -83,6 +83,13 @@ def test_no_bitmaps_are_made_if_memory_is_short(context, graph, monkeypatch):
     assert budget.used == 0
 
 
+def test_the_host_makes_no_bitmaps_if_the_smallest_array_exceeds_their_share(context, graph):
+    device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1000)
+    assert device_graph.host_degree_slots([OUT_TWO], budget) == (None, {})
+    assert budget.used == 0
+    assert OUT_TWO in device_graph.host_degree_slots([OUT_TWO], MemoryBudget(1 << 16))[1]
+
+
 def test_bitmaps_are_updated_for_the_next_state(context, monkeypatch):
     """Except if numbers have moved, or too much has changed."""
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._MIN_LOOKS", 0)
