@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpugda.data.node_sets import has_nodes, nodes_of
 from gpugda.data.unique_values import unique_values
 from gpugda.match.candidates.label_words import program_bits
 from gpugda.match.candidates.selections import bitmap_of
@@ -181,7 +182,7 @@ class _Search:
 
     def _estimated(self, node: int, left: NDArray[np.uint32]) -> BoundQuery:
         degrees = self._degrees()
-        have, before = (degrees[_positions(bits)] for bits in (left, self._bits(node)))
+        have, before = (degrees[nodes_of(bits)] for bits in (left, self._bits(node)))
         share = int(have.sum()) / max(1, int(before.sum()))
         count = float(np.count_nonzero(have))
 
@@ -229,9 +230,9 @@ class _Search:
         """The first ``count`` nodes of a bitmap, by the number of their relationships."""
         ranked = self._graph.cached_node_numbers(_RANKED, self._ranked)
         kept = ranked[: 16 * count]
-        kept = kept[_flags(bits, kept)]
+        kept = kept[has_nodes(bits, kept)]
         if len(kept) < count:
-            kept = ranked[_flags(bits, ranked)]
+            kept = ranked[has_nodes(bits, ranked)]
         flags = np.zeros(self._graph.node_count, dtype=np.bool_)
         flags[kept[:count]] = True
         return bitmap_of(flags)
@@ -266,15 +267,3 @@ def _has_large_core(plan: Plan) -> bool:
         known = plan.kept[_LARGE] = (plan.bound, has_large_core(plan.bound))
     large: bool = known[1]
     return large
-
-
-def _positions(bits: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """The positions of the bits that are set."""
-    return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
-
-
-def _flags(bits: NDArray[np.uint32], nodes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """For each node, True if its bit is set."""
-    words = bits[nodes >> np.uint32(5)] >> (nodes & np.uint32(31))
-    flags: NDArray[np.bool_] = (words & np.uint32(1)).astype(np.bool_)
-    return flags

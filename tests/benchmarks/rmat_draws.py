@@ -6,7 +6,7 @@ import numpy as np
 
 from gpugda.data.threads import in_threads, pieces_of
 
-__all__ = ["distinct", "rmat_draws"]
+__all__ = ["rmat_draws"]
 
 _PIECE = 1 << 17
 """Draws of a piece: its arrays stay in the caches."""
@@ -41,9 +41,3 @@ def rmat_draws(
 
     in_threads(draw, pieces_of(drawn, _PIECE))
     return source, target
-
-
-def distinct(pairs: np.ndarray) -> np.ndarray:
-    """The distinct values, ascending; as `np.unique`, but faster."""
-    pairs = np.sort(pairs)
-    return pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]

@@ -24,9 +24,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import numpy as np  # noqa: E402 - in a script run, the tests' folder is not yet on the path
 import pytest  # noqa: E402
-from rmat_draws import distinct, rmat_draws  # noqa: E402
+from rmat_draws import rmat_draws  # noqa: E402
 
 import gpugda  # noqa: E402
+from gpugda.data.unique_values import unique_values  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.ports import GraphSource  # noqa: E402
 
@@ -75,7 +76,7 @@ def rmat_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
     drawn = RMAT[scale][0] or 16 << scale
     nodes = 1 << scale
     source, target = rmat_draws(drawn, scale, (0.57, 0.76, 0.95))
-    pairs = distinct(source * nodes + target)
+    pairs = unique_values(source * nodes + target)
     pairs = pairs[pairs // nodes != pairs % nodes]
     assert RMAT[scale][1] in (None, len(pairs)), f"{len(pairs)} relationships: another generator"
     return pairs // nodes, pairs % nodes
@@ -86,7 +87,7 @@ def undirected_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
     nodes = 1 << scale
     source, target = rmat_draws(8 * nodes, scale, (0.45, 0.67, 0.89))
     low, high = np.minimum(source, target), np.maximum(source, target)
-    pairs = distinct((low * nodes + high)[low != high])
+    pairs = unique_values((low * nodes + high)[low != high])
     assert UNDIRECTED.get(scale, len(pairs)) == len(pairs), f"{len(pairs)}: another generator"
     return pairs // nodes, pairs % nodes
 

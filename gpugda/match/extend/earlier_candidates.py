@@ -17,6 +17,7 @@ import numpy as np
 
 from gpugda.data.increments.searching import run_bounds
 from gpugda.data.node_changes import with_bits
+from gpugda.data.node_sets import has_nodes, nodes_of
 from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.data.runs import places_in_runs
 from gpugda.device.graph.node_bitmaps import degrees_of
@@ -172,8 +173,8 @@ class _Change:
             came = allowed & ~before
             if int(np.bitwise_count(came).sum()) > _MAX_TOUCHED:
                 raise _TooManyError
-            touched = sorted_distinct(self._changed, _nodes_of(came))
-            self._touch(int(np.count_nonzero(_has(bits, self._changed))))
+            touched = sorted_distinct(self._changed, nodes_of(came))
+            self._touch(int(np.count_nonzero(has_nodes(bits, self._changed))))
             fits = self._fits(node, touched)
             lost = touched[~fits]
             self.bits[position] = with_bits(bits, self._graph.node_count, lost, lost[:0])
@@ -189,7 +190,7 @@ class _Change:
             found = []
             for other, each in self._around.get(position, ()):
                 owners, neighbours = self._neighbours(each, position, nodes)
-                fit = _has(self._allowed[other], neighbours)
+                fit = has_nodes(self._allowed[other], neighbours)
                 found.append((other, owners[fit], neighbours[fit]))
             stays = np.ones(len(nodes), dtype=np.bool_)
             for _, owners, _ in found:
@@ -198,7 +199,7 @@ class _Change:
             for other, owners, neighbours in found:
                 known = sorted_distinct(neighbours[stays[owners]])
                 node = self._bound.nodes[other]
-                new = known[~_has(self.bits[other], known)]
+                new = known[~has_nodes(self.bits[other], known)]
                 self._wait(other, new[self._fits(node, new)])
 
     def _add(self, position: int, nodes: Nodes) -> None:
@@ -209,13 +210,13 @@ class _Change:
 
     def _wait(self, position: int, nodes: Nodes) -> None:
         """Queues nodes that match apart from their neighbours and are no candidates yet."""
-        new = nodes[~_has(self.bits[position], nodes)]
+        new = nodes[~has_nodes(self.bits[position], nodes)]
         if len(new):
             waiting = self._waiting.get(position)
             self._waiting[position] = new if waiting is None else sorted_distinct(waiting, new)
 
     def _fits(self, node: BoundNode, nodes: Nodes) -> NDArray[np.bool_]:
-        fits = _has(self._allowed[node.position], nodes)
+        fits = has_nodes(self._allowed[node.position], nodes)
         for degree in needed_degrees(node):
             fits[fits] = degrees_of(self._graph, degree, nodes[fits]) >= degree.at_least
         return fits
@@ -263,19 +264,3 @@ def _bounds(
 
 def _padded(bits: Bits, words: int) -> Bits:
     return bits if len(bits) == words else np.pad(bits, (0, words - len(bits)))
-
-
-def _has(bits: Bits, nodes: Nodes) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (bits[nodes >> 5] >> (nodes & 31).astype(np.uint32)) & 1 != 0
-    return found
-
-
-def _nodes_of(bits: Bits) -> Nodes:
-    """The nodes whose bits are set, ascending."""
-    words = bits.nonzero()[0]
-    if not len(words):
-        return words
-    flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").reshape(-1, 32)
-    rows, places = np.nonzero(flags)
-    found: Nodes = words[rows] * 32 + places
-    return found

@@ -17,9 +17,3 @@ def test_pieces_continue_one_sequence_of_draws(monkeypatch, drawn):
     found = rmat_draws.rmat_draws(drawn, 9, (a, b, c))
     assert np.array_equal(found[0], source)
     assert np.array_equal(found[1], target)
-
-
-def test_distinct_values():
-    values = np.random.default_rng(2).integers(0, 50, 100)
-    assert np.array_equal(rmat_draws.distinct(values), np.unique(values))
-    assert rmat_draws.distinct(values[:0]).tolist() == []

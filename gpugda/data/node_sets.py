@@ -1,0 +1,29 @@
+"""Reads sets of nodes that are bitmaps: bit ``v % 32`` of word ``v // 32``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["has_nodes", "nodes_of"]
+
+
+def has_nodes(bits: NDArray[np.uint32], nodes: NDArray[Any]) -> NDArray[np.bool_]:
+    """For each node, True if its bit is set."""
+    found: NDArray[np.bool_] = (bits[nodes >> 5] >> (nodes & 31).astype(np.uint32)) & 1 != 0
+    return found
+
+
+def nodes_of(bits: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """The nodes whose bits are set, ascending."""
+    words = bits.nonzero()[0]
+    if not len(words):
+        return words
+    flags = np.unpackbits(bits[words].view(np.uint8), bitorder="little").reshape(-1, 32)
+    rows, places = np.nonzero(flags)
+    found: NDArray[np.int64] = words[rows] * 32 + places
+    return found
