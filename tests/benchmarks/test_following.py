@@ -1,17 +1,22 @@
 """Queries during writes, on a server with gpugda's plugin: answering engine and time.
 
-Run as a program, it prints a row per rate of writes, in several rounds; the ratio compares with
-the median without writes, and processor time is the client's alone:
-python tests/benchmarks/test_following.py [RELATIONSHIPS] [SECONDS] [ROUNDS]
+Run as a program, it prints two rows per rate of writes, in several rounds:
+python tests/benchmarks/test_following.py [--relationships N] [--seconds S] [--rounds R] [--uri URI]
+"strict" answers are as fresh as Neo4j's own; "manual" ones stay on the first state, so their ratio is
+what the writer and the server take from the processors. Ratios compare with the median without
+writes; processor time is the client's alone. The graph is made on a server of the benchmark's own, or
+is one that ``--uri`` names: nodes ``(:P {i: 0 … n-1, x: i % 1000})``, relationships ``:R``, the plugin.
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import statistics
 import sys
 import time
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -73,6 +78,8 @@ def writing(server, nodes, rate):
     if rate:
         writer.start()
         while not done.value:
+            if not writer.is_alive():
+                raise RuntimeError(f"the writer ended with {writer.exitcode}")
             time.sleep(0.05)
     yield lambda: done.value
     stop.set()
@@ -99,38 +106,62 @@ def measure(server, accelerator, nodes, rate, seconds):
     return engines.count("gpu"), len(times), median, used / len(times), writes, reasons
 
 
-def main(count, seconds, rounds):
-    """Prints the table ``rounds`` times."""
-    quiet = 0.0
+def compare(server, nodes, seconds, rounds):
+    """Prints the table ``rounds`` times, and checks the last answer."""
+    started = time.perf_counter()
+    server.run(QUERY)
+    print(f"Neo4j alone, first: {time.perf_counter() - started:.2f} s")
+    quiet = {}
+    with (
+        closing(gpugda.connect(server.uri, auth=server.auth, cache=False)) as strict,
+        closing(
+            gpugda.connect(server.uri, auth=server.auth, cache=False, freshness="manual")
+        ) as manual,
+    ):
+        readers = {"manual": manual, "strict": strict}
+        for reader in readers.values():
+            reader.warm()
+            for _ in range(3):
+                reader.run(QUERY, engine="gpu").values()
+                reader.run(QUERY, engine="native").values()
+        print("writes/s  freshness  by the device  median ms  ratio  processor ms  written/s")
+        for rate, (name, reader) in product(RATES * rounds, readers.items()):
+            found = measure(server, reader, nodes, rate, seconds)
+            by_device, asked, median, used, written, reasons = found
+            quiet[name] = quiet[name] if rate else median
+            share, ratio = f"{by_device} of {asked}", median / quiet[name]
+            print(
+                f"{rate:8}  {name:>9}  {share:>13}  {1000 * median:9.1f}  {ratio:5.2f}  "
+                f"{1000 * used:12.1f}  {written:9.1f}  {reasons or ''}",
+                flush=True,
+            )
+        status = strict.status()
+        print({key: status[key] for key in ("transactions_applied", "changes_seconds")})
+        (expected,) = server.run(QUERY)[0]
+        assert strict.run(QUERY, engine="gpu").single()[0] == expected
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--relationships", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--uri", help="a server that holds the graph already")
+    wanted = parser.parse_args()
+    if wanted.uri:
+        server = neo4j_servers.Server(wanted.uri, None)
+        server.run("CREATE INDEX people IF NOT EXISTS FOR (p:P) ON (p.i)")
+        server.run("CALL db.awaitIndexes(300)")
+        (nodes,) = server.run("MATCH (p:P) WHERE p.i >= 0 RETURN count(p)")[0]
+        with closing(server):
+            compare(server, nodes, wanted.seconds, wanted.rounds)
+        return
     jar = neo4j_servers.plugin_jar()
     server = neo4j_servers.open_server("benchmark-following", plugins=[jar])
     with closing(server):
-        nodes = fill(server, count)
-        started = time.perf_counter()
-        server.run(QUERY)
-        print(f"Neo4j alone, first: {time.perf_counter() - started:.2f} s")
-        with closing(gpugda.connect(server.uri, auth=server.auth, cache=False)) as accelerator:
-            accelerator.warm()
-            for _ in range(3):
-                accelerator.run(QUERY, engine="gpu").values()
-                accelerator.run(QUERY, engine="native").values()
-            print("writes/s  by the device  median ms  ratio  processor ms  written/s")
-            for rate in RATES * rounds:
-                found = measure(server, accelerator, nodes, rate, seconds)
-                by_device, asked, median, used, written, reasons = found
-                quiet = quiet if rate else median
-                share, ratio = f"{by_device} of {asked}", median / quiet
-                print(
-                    f"{rate:8}  {share:>13}  {1000 * median:9.1f}  {ratio:5.2f}  "
-                    f"{1000 * used:12.1f}  {written:9.1f}  {reasons or ''}",
-                    flush=True,
-                )
-            status = accelerator.status()
-            print({key: status[key] for key in ("transactions_applied", "changes_seconds")})
-            (expected,) = server.run(QUERY)[0]
-            assert accelerator.run(QUERY, engine="gpu").single()[0] == expected
+        nodes = fill(server, wanted.relationships)
+        compare(server, nodes, wanted.seconds, wanted.rounds)
 
 
 if __name__ == "__main__":
-    wanted = [int(each) for each in sys.argv[1:]]
-    main(*(wanted + [1_000_000, 20, 1][len(wanted) :]))
+    main()
