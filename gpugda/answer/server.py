@@ -385,20 +385,30 @@ class ServerAnswers:
     def state_since(
         self, reads: Reads, since: DatabaseVersion | None
     ) -> tuple[DatabaseVersion | None, bool]:
-        """Returns the newest state, and True if ``reads`` may have changed since another state.
+        """Returns a state that the next answer includes, and True if ``reads`` may differ there.
+
+        Args:
+            reads: What the query reads.
+            since: State of the last answer, None before the first one.
 
         Raises:
             SourceError: The server cannot be reached.
         """
-        keeper = self._keeper
+        keeper, policy = self._keeper, self._keeper.freshness.policy
+        ours = None if keeper.loaded is None else keeper.loaded.version
+        if policy == "manual" and ours is not None:
+            return ours, ours != since  # answers change when the snapshot is refreshed
         asked_at = time.monotonic()
         newest = self._server.probe()
-        if newest is None or since is None or newest == since:
-            return newest, newest is None or newest != since
+        if newest is None or newest == since:
+            return newest, newest is None
         found = keeper.catch_up(newest, asked_at) if keeper.follows else None
-        if found is None or found.version is None:
-            return newest, True
-        return found.version, keeper.follower.may_affect(reads, since, found.version)
+        if found is not None and found.version is not None:
+            differs = since is None or keeper.follower.may_affect(reads, since, found.version)
+            return found.version, differs
+        if policy == "max_age" and ours is not None:
+            return ours, True  # the snapshot may answer until it is too old
+        return newest, True
 
     def complete(self) -> LoadedGraph:
         """Returns the snapshot with all its properties, see `SnapshotAnswers.complete`."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from gpugda.answer.mailbox import Mailbox
+from gpugda.answer.row_identity import row_identity
 from gpugda.errors import SourceError, StaleSnapshotError
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from gpugda.ports import DatabaseVersion
     from gpugda.result.result import Result
@@ -48,8 +49,8 @@ class Watch:
 
     Args:
         ask: Runs the query.
-        state: Takes the state of the last answer; returns the newest state, and True if the
-            answer may differ there.
+        state: Takes the state of the last answer; returns a state that the next answer includes,
+            and True if the answer may differ there.
         every: Minimum seconds between two runs.
         callback: Called in the thread for each `RowChanges`; None to iterate over them instead.
     """
@@ -62,9 +63,9 @@ class Watch:
         callback: Callable[[RowChanges], object] | None,
     ) -> None:
         self._ask, self._state, self._every = ask, state, every
-        self._callback = callback
+        self._found: Mailbox[RowChanges] = Mailbox()
+        self._tell = callback or self._found.put
         self._stop = threading.Event()
-        self._found: queue.SimpleQueue[RowChanges | BaseException | None] = queue.SimpleQueue()
         self._rows: Counter[Any] | None = None
         self._shown: dict[Any, list[Any]] = {}
         self._thread = threading.Thread(target=self._work, name="gpugda-watch", daemon=True)
@@ -72,9 +73,9 @@ class Watch:
 
     # ------------------------------------------------------------------ for users
     def close(self, seconds: float = 30.0) -> None:
-        """Ends the watch, and iteration over it."""
+        """Ends the watch, and iteration over it once the changes found until now were read."""
         self._stop.set()
-        self._found.put(None)
+        self._found.end()
         if threading.current_thread() is not self._thread:
             self._thread.join(seconds)
 
@@ -83,10 +84,7 @@ class Watch:
 
     def __next__(self) -> RowChanges:
         found = self._found.get()
-        if isinstance(found, BaseException):
-            raise found
         if found is None:
-            self._found.put(None)  # for the next call
             raise StopIteration
         return found
 
@@ -94,7 +92,7 @@ class Watch:
         return self
 
     async def __anext__(self) -> RowChanges:
-        found = await asyncio.to_thread(next, self, None)
+        found = await self._found.get_async()
         if found is None:
             raise StopAsyncIteration
         return found
@@ -122,38 +120,48 @@ class Watch:
         except Exception as error:
             # The query cannot be answered, or the callback failed: iteration raises the error.
             if not self._stop.is_set():
-                logger.warning("a watch ended: %s", first_line(error))
-                self._found.put(error)
+                logger.warning("a watch ended: %s", first_line(error), exc_info=True)
+                self._found.fail(error)
         finally:
-            self._found.put(None)
+            self._found.end()
 
     def _look(self, version: DatabaseVersion | None) -> DatabaseVersion | None:
         """Runs the query if needed; returns the state of the newest answer, or an earlier state."""
         try:
             newest, may_differ = self._state(version)
-            if may_differ or self._rows is None:
-                self._compare(self._ask())
-        except (SourceError, StaleSnapshotError) as error:  # perhaps only this time
+            if not may_differ and self._rows is not None:
+                return newest
+            result = self._ask()
+            rows = [list(row) for row in result.values()]
+        except Exception as error:
+            if not _may_pass(error):
+                raise
             logger.info("a watched query could not be run: %s", first_line(error))
             return version
+        changes = self._compared(tuple(result.keys()), rows)
+        # Outside of the above: whatever a callback raises ends the watch.
+        if changes is not None and not self._stop.is_set():
+            self._tell(changes)
         return newest
 
-    def _compare(self, result: Result) -> None:
-        rows = [list(row) for row in result.values()]
-        named = [(_identity(row), row) for row in rows]
+    def _compared(self, keys: tuple[str, ...], rows: list[list[Any]]) -> RowChanges | None:
+        """The differences from the previous rows; None if there are none."""
+        named = [(row_identity(row), row) for row in rows]
         now = Counter(name for name, _ in named)
         before, is_first = self._rows or Counter(), self._rows is None
         added, removed = now - before, before - now
-        changes = RowChanges(
-            tuple(result.keys()), _picked(named, added), _picked(self._shown.items(), removed)
-        )
+        changes = RowChanges(keys, _picked(named, added), _picked(self._shown.items(), removed))
         self._rows, self._shown = now, dict(named)
-        if not (changes.added or changes.removed or is_first):
-            return
-        if self._callback is not None:
-            self._callback(changes)
-        else:
-            self._found.put(changes)
+        return changes if changes.added or changes.removed or is_first else None
+
+
+def _may_pass(error: Exception) -> bool:
+    """True for errors that another attempt may not have: a lost server, or a changing database."""
+    if isinstance(error, SourceError | StaleSnapshotError):
+        return True
+    # The driver's own errors, which engine="native" raises unchanged.
+    is_retryable = getattr(error, "is_retryable", None)
+    return is_retryable is not None and bool(is_retryable())
 
 
 def _picked(named: Any, counts: Counter[Any]) -> list[list[Any]]:
@@ -169,17 +177,3 @@ def _picked(named: Any, counts: Counter[Any]) -> list[list[Any]]:
     for name, count in left.items():
         found.extend([by_name[name]] * max(0, count))
     return found
-
-
-def _identity(value: Any) -> Any:
-    """A hashable identity of a value; for nodes and relationships it includes all shown data."""
-    if isinstance(value, list | tuple):
-        return ("list", *map(_identity, value))
-    if isinstance(value, dict):
-        return ("map", *((key, _identity(each)) for key, each in sorted(value.items())))
-    if hasattr(value, "element_id"):
-        labels: Sequence[str] = sorted(getattr(value, "labels", ()))
-        return ("entity", value.element_id, *labels, _identity(dict(value.items())))
-    if hasattr(value, "relationships"):
-        return ("path", _identity(list(value.nodes)), _identity(list(value.relationships)))
-    return (type(value).__name__, repr(value))

@@ -1,10 +1,12 @@
 """Queries that run again when the data they read has changed."""
 
 import asyncio
+import logging
 import queue
 import threading
 from types import SimpleNamespace
 
+import neo4j
 import pytest
 from fake_server import FakeServer
 
@@ -25,11 +27,11 @@ EVERY = 0.01
 def open_watched():
     opened = []
 
-    def make(tells=True):
+    def make(tells=True, **options):
         server = FakeServer(NODES, RELATIONSHIPS)
         if tells:
             server.tell_changes()
-        opened.append(Accelerator(server, cache=False))
+        opened.append(Accelerator(server, cache=False, **options))
         return SimpleNamespace(server=server, accelerator=opened[-1])
 
     yield make
@@ -119,6 +121,93 @@ def test_an_unreachable_server_is_asked_again(open_watched):
         assert next(watch).removed == [[1]]
 
 
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_lenient_snapshot_delays_changes_but_loses_none(open_watched, tells):
+    opened = open_watched(tells, freshness="max_age=0.3s")
+    opened.server.commit(nodes={5: (("A",), {"x": 5})})
+    with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+        found = [row for changes in (next(watch),) for row in changes.added]
+        while [5] not in found:
+            found += next(watch).added
+        opened.server.commit(without=[5])
+        assert next(watch).removed == [[5]]
+    assert sorted(found) == [[1], [2], [5]]
+
+
+def test_with_manual_freshness_refreshes_are_watched(open_watched, monkeypatch):
+    opened = open_watched(freshness="manual")
+    runs = runs_of(opened.accelerator, monkeypatch)
+    with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+        next(watch)
+        opened.server.commit(without=[1, 7])
+        assert not threading.Event().wait(20 * EVERY)
+        assert len(runs) == 1
+        opened.accelerator.refresh()
+        assert next(watch).removed == [[1]]
+    assert opened.server.count("read") == 1
+
+
+def failing(accelerator, monkeypatch, *errors):
+    """Makes the next runs raise these errors."""
+    left, run = list(errors), accelerator.run
+
+    def tried(*arguments, **options):
+        if left:
+            raise left.pop(0)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(accelerator, "run", tried)
+
+
+def test_a_query_is_run_again_after_passing_errors_of_the_driver(open_watched, monkeypatch):
+    opened = open_watched()
+    with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+        next(watch)
+        passing = neo4j.exceptions.ServiceUnavailable(), neo4j.exceptions.TransientError()
+        failing(opened.accelerator, monkeypatch, *passing)
+        opened.server.commit(without=[1, 7])
+        assert next(watch).removed == [[1]]
+        failing(opened.accelerator, monkeypatch, neo4j.exceptions.ClientError())
+        opened.server.commit(without=[2])
+        with pytest.raises(neo4j.exceptions.ClientError):
+            next(watch)
+
+
+@pytest.mark.parametrize("error", [SourceError("away"), ValueError("wrong")])
+def test_an_error_of_the_callback_ends_the_watch(open_watched, error, caplog):
+    opened, found = open_watched(), queue.SimpleQueue()
+
+    def told(changes):
+        found.put(changes)
+        if changes.removed:
+            raise error
+
+    with caplog.at_level(logging.WARNING, "gpugda.answer.watching"):
+        watch = opened.accelerator.watch(XS, told, every=EVERY, engine="reference")
+        found.get(timeout=60)
+        opened.server.commit(without=[1, 7])
+        assert found.get(timeout=60).removed == [[1]]
+        with pytest.raises(type(error)):
+            next(watch)
+    assert list(watch) == []
+    (record,) = caplog.records
+    assert str(error) in record.getMessage()
+    assert record.exc_info[1] is error
+
+
+def test_a_callback_may_close_its_watch_and_accelerator(open_watched):
+    opened, found = open_watched(), queue.SimpleQueue()
+
+    def told(changes):
+        opened.accelerator.close()
+        found.put(changes)
+
+    watch = opened.accelerator.watch(XS, told, every=EVERY, engine="reference")
+    assert len(found.get(timeout=60).added) == 2
+    watch.close()
+    assert found.empty()
+
+
 def test_errors_of_the_query_are_raised(open_watched):
     opened = open_watched()
     with pytest.raises(QueryError):
@@ -148,6 +237,47 @@ def test_changes_can_be_awaited(open_watched):
         return found
 
     assert asyncio.run(watched()) == [([[1], [2]], []), ([], [[1]])]
+
+
+def test_a_cancelled_wait_loses_no_changes_and_blocks_no_thread(open_watched):
+    opened = open_watched()
+
+    async def watched():
+        watch = await AsyncAccelerator(opened.accelerator).watch(
+            XS, every=EVERY, engine="reference"
+        )
+        await anext(watch)
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(watch), 5 * EVERY)
+        opened.server.commit(without=[1, 7])
+        changes = await asyncio.wait_for(anext(watch), 60)
+        waiting = asyncio.ensure_future(anext(watch))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        return watch, changes.removed
+
+    # Neither the event loop's end nor closing in another thread waits for the cancelled waits.
+    watch, removed = asyncio.run(watched())
+    assert removed == [[1]]
+    watch.close()
+
+
+def test_every_waiting_reader_ends_with_the_watch(open_watched):
+    opened = open_watched()
+
+    async def watched():
+        watch = await AsyncAccelerator(opened.accelerator).watch(
+            XS, every=EVERY, engine="reference"
+        )
+        await anext(watch)
+        readers = [asyncio.ensure_future(anext(watch, None)) for _ in range(3)]
+        readers += [asyncio.ensure_future(asyncio.to_thread(next, watch, None)) for _ in range(3)]
+        await asyncio.sleep(5 * EVERY)
+        await asyncio.to_thread(watch.close)
+        return await asyncio.wait_for(asyncio.gather(*readers), 60)
+
+    assert asyncio.run(watched()) == [None] * 6
 
 
 @pytest.mark.parametrize(
