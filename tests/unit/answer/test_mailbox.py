@@ -31,34 +31,36 @@ def test_nothing_is_added_after_the_end():
     assert [mailbox.get(), mailbox.get(), mailbox.get()] == [1, None, None]
 
 
+def read(mailbox, found):
+    while (item := mailbox.get()) is not None:
+        found.append(item)
+
+
+async def read_with_cancelled_waits(mailbox, found):
+    while True:
+        try:
+            item = await asyncio.wait_for(mailbox.get_async(), 0.0001)
+        except TimeoutError:
+            continue
+        if item is None:
+            return
+        found.append(item)
+
+
+async def read_in_tasks(mailbox, found):
+    await asyncio.gather(*(read_with_cancelled_waits(mailbox, found) for _ in range(5)))
+
+
 def test_each_item_reaches_one_of_many_readers():
     mailbox, found = Mailbox(), []
-
-    def read():
-        while (item := mailbox.get()) is not None:
-            found.append(item)
-
-    async def read_all():
-        async def reader():
-            while True:
-                try:
-                    item = await asyncio.wait_for(mailbox.get_async(), 0.0001)
-                except TimeoutError:
-                    continue
-                if item is None:
-                    return
-                found.append(item)
-
-        await asyncio.gather(*(reader() for _ in range(5)))
-
-    readers = [threading.Thread(target=read) for _ in range(3)]
-    readers.append(threading.Thread(target=lambda: asyncio.run(read_all())))
-    for each in readers:
+    readers = [threading.Thread(target=read, args=(mailbox, found)) for _ in range(3)]
+    tasks = threading.Thread(target=lambda: asyncio.run(read_in_tasks(mailbox, found)))
+    for each in (*readers, tasks):
         each.start()
     for number in range(2000):
         mailbox.put(number)
     mailbox.end()
-    for each in readers:
+    for each in (*readers, tasks):
         each.join(60)
         assert not each.is_alive()
     assert sorted(found) == list(range(2000))

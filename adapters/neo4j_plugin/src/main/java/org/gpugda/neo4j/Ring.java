@@ -29,10 +29,11 @@ final class Ring {
         return changes.size();
     }
 
-    /** Clears everything; the record starts after the transaction. */
+    /** The record starts after the transaction. Later ones, which may have reported before it, stay. */
     void startAfter(long transaction) {
-        changes.clear();
-        bytes = 0;
+        Map<Long, Changes> earlier = changes.headMap(transaction, true);
+        for (Changes each : earlier.values()) bytes -= each.bytes();
+        earlier.clear();
         start = Math.max(start, transaction);
     }
 

@@ -51,6 +51,17 @@ class RingTest {
     }
 
     @Test
+    void aLaterOneStaysIfAnUnknownOneReportsAfterIt() {
+        Ring ring = new Ring(100);
+        ring.startAfter(7);
+        for (long each : new long[] {8, 10, 11}) ring.add(each, of(10));
+        ring.startAfter(9); // it was too large, or could not be recorded
+        assertEquals(9, ring.start());
+        assertEquals(List.of(10L, 11L), numbers(ring, 9, 11));
+        assertEquals(20, ring.bytes());
+    }
+
+    @Test
     void howFarItIsUnbroken() {
         Ring ring = new Ring(100);
         for (long each : new long[] {4, 5, 7}) ring.add(each, of(1));
