@@ -78,6 +78,11 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def has_only_nulls(self) -> bool:
+        """True if no row has a value."""
+        return self.valid is not None and not bool(self.valid.any())
+
     def take(self, rows: NDArray[Any]) -> Column:
         """The rows at these positions (or where a boolean mask of full length is True)."""
         valid = None if self.valid is None else self.valid[rows]

@@ -18,6 +18,7 @@ from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.node_changes import NodeChanges
 from gpugda.data.parallel import ParallelCounts
+from gpugda.data.patches.patched import stored_bytes, whole
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.skew import degrees_of_kind, reached_degree
 from gpugda.data.statistics import PendingCounts
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.external_ids import ExternalIds
     from gpugda.data.identifiers import NameTable
+    from gpugda.data.patches.patched import Array
     from gpugda.data.skew import Kind
     from gpugda.data.statistics import GraphStatistics
     from gpugda.types import NameId
@@ -56,7 +58,7 @@ class DataGraph:
         labels: Label names and their ids.
         types: Relationship type names and their ids.
         label_offsets: ``uint32[n+1]``: node v has the labels
-            ``label_ids[label_offsets[v]:label_offsets[v+1]]``.
+            ``label_ids[label_offsets[v]:label_offsets[v+1]]``. Both may be patched.
         label_ids: ``uint16`` or ``uint32`` label ids, in the order in which the source gave
             them, without duplicates per node.
         outgoing: By start node. Position in its arrays = relationship index.
@@ -75,8 +77,8 @@ class DataGraph:
     relationship_count: int
     labels: NameTable
     types: NameTable
-    label_offsets: NDArray[np.uint32]
-    label_ids: NDArray[NameId]
+    label_offsets: Array
+    label_ids: Array
     outgoing: Csr
     incoming: Csr
     node_properties: PropertyStore
@@ -179,7 +181,7 @@ class DataGraph:
         """``uint32[ceil(n/32)]``: bit ``v % 32`` of word ``v // 32`` is set if v has the label."""
         return self._derived.get(
             ("label bits", label_id),
-            lambda: label_bitmap(self.label_offsets, self.label_ids, label_id),
+            lambda: label_bitmap(whole(self.label_offsets), whole(self.label_ids), label_id),
         )
 
     def labels_disjoint(self, label_id: int, other_id: int) -> bool:
@@ -317,7 +319,8 @@ class DataGraph:
         def draw() -> DegreeSample:
             sides = self.outgoing, self.incoming
             hubs = self._derived.get("hubs", lambda: find_hubs(*sides))
-            nodes, weights = draw_nodes(self.label_offsets, self.label_ids, label_id, hubs)
+            labels = whole(self.label_offsets), whole(self.label_ids)
+            nodes, weights = draw_nodes(*labels, label_id, hubs)
             return DegreeSample(*sides, nodes, weights)
 
         kept: LruCache[int | None, DegreeSample] = self._derived.get(
@@ -343,8 +346,7 @@ class DataGraph:
 
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""
-        start, end = int(self.label_offsets[node]), int(self.label_offsets[node + 1])
-        return tuple(self.labels.names[label] for label in self.label_ids[start:end].tolist())
+        return self.labels_of(np.array([node]))[0]
 
     def labels_of(self, nodes: NDArray[Any]) -> list[tuple[str, ...]]:
         """Label names of each node; nodes with equal labels share a tuple."""
@@ -417,8 +419,8 @@ class DataGraph:
         columns = [column for store in stores for column in store.columns.values()]
         dictionaries = {id(column.dictionary): column.dictionary for column in columns}
         return (
-            self.label_offsets.nbytes
-            + self.label_ids.nbytes
+            stored_bytes(self.label_offsets)
+            + stored_bytes(self.label_ids)
             + self.outgoing.nbytes
             + self.incoming.nbytes
             + sum(column.nbytes for column in columns)
@@ -428,7 +430,8 @@ class DataGraph:
         )
 
     def _label_codes(self) -> NDArray[np.int32]:
-        return distinct_label_sets(self.label_offsets, self.label_ids, len(self.labels))
+        arrays = whole(self.label_offsets), whole(self.label_ids)
+        return distinct_label_sets(*arrays, len(self.labels))
 
     def _label_sets(self) -> tuple[tuple[str, ...], ...]:
         codes = self._derived.get("label codes", self._label_codes)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.patches.patched import Patched, whole
+from gpugda.data.patches.patched import Patched, stored_bytes, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,9 +172,7 @@ class ExternalIds:
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes."""
-        array = self.array
-        made_of = array.base.nbytes if isinstance(array, Patched) else 0
-        return self.nodes.nbytes + array.nbytes + made_of + self._found_in[1].nbytes
+        return self.nodes.nbytes + stored_bytes(self.array) + self._found_in[1].nbytes
 
 
 def are_distinct(ids: NDArray[np.int64]) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.patches.patched import Array
     from gpugda.types import NameId
 
 __all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_places", "label_rows"]
@@ -58,11 +59,11 @@ def _rows(table: NDArray[Any], places: NDArray[np.int32]) -> NDArray[Any]:
 
 
 def label_ids_of(
-    label_offsets: NDArray[np.uint32], label_ids: NDArray[NameId], nodes: NDArray[Any]
+    label_offsets: Array, label_ids: Array, nodes: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[NameId]]:
     """Labels of the given nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
     starts = label_offsets[nodes].astype(np.int64)
-    lengths = label_offsets[1:][nodes] - starts
+    lengths = label_offsets[nodes + 1] - starts
     offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     within = places_in_runs(lengths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.csr import Csr, CsrParts
-from gpugda.data.patches.patched import Patched, whole
+from gpugda.data.patches.patched import Patched, stored_bytes, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,11 +74,7 @@ class PatchedCsr(Csr):
     @property
     def nbytes(self) -> int:
         """See `Csr`; size of the arrays as stored, and of their bases."""
-        return sum(
-            each.nbytes + (each.base.nbytes if isinstance(each, Patched) else 0)
-            for each in self._parts
-            if each is not None
-        )
+        return sum(stored_bytes(each) for each in self._parts if each is not None)
 
 
 def csr_of(parts: CsrParts) -> Csr:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.config import host_limit
 from gpugda.data.csr import CsrParts
+from gpugda.data.patched_column import PatchedColumn
 from gpugda.data.patches.patched import Patched
 from gpugda.live.background import BackgroundWork, Stopped
 from gpugda.live.shared import SharedState
@@ -23,9 +24,12 @@ __all__ = ["Compactor"]
 logger = logging.getLogger(__name__)
 
 _Place = tuple[str, str]
-_PLACES: Final = [
+"""A part of the graph, and an array in it."""
+_ROWS: Final = [
     (direction, name) for direction in ("outgoing", "incoming") for name in CsrParts._fields
 ]
+_LABELS: Final = ("label_offsets", "label_ids")
+_STORES: Final = ("node_properties", "relationship_properties")
 
 
 class Compactor:
@@ -83,9 +87,9 @@ class Compactor:
             if place is None:
                 self._compact_ids(graph)
             else:
-                self._compact_rows(array, place)
+                self._compact_at(array, place)
 
-    def _compact_rows(self, array: Patched, place: _Place) -> None:
+    def _compact_at(self, array: Patched, place: _Place) -> None:
         array.whole(self._check)
         with self._state.lock:
             newest = self._newest()
@@ -113,10 +117,18 @@ class Compactor:
 
 def _arrays(graph: DataGraph) -> Iterator[tuple[_Place | None, Array]]:
     """All arrays that may be patched, with their places; None for the ids of relationships."""
-    for direction, name in _PLACES:
+    for direction, name in _ROWS:
         array = getattr(getattr(graph, direction).parts, name)
         if array is not None:
             yield (direction, name), array
+    for name in _LABELS:
+        yield ("labels", name), getattr(graph, name)
+    for name in _STORES:
+        for key, column in getattr(graph, name).columns.items():
+            if isinstance(column, PatchedColumn):
+                yield (name, key), column.array
+                if column.flags is not None:
+                    yield (f"{name}: nulls", key), column.flags
     if graph.external_ids is not None:
         yield None, graph.external_ids.array
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 
 from gpugda.data.arrow_numbers import arrow_numbers
+from gpugda.data.patches.patched import whole
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.execute.result_table import ResultTable
 from gpugda.result.arrow import arrow_table
@@ -79,8 +80,9 @@ def write_graph(graph: DataGraph, folder: str | os.PathLike[str]) -> None:
 def _nodes(graph: DataGraph) -> pa.Table:
     nodes = np.arange(graph.node_count, dtype=np.uint32)
     names = pa.array(graph.labels.names, pa.large_string())
-    offsets = arrow_numbers(graph.label_offsets.astype(np.int64))
-    labels = pa.LargeListArray.from_arrays(offsets, names.take(arrow_numbers(graph.label_ids)))
+    label_ids = arrow_numbers(whole(graph.label_ids))
+    offsets = arrow_numbers(whole(graph.label_offsets).astype(np.int64))
+    labels = pa.LargeListArray.from_arrays(offsets, names.take(label_ids))
     own = {"_id": arrow_numbers(graph.ids_of(nodes, of_nodes=True)), "_labels": labels}
     return _with_properties(graph, own, graph.node_properties, graph.node_count)
 

@@ -13,6 +13,7 @@ from gpugda.data.data_graph import DataGraph
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
 from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.data.identifiers import NameTable, name_id_type
+from gpugda.data.patches.patched import whole
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import reversed_csr
 from gpugda.data.statistics import GraphStatistics
@@ -59,8 +60,8 @@ def graph_arrays(graph: DataGraph, *, incoming: bool) -> dict[str, NDArray[Any]]
     if incoming:
         directions["incoming"] = graph.incoming
     arrays: dict[str, NDArray[Any]] = {
-        "label_offsets": graph.label_offsets,
-        "label_ids": graph.label_ids,
+        "label_offsets": whole(graph.label_offsets),
+        "label_ids": whole(graph.label_ids),
     }
     if graph.external_ids is not None:
         arrays["external_ids.nodes"] = graph.external_ids.nodes

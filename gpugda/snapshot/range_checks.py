@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, encode_objects
+from gpugda.data.patches.patched import whole
 from gpugda.snapshot.object_text import check_object
 from gpugda.snapshot.row_checks import check_below, check_rising
 
@@ -33,12 +34,13 @@ def check_labels(graph: DataGraph) -> None:
     Raises:
         ValueError: They are not.
     """
-    check_rising(graph.label_offsets, "label_offsets")
-    check_below(graph.label_ids, len(graph.labels), "label_ids")
-    lengths = np.diff(graph.label_offsets)
+    offsets, label_ids = whole(graph.label_offsets), whole(graph.label_ids)
+    check_rising(offsets, "label_offsets")
+    check_below(label_ids, len(graph.labels), "label_ids")
+    lengths = np.diff(offsets)
     several = np.repeat(lengths > 1, lengths)
     nodes = np.repeat(np.arange(graph.node_count, dtype=np.uint64), lengths)[several]
-    pairs = (nodes << np.uint64(16)) | graph.label_ids[several]
+    pairs = (nodes << np.uint64(16)) | label_ids[several]
     pairs.sort()
     if (pairs[1:] == pairs[:-1]).any():
         raise ValueError("label_ids: a node has a duplicate label")

@@ -9,22 +9,32 @@ import numpy as np
 from gpugda.data.column import Column, ColumnKind, constant_null, to_values
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, encode_objects
 from gpugda.data.increments.dictionaries import extended_objects, extended_strings, without_unused
+from gpugda.data.patched_column import PatchedColumn
+from gpugda.data.patches.changing import is_patched_length
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gpugda.data.column import Dictionary
     from gpugda.data.patches.splice import Splice
 
 __all__ = ["moved_column", "set_values"]
 
 _SPARE_ENTRIES = 1024
 _ENTRIES_PER_ROW = 2
+_MANY = 1 << 12
+"""With more changed rows, copying all values is faster than patching them."""
 
 
 def moved_column(column: Column, splice: Splice) -> Column:
     """The column with nulls for added rows and without removed ones; itself if there are none."""
     if not splice:
         return column
+    # Rows that are appended to plain arrays take their spare capacity.
+    if isinstance(column, PatchedColumn) or not splice.only_appends:
+        patched = _patched(column, splice.size)
+        if patched is not None:
+            return patched.spliced(splice)
     if column.valid is not None:
         valid = splice.applied(column.valid, False)
     elif len(splice.places):
@@ -43,33 +53,63 @@ def set_values(
     *,
     in_place: bool = False,
 ) -> Column:
-    """A copy of the column with other values, or null, in some rows.
+    """The column with other values, or null, in some rows; the given one does not change.
 
     Args:
         column: The column before; None if no row had a value.
         count: The number of rows.
-        rows: The rows that change.
+        rows: The rows that change, distinct.
         new: The new value of each of these rows.
         in_place: True if all ``rows`` were added by `moved_column`, so that nothing else refers to
             them yet and they need no copy.
     """
     if column is None:
         column = constant_null(count)
-    if new.valid is not None and not new.valid.any():
+    if new.has_only_nulls:
         return _put(column, rows, None, new.valid, in_place=in_place)
-    if column.valid is not None and not column.valid.any():
+    if column.has_only_nulls:
         column = _nulls_of(new, count)
     if column.kind is not new.kind:
         column, new = _as_objects(column), _as_objects(new)
+    codes = new.values
     if isinstance(column.dictionary, StringDictionary):
-        dictionary, old_codes, codes = extended_strings(column.dictionary, new, column.values)
-        column = Column(column.kind, old_codes, column.valid, dictionary)
+        texts, moves, codes = extended_strings(column.dictionary, new)
+        column = _translated(column, texts, moves)
     elif isinstance(column.dictionary, ObjectDictionary):
         objects, codes = extended_objects(column.dictionary, new)
-        column = Column(column.kind, column.values, column.valid, objects)
-    else:
-        codes = new.values
+        column = _translated(column, objects, None)
     return _without_many_unused(_put(column, rows, codes, new.valid, in_place=in_place))
+
+
+def _patched(column: Column, changed: int) -> PatchedColumn | None:
+    """The column in a form that few changed rows need not copy; None for short ones or many."""
+    if changed > _MANY or not is_patched_length(len(column)):
+        return None
+    return PatchedColumn.of(column)
+
+
+def _translated(
+    column: Column, dictionary: Dictionary, moves: Splice | NDArray[np.int32] | None
+) -> Column:
+    """The column with an extended dictionary.
+
+    Args:
+        column: The column.
+        dictionary: The dictionary.
+        moves: The splice of the old dictionary, or the new code of each old one; None if old codes
+            stay.
+    """
+    if dictionary is column.dictionary:
+        return column
+    if not isinstance(moves, np.ndarray):
+        if isinstance(column, PatchedColumn) or (moves and is_patched_length(len(column))):
+            return PatchedColumn.of(column).with_dictionary(dictionary, moves)
+        codes = column.values
+        if moves:
+            codes = moves.renumbered(codes.view(np.uint32)).view(np.int32)
+    else:
+        codes = moves[column.values]
+    return Column(column.kind, codes, column.valid, dictionary)
 
 
 def _put(
@@ -81,10 +121,17 @@ def _put(
     in_place: bool,
 ) -> Column:
     """The column with other values in some rows; nulls if ``values`` is None."""
+    if values is not None and valid is not None:
+        values = np.where(valid, values, values.dtype.type(0))
+    if isinstance(column, PatchedColumn) or not in_place:
+        patched = _patched(column, len(rows))
+        if patched is not None:
+            return patched.with_values(rows, values, valid)
+        in_place = False
     found = column.values
     if values is not None:
         found = found if in_place else found.copy()
-        found[rows] = values if valid is None else np.where(valid, values, found.dtype.type(0))
+        found[rows] = values
     flags = column.valid
     if flags is not None or valid is not None:
         if flags is None:

@@ -27,38 +27,38 @@ _LARGEST_STRING_ARRAY = 2**31 - 1
 
 
 def extended_strings(
-    old: StringDictionary, new: Column, codes: NDArray[np.int32]
-) -> tuple[StringDictionary, NDArray[np.int32], NDArray[np.int32]]:
+    old: StringDictionary, new: Column
+) -> tuple[StringDictionary, Splice | NDArray[np.int32] | None, NDArray[np.int32]]:
     """A dictionary with the texts of another column added.
 
     Args:
         old: The dictionary.
         new: A column of texts.
-        codes: Codes of the old dictionary.
 
     Returns:
-        The dictionary, the given codes translated to it, and the new column's codes in it.
+        The dictionary; how the old codes move: the splice of the old texts, the new code of each
+        old one, or None if they stay; and the new column's codes.
     """
     given = new.dictionary
     assert isinstance(given, StringDictionary)
     if given is old:
-        return old, codes, new.values
+        return old, None, new.values
     if len(given) > _FEW or old.nbytes + given.nbytes > _LARGEST_STRING_ARRAY:
         merged, (of_old, of_new) = merge_strings([old, given])
-        return merged, _recoded(of_old, codes), _recoded(of_new, new.values)
+        moves = of_old if len(of_old) else None
+        return merged, moves, _recoded(of_new, new.values)
     texts = given.array.cast(old.array.type)
     found, there = _looked_up(old, texts)
     missing = np.flatnonzero(~there)  # ascending, as the dictionary is sorted
     if not len(missing):
-        return old, codes, _recoded(found.astype(np.int32), new.values)
+        return old, None, _recoded(found.astype(np.int32), new.values)
     places = found[missing]
     splice = Splice(len(old), np.empty(0, dtype=np.int64), places)
     dictionary = StringDictionary(_with_texts(old.array, texts, missing, places))
     new_codes = np.empty(len(given), dtype=np.int32)
     new_codes[missing] = splice.new_places()
     new_codes[there] = splice.moved(found[there])
-    moved = splice.renumbered(codes.view(np.uint32)).view(np.int32) if len(old) else codes
-    return dictionary, moved, _recoded(new_codes, new.values)
+    return dictionary, splice if len(old) else None, _recoded(new_codes, new.values)
 
 
 def _looked_up(

@@ -12,8 +12,8 @@ from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.labels import label_ids_of
 from gpugda.data.node_changes import with_bits
+from gpugda.data.patches.changing import extended, spliced
 from gpugda.data.patches.patched import whole
-from gpugda.data.patches.spare_capacity import appended
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 from gpugda.data.unique_values import unique_values
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.increments.changes import Changes
     from gpugda.data.increments.nodes import NodeNumbers
-    from gpugda.types import NameId
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["LabelRows", "changed_label_bits", "changed_label_sets", "changed_labels", "with_names"]
 
@@ -37,8 +37,8 @@ _SEVERAL = 2
 class LabelRows:
     """``label_offsets`` and ``label_ids`` after changes; old numbers of nodes with new labels."""
 
-    offsets: NDArray[np.uint32]
-    ids: NDArray[NameId]
+    offsets: Array
+    ids: Array
     relabelled: NDArray[np.int64]
 
 
@@ -77,33 +77,32 @@ def changed_labels(
     listed = [*rows.values(), *created]
     lengths = np.array([len(each) for each in listed], dtype=np.int64)
     gone = np.sort(np.concatenate([relabelled, nodes.splice.removed]))
-    offsets = whole(
-        changed_offsets(
-            old,
-            nodes.splice,
-            Amounts(gone, -_lengths(old, gone)),
-            Amounts(relabelled, lengths[: len(rows)]),
-            lengths[len(rows) :],
-        )
+    offsets = changed_offsets(
+        old,
+        nodes.splice,
+        Amounts(gone, -_lengths(old, gone)),
+        Amounts(relabelled, lengths[: len(rows)]),
+        lengths[len(rows) :],
     )
     entries = Splice(
         len(graph.label_ids), _entries(old, gone), np.repeat(places[order], lengths[order])
     )
     added = [label for place in order.tolist() for label in listed[place]]
-    kind = name_id_type(len(labels))
-    ids = graph.label_ids.astype(kind, copy=False)
-    return LabelRows(offsets, entries.applied(ids, added), relabelled)
+    return LabelRows(offsets, spliced(_label_ids(graph, labels), entries, added), relabelled)
 
 
-def _with_last(
-    graph: DataGraph, labels: NameTable, rows: list[list[int]]
-) -> tuple[NDArray[np.uint32], NDArray[NameId]]:
+def _label_ids(graph: DataGraph, labels: NameTable) -> Array:
+    """The label ids before the changes, of a dtype that holds all labels after them."""
+    ids, kind = graph.label_ids, name_id_type(len(labels))
+    return ids if ids.dtype == kind else whole(ids).astype(kind)
+
+
+def _with_last(graph: DataGraph, labels: NameTable, rows: list[list[int]]) -> tuple[Array, Array]:
     """Offsets and ids of all labels, with the rows of nodes that were appended at the end."""
-    offsets, ids = graph.label_offsets, graph.label_ids
-    ends = int(offsets[-1]) + np.cumsum([len(each) for each in rows])
+    ids = _label_ids(graph, labels)
+    ends = len(ids) + np.cumsum([len(each) for each in rows])
     listed = [label for each in rows for label in each]
-    ids = ids.astype(name_id_type(len(labels)), copy=False)
-    return appended(offsets, ends, len(rows)), appended(ids, listed, len(listed))
+    return extended(graph.label_offsets, ends), extended(ids, np.array(listed, dtype=ids.dtype))
 
 
 def changed_label_bits(
@@ -203,11 +202,11 @@ def changed_label_sets(graph: DataGraph, changes: Changes) -> set[frozenset[str]
     return {each for each in found if len(each) >= _SEVERAL}
 
 
-def _lengths(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _lengths(offsets: Array, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return offsets[rows + 1].astype(np.int64) - offsets[rows]
 
 
-def _entries(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _entries(offsets: Array, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """All entries of the given rows."""
     lengths = _lengths(offsets, rows)
     return np.repeat(offsets[rows].astype(np.int64), lengths) + places_in_runs(lengths)

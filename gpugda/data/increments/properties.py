@@ -77,7 +77,7 @@ def value_counts(
     found = {
         key: column.distinct_count
         for key, column in state.columns.items()
-        if column.valid is None or column.valid.any()
+        if not column.has_only_nulls
     }
     if not isinstance(counts, PendingCounts):
         return found

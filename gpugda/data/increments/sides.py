@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import CsrParts
     from gpugda.data.increments.rows import Ends
+    from gpugda.data.patches.patched import Array
     from gpugda.data.statistics import GraphStatistics
-    from gpugda.types import NameId
 
     _Labels = tuple[int, ...]
     _Pattern = tuple[int, int, int]
@@ -48,8 +48,8 @@ class Side:
         type_count: The number of types after the changes.
     """
 
-    label_offsets: NDArray[np.uint32]
-    label_ids: NDArray[NameId]
+    label_offsets: Array
+    label_ids: Array
     outgoing: CsrParts
     incoming: CsrParts
     relationships: Ends

@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.patches.patched import Patched
+from gpugda.data.patches.spare_capacity import appended
+from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.patches.patched import Array
-    from gpugda.data.patches.splice import Splice
 
-__all__ = ["renumbered", "spliced", "stepped"]
+__all__ = ["extended", "is_patched_length", "renumbered", "replaced", "spliced", "stepped"]
 
 PATCHED_FROM = 1 << 17
 """From this length on an array is patched instead of copied."""
 MANY_STEPS = 32
 """With more steps, one vectorised addition is faster than one call per step."""
+
+
+def is_patched_length(count: int) -> bool:
+    """True if arrays of this length are patched instead of copied."""
+    return count >= PATCHED_FROM
 
 
 def spliced(array: Array, splice: Splice, added: Any) -> Array:
@@ -36,6 +42,26 @@ def spliced(array: Array, splice: Splice, added: Any) -> Array:
     return (
         array.spliced(splice, added) if isinstance(array, Patched) else splice.applied(array, added)
     )
+
+
+def extended(array: Array, added: NDArray[Any]) -> Array:
+    """An array with values added at its end: in its spare capacity, if it is not patched."""
+    if not isinstance(array, Patched):
+        return appended(array, added, len(added))
+    none = np.empty(0, dtype=np.int64)
+    return spliced(array, Splice(len(array), none, np.full(len(added), len(array))), added)
+
+
+def replaced(array: Array, rows: NDArray[np.int64], values: NDArray[Any]) -> Array:
+    """An array with other values at some positions, which are distinct; cf. `spliced`."""
+    order = rows.argsort()
+    rows = rows[order]
+    array = _patchable(array)
+    if isinstance(array, Patched):
+        return array.spliced(Splice(len(array), rows, rows), values[order]) if len(rows) else array
+    found = array.copy()
+    found[rows] = values[order]
+    return found
 
 
 def renumbered(array: Array, splice: Splice) -> Array:
@@ -90,7 +116,7 @@ def _patchable(array: Array) -> Array:
     """The base of the next change: long arrays are patched, and compacted first if needed."""
     if isinstance(array, Patched):
         return _base(array) if array.needs_compaction else array
-    if len(array) < PATCHED_FROM:
+    if not is_patched_length(len(array)):
         return array
     return Patched.of(array)
 

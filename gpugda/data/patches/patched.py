@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patch import Patch
     from gpugda.data.patches.splice import Splice
 
-__all__ = ["Array", "Patched", "whole"]
+__all__ = ["Array", "Patched", "stored_bytes", "whole"]
 
 FEW_STRETCHES = 1 << 8
 """With more stretches, an array that is materialised becomes the base of the next change."""
@@ -30,6 +30,9 @@ MANY_STRETCHES = 1 << 11
 """With more stretches, materialising in the background pays."""
 MAX_STRETCHES = 1 << 13
 """With more stretches, the array is materialised at the next change."""
+_ADDED_PART = 16
+"""An array is materialised, too, once it has added values for one in this many entries; in the
+background at half as many. Values added and removed again leave no stretch, but are copied."""
 _RECENT_CHANGES = 16
 """Number of last changes that an array remembers; one transaction makes up to three."""
 _FEW_ENTRIES = 1 << 6
@@ -106,12 +109,16 @@ class Patched:
     @property
     def pays_compaction(self) -> bool:
         """True if it has so many stretches that materialising it in the background pays."""
-        return self._whole is None and self.form.size > MANY_STRETCHES
+        return self._whole is None and self._exceeds(MANY_STRETCHES, 2 * _ADDED_PART)
 
     @property
     def needs_compaction(self) -> bool:
         """True if the next change must start from the materialised array."""
-        return self.form.size > (MAX_STRETCHES if self._whole is None else FEW_STRETCHES)
+        return self._exceeds(MAX_STRETCHES if self._whole is None else FEW_STRETCHES, _ADDED_PART)
+
+    def _exceeds(self, stretches: int, part: int) -> bool:
+        form = self.form
+        return form.size > stretches or len(form.added) > max(stretches, len(form) // part)
 
     def __getitem__(self, entries: NDArray[Any]) -> NDArray[Any]:
         """The values at the given positions."""
@@ -192,6 +199,11 @@ class Patched:
 
 
 Array: TypeAlias = "NDArray[Any] | Patched"
+
+
+def stored_bytes(array: Array) -> int:
+    """Size of an array as it is kept in bytes, with its base."""
+    return array.nbytes + (array.base.nbytes if isinstance(array, Patched) else 0)
 
 
 def whole(array: Array) -> NDArray[Any]:

@@ -435,7 +435,7 @@ class DeviceGraph:
 def _label_bits(graph: DataGraph, label_id: int) -> Any:
     if label_id != ANY_LABEL:
         return graph.label_bits(label_id)
-    has_any = np.diff(graph.label_offsets) > 0
+    has_any = np.diff(whole(graph.label_offsets)) > 0
     packed = np.packbits(has_any, bitorder="little")
     padded = np.zeros(-(-graph.node_count // 32) * 4, dtype=np.uint8)
     padded[: len(packed)] = packed

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.patches.patched import whole
 from gpugda.device.launch.gsi_signatures import GROUPS_PER_WORD, SignatureTable
 from gpugda.plan.plan import LabelOp
 
@@ -60,8 +61,8 @@ def make_signatures(
     words = options.signature_words
     table = SignatureTable(values, words, graph.node_count, options.column_first)
     labels = (
-        workspace.upload(graph.label_offsets.astype(np.uint32), "labels of nodes"),
-        workspace.upload(graph.label_ids, "labels of nodes"),
+        workspace.upload(whole(graph.label_offsets).astype(np.uint32), "labels of nodes"),
+        workspace.upload(whole(graph.label_ids), "labels of nodes"),
     )
     columns = (graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types())
     for first in range(0, graph.relationship_count, _PIECE):

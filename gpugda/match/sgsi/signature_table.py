@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gpugda.data.patches.patched import whole
 from gpugda.data.runs import places_in_runs
 from gpugda.data.threads import in_threads_ahead
 from gpugda.device.launch.sgsi_signatures import SignatureSegment
@@ -148,19 +149,19 @@ class _Maker:
 
     def _labels(self, neighbours: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], _More | None]:
         """The first label of each neighbour; and the further ones, with their entries."""
-        graph = self._graph
-        offsets = graph.label_offsets[neighbours]
-        counts = graph.label_offsets[neighbours + 1] - offsets
+        offsets_of_nodes, label_ids = whole(self._graph.label_offsets), whole(self._graph.label_ids)
+        offsets = offsets_of_nodes[neighbours]
+        counts = offsets_of_nodes[neighbours + 1] - offsets
         labels = np.full(len(neighbours), _NONE, dtype=np.uint32)
         has_any = counts > 0
-        labels[has_any] = graph.label_ids[offsets[has_any]]
+        labels[has_any] = label_ids[offsets[has_any]]
         extra = np.flatnonzero(counts > 1)
         if not len(extra):
             return labels, None
         lengths = counts[extra].astype(np.int64) - 1
         entries = np.repeat(extra, lengths)
         at = np.repeat(offsets[extra].astype(np.int64) + 1, lengths) + places_in_runs(lengths)
-        return labels, (entries, graph.label_ids[at].astype(np.uint32))
+        return labels, (entries, label_ids[at].astype(np.uint32))
 
     def _send(
         self,

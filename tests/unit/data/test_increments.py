@@ -23,6 +23,7 @@ from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.rows import Ends
 from gpugda.data.labels import distinct_label_sets, label_bitmap
 from gpugda.data.patches import changing, patched, spare_capacity
+from gpugda.data.patches.patched import whole
 from gpugda.data.patches.splice import Splice
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.opening import open_snapshot
@@ -106,9 +107,10 @@ def check(graph):
     assert graph.incoming.entry_nodes().tolist() == graph.outgoing.neighbours[indexes].tolist()
     assert graph.incoming.entry_types().tolist() == graph.relationship_types()[indexes].tolist()
     assert (np.diff(graph.external_ids.nodes) > 0).all()
-    assert graph.label_offsets[-1] == len(graph.label_ids)
+    offsets, label_ids = whole(graph.label_offsets), whole(graph.label_ids)
+    assert offsets[-1] == len(label_ids)
     for label in range(len(graph.labels)):
-        expected = label_bitmap(graph.label_offsets, graph.label_ids, label)
+        expected = label_bitmap(offsets, label_ids, label)
         np.testing.assert_array_equal(graph.label_bits(label), expected)
     assert len(graph.label_offsets) == graph.node_count + 1
     for count, store in (
@@ -123,10 +125,10 @@ def check(graph):
 
 def counted(graph):
     """Statistics recomputed from the graph's own arrays."""
-    codes = distinct_label_sets(graph.label_offsets, graph.label_ids, len(graph.labels))
+    offsets, label_ids = whole(graph.label_offsets), whole(graph.label_ids)
+    codes = distinct_label_sets(offsets, label_ids, len(graph.labels))
     examples = np.unique(codes, return_index=True)[1].tolist()
-    offsets = graph.label_offsets
-    sets = [tuple(graph.label_ids[offsets[v] : offsets[v + 1]].tolist()) for v in examples]
+    sets = [tuple(label_ids[offsets[v] : offsets[v + 1]].tolist()) for v in examples]
     return gather_statistics(
         LabelSets(codes, sets, len(graph.labels)),
         len(graph.types),
