@@ -6,7 +6,7 @@ import threading
 import time
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.device.compilations import Compilations
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["DeviceContext", "DeviceInfo", "choose_device", "list_devices"]
+
+L = TypeVar("L")
 
 
 class DeviceContext:
@@ -49,6 +51,7 @@ class DeviceContext:
         self.lock = threading.RLock()
         self.kernels: dict[tuple[str, str], Any] = {}
         self.programs: dict[str, Any] = {}
+        self._launchers: dict[object, Any] = {}
         self.compiling = Compilations()
         self.deadline: float | None = None
         self.everything_compiled = False
@@ -108,9 +111,19 @@ class DeviceContext:
             defines = [name for name, is_wide in names if is_wide]
             other.profile = replace(profile, defines=(*profile.defines, *defines))
             other.kernels, other.programs, other.plain_builds = {}, {}, {}
+            other._launchers = {}
             other.everything_compiled, other._origin, other._by_id_widths = False, origin, {}
             origin._by_id_widths.setdefault(wide, other)
         return origin._by_id_widths[wide]
+
+    def launcher(self, kind: Callable[[DeviceContext], L]) -> L:
+        """The launcher of this class, made once: every state of a graph uses the same one."""
+        found: L | None = self._launchers.get(kind)
+        if found is None:
+            found = kind(self)
+            # A closed device keeps nothing.
+            return found if self._closed else self._launchers.setdefault(kind, found)
+        return found
 
     def clock(self) -> float:
         """Seconds on a clock that stops while kernels are compiled.
@@ -161,6 +174,7 @@ class DeviceContext:
             for each in all_ids:
                 each.kernels.clear()
                 each.programs.clear()
+                each._launchers.clear()
             if self.is_pocl and process_id() == self._process:
                 keep_context(self.info, self.loaded)
             self.loaded = LoadedContext(None)

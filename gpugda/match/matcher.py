@@ -119,7 +119,7 @@ class Matcher(ABC):
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
         self.limit = int(whole * SHARE_OF_DEVICE) if memory_limit is None else memory_limit
-        self._kernels = Kernels.of(self._context)
+        self._kernels = self._context.launcher(Kernels.of)
         self._beside: SecondGraph[Matcher] = SecondGraph(
             self, partial(type(self), refinement=refinement)
         )

@@ -103,7 +103,9 @@ class DeviceGraph:
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
         # A graph may be larger than the host's memory: its snapshot is memory-mapped.
-        page_locked = min(context.profile.page_locked_bytes, machine_bytes() // _PAGE_LOCKED_PART)
+        page_locked = context.profile.page_locked_bytes
+        if page_locked:
+            page_locked = min(page_locked, machine_bytes() // _PAGE_LOCKED_PART)
         self.page_locked = PageLocked(context, page_locked)
         memory = context.info.global_memory_bytes
         self.pool = ArrayPool(min(context.profile.pooled_bytes, memory // _POOLED_PART))

@@ -124,8 +124,8 @@ class ExtendStrategy(Matcher):
         self._thresholds = thresholds or self._context.profile.thresholds
         self._is_segmented, self._may_segment = False, True
         self._has_directory: bool | None = None  # used only if the graph is segmented
-        self._join_kernels = JoinKernels(self._context)
-        self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
+        self._join_kernels = self._context.launcher(JoinKernels)
+        self._small_filter = self._context.launcher(SmallFilter) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.max_queries)
         self._merged = MergedGraph()
         self._merges = self._context.profile.intersection == "lists"
