@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from gpugda.caching import LruCache
 from gpugda.data.build import build_data_graph
 from gpugda.errors import SourceError
-from gpugda.execute.pipeline import plan_of
+from gpugda.execute.pipeline import make_pipeline, plan_of
 from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
+from gpugda.query.query_graph import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.sorting import RowSorter, SortedRows, Unsorted
+    from gpugda.execute.pipeline import Pipeline
     from gpugda.plan.plan import Plan
     from gpugda.ports import DatabaseVersion, GraphBatches
-    from gpugda.query.query_graph import Query
     from gpugda.query.statement import Statement
 
 __all__ = ["LoadedGraph", "load"]
@@ -47,6 +48,9 @@ class LoadedGraph:
         projection: The part of the database that was read; queries must not depend on the rest.
         transactions: Number of transactions applied since it was read.
         plans: Plans by query text and strategy.
+        pipelines: Operators of queries of one pattern, by text. All states of a database share
+            them: the patterns' plans carry over. Operators of other queries choose between
+            alternatives for one graph.
     """
 
     graph: DataGraph
@@ -57,11 +61,19 @@ class LoadedGraph:
     projection: Projection = field(default_factory=Projection)
     transactions: int = 0
     plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
+    pipelines: LruCache[str, Pipeline] = field(default_factory=lambda: LruCache(PLANS_KEPT))
     _described: str | None = field(default=None, repr=False)
 
     def plan(self, query: Query | Statement, strategy: str) -> Plan:
         """The plan of a query, cached by its text."""
-        return self.plans.get((query.text, strategy), lambda: plan_of(query, self.graph, strategy))
+
+        def make() -> Plan:
+            pipeline = None
+            if isinstance(query, Query):
+                pipeline = self.pipelines.get(query.text, lambda: make_pipeline(query))
+            return plan_of(query, self.graph, strategy, pipeline)
+
+        return self.plans.get((query.text, strategy), make)
 
     def followed_by(
         self, graph: DataGraph, version: DatabaseVersion, transactions: int
@@ -76,6 +88,7 @@ class LoadedGraph:
             self.projection,
             self.transactions + transactions,
             self.plans if graph is self.graph else LruCache(PLANS_KEPT),
+            self.pipelines,
         )
 
     @property

@@ -44,7 +44,7 @@ __all__ = ["Pipeline", "make_pipeline", "plan_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pipeline:
-    """The operators of a query on one data graph; cached with the graph.
+    """The operators of a query.
 
     Args:
         query: The query.
@@ -168,13 +168,21 @@ def _span_of(parameter: str, query: Query | Statement) -> Span | None:
     return next(spans, None)
 
 
-def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
+def plan_of(
+    query: Query | Statement, graph: DataGraph, strategy: str, pipeline: Pipeline | None = None
+) -> Plan:
     """The plan of the most expensive pattern by estimate, with the operators of the query.
+
+    Args:
+        query: The query.
+        graph: The data graph.
+        strategy: Name of the strategy.
+        pipeline: The operators of the query, if they were made for another state of the graph.
 
     Raises:
         UnsupportedQueryError: The query has a construct that is not supported.
     """
-    pipeline = make_pipeline(query)
+    pipeline = pipeline or make_pipeline(query)
     pipeline.root.choose(graph, strategy)
     plans = [operator.plan_on(graph, strategy) for operator in _patterns(pipeline.root)]
     if not plans:

@@ -47,7 +47,7 @@ def make_plan(
     """
     return Plan(
         bound=bound,
-        find_steps=find_steps or matching_order,
+        find_steps=_FoundOnce(find_steps or matching_order),
         strategy=strategy,
         warnings=tuple(_warnings(bound)),
         strategy_reason=strategy_reason,
@@ -55,6 +55,28 @@ def make_plan(
         declined=declined,
         describe_first=describe_first,
     )
+
+
+class _FoundOnce:
+    """Finds the steps of a bound query once for all copies of its plan, see `for_later_state`."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[BoundQuery], tuple[PlanStep, ...]]) -> None:
+        self._find = find
+        self._found: tuple[BoundQuery, tuple[PlanStep, ...]] | None = None
+
+    def __call__(self, bound: BoundQuery) -> tuple[PlanStep, ...]:
+        found = self._found
+        if found is None or found[0] is not bound:
+            found = self._found = bound, self._find(bound)
+        return found[1]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _FoundOnce) and self._find == other._find
+
+    def __hash__(self) -> int:
+        return hash(self._find)
 
 
 def matching_order(bound: BoundQuery) -> tuple[PlanStep, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -259,6 +259,10 @@ class Plan:
         """The operators of the query; a pattern that was planned alone has none."""
         assert self.pipeline is not None
         return self.pipeline
+
+    def for_later_state(self) -> Plan:
+        """The plan for a later state of its graph, without what runs recorded in `kept`."""
+        return replace(self, kept={})
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:

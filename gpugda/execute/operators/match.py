@@ -240,9 +240,10 @@ class Match(PatternOperator):
 
     def need(self, bound: BoundQuery) -> Need:
         """Rows; groups or a count if rows may have weights."""
-        if self._need is None or self._need[0] is not bound:
-            self._need = (bound, self._find_need(bound))
-        return self._need[1]
+        kept = self._need  # read once: another thread may replace it
+        if kept is None or kept[0] is not bound:
+            kept = self._need = (bound, self._find_need(bound))
+        return kept[1]
 
     def _find_need(self, bound: BoundQuery) -> Need:
         if self._asked is not None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.errors import ConfigurationError
 from gpugda.execute.operator import Operator
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
+from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query.ast import Variable
 from gpugda.query.query_parts import is_anonymous
 from gpugda.query.shapes import rewrite
@@ -24,10 +26,19 @@ if TYPE_CHECKING:
 __all__ = ["PatternOperator", "pattern_text"]
 
 
+class _Planned(NamedTuple):
+    """A plan, the graph that it was last used for, held weakly, and what it rests on."""
+
+    graph: weakref.ref[DataGraph]
+    strategy: str
+    plan: Plan
+    basis: PlanBasis
+
+
 class PatternOperator(Operator):
     """An operator whose pattern is matched on the device."""
 
-    _plan: tuple[DataGraph, str, Plan] | None = None
+    _planned: _Planned | None = None
 
     @property
     @abstractmethod
@@ -57,15 +68,25 @@ class PatternOperator(Operator):
         """Estimated embeddings of the latest plan, without the join to input rows."""
         from gpugda.plan.estimate import estimate
 
-        return None if self._plan is None else estimate(self._plan[2]).rows
+        return None if self._planned is None else estimate(self._planned.plan).rows
 
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
-        """The plan of the pattern; cached for the next run on the same graph."""
-        if self._plan is None or self._plan[0] is not graph or self._plan[1] != strategy:
-            bound = bind(self.query, graph)
-            plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
-            self._plan = (graph, strategy, plan)
-        return self._plan[2]
+        """The plan of the pattern, kept for the next run on this graph or on a later state.
+
+        Queries on different states may run at the same time, so the kept plan is read once.
+        """
+        kept = self._planned
+        if kept is not None and kept.strategy == strategy:
+            if kept.graph() is graph:
+                return kept.plan
+            if kept.basis.holds_for(graph):
+                plan = kept.plan.for_later_state()
+                self._planned = _Planned(weakref.ref(graph), strategy, plan, kept.basis)
+                return plan
+        bound = bind(self.query, graph)
+        plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
+        self._planned = _Planned(weakref.ref(graph), strategy, plan, PlanBasis.of(graph))
+        return plan
 
 
 def pattern_text(graph: QueryGraph) -> str:

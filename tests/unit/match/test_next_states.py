@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from datetime import UTC, datetime
 
 import pytest
 from fake_server import FakeServer, _batches
@@ -18,6 +19,7 @@ from gpugda.device.graph.lazy_arguments import LazyArguments
 from gpugda.device.launch.candidate_filter import FilterArrays
 from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.execute.pipeline import plan_of
+from gpugda.loading import LoadedGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.earlier_candidates import update_candidates
 from gpugda.match.extend.earlier_plans import EarlierPlans
@@ -107,10 +109,9 @@ class SmallDatabase:
             yield graph
 
 
-def rows_by_device(text, graph, strategy):
-    table = plan_of(prepare(text), graph, "extend").runnable.run(
-        graph, strategy, {}, StrategyReport(), None
-    )
+def rows_by_device(text, graph, strategy, plan=None):
+    plan = plan or plan_of(prepare(text), graph, "extend")
+    table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
     return sorted(zip(*map(to_values, table.columns), strict=True), key=repr)
 
 
@@ -164,8 +165,12 @@ def test_every_state_equals_the_reference(context, used, changed, monkeypatch, f
     monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEW_CHANGED", 0)
     candidates = {"explores": True} if form == EXPLORED else {}
     decides = thresholds(context, FORMS.get(form, {}), candidates=candidates)
-    before, copy = None, None
+    before, copy, loaded, bound = None, None, None, {}
     for number, graph in enumerate(SmallDatabase(seed).states(8)):
+        if loaded is None:
+            loaded = LoadedGraph(graph, "test", 0.0, datetime.now(UTC), VERSION)
+        else:
+            loaded = loaded.followed_by(graph, VERSION, 1)
         following = DeviceGraph(context, graph, like=copy)
         strategy = ExtendStrategy(following, thresholds=decides)
         if before is not None:
@@ -174,10 +179,13 @@ def test_every_state_equals_the_reference(context, used, changed, monkeypatch, f
             copy.close()
         for text in TEXTS:
             wanted = expected_of(text, graph, seed, number)
-            assert rows_by_device(text, graph, strategy) == wanted, text
+            plan = loaded.plan(prepare(text), "extend")
+            assert rows_by_device(text, graph, strategy, plan) == wanted, text
+            bound.setdefault(text, []).append(plan.bound)
         before, copy = strategy, following
     copy.close()
     assert used  # otherwise nothing was tested
+    assert all(len(set(map(id, each))) < len(each) for each in bound.values())
     assert len(changed) > 5
 
 
