@@ -88,8 +88,8 @@ class DeviceCosts:
             return found
         if not isinstance(need_of(plan.bound.query, plan.bound), Count):
             return found
-        has_lists = self._session.has_upward_lists
-        return expected_triangles(plan.bound, graph, size, limit, has_lists) or found
+        has_lists, units = self._session.has_upward_lists, self._session.info.compute_units
+        return expected_triangles(plan.bound, graph, size, limit, has_lists, units) or found
 
     def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
         """Bytes that `streaming` sends, 0 if the graph fits."""

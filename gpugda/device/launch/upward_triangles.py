@@ -12,12 +12,17 @@ if TYPE_CHECKING:
     from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["NodeLists", "UpwardTriangleKernels"]
+__all__ = ["NodeLists", "UpwardTriangleKernels", "total_bytes"]
 
 _FILE = "upward_triangles.cl"
 _GROUPS_PER_UNIT = 16
 _TASKS_PER_GROUP = 256
 _MAX_TASK_NODES = 16
+
+
+def total_bytes(compute_units: int) -> int:
+    """Bytes of the totals of all work groups on a device with this many compute units."""
+    return 8 * compute_units * _GROUPS_PER_UNIT
 
 
 class NodeLists(NamedTuple):

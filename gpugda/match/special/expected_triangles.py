@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.device.launch.upward_triangles import total_bytes
+from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.special.ranked_triangles import streamed_type
 from gpugda.match.special.streamed_triangles import segment_size, sent_segments
 from gpugda.match.special.unrestricted import is_large
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["expected_triangles"]
 
 _ENTRY_BYTES = 4
+_SMALL_ARRAYS = 2
+"""Counters and marks, which round up to a minimum size."""
 
 
 def expected_triangles(
@@ -27,6 +31,7 @@ def expected_triangles(
     graph_bytes: int,
     limit: int,
     has_lists: Callable[[int], bool],
+    compute_units: int,
 ) -> ListStreaming | None:
     """The estimate for a device that intersects lists; None if triangles are not counted so.
 
@@ -36,6 +41,7 @@ def expected_triangles(
         graph_bytes: Bytes of the graph on the device.
         limit: Bytes that graph and query may use.
         has_lists: Returns True if the lists of a type exist from an earlier query.
+        compute_units: Number of the device's compute units.
     """
     kind = streamed_type(bound, graph) if is_large(graph) else None
     if graph_bytes <= limit or kind is None or not has_host_room(graph):
@@ -43,9 +49,10 @@ def expected_triangles(
     entries, nodes = graph.statistics.type_counts[kind], graph.node_count
     # The starts of rows in both directions, and the starts of lists.
     free = limit - 2 * _ENTRY_BYTES * nodes - 2 * _ENTRY_BYTES * nodes
+    windows = -(-entries // window_entries(max(1, free)))
+    free -= total_bytes(compute_units) + _SMALL_ARRAYS * SMALLEST_BYTES
     size = segment_size(entries, max(1, free))
     segments = max(1, -(-entries // size))
     sent = _ENTRY_BYTES * entries * sent_segments(segments) / segments
-    windows = -(-entries // window_entries(max(1, free)))
     making = 0.0 if has_lists(kind) else _ENTRY_BYTES * graph.relationship_count * (1.0 + windows)
     return ListStreaming(graph_bytes, limit, segments, sent + making, making_bytes=making)

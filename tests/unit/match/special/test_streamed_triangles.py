@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -134,13 +135,18 @@ def test_each_pair_of_segments_is_visited_once():
         assert sorted(pairs) == [(low, each) for low in range(count) for each in range(low + 1)]
 
 
+@pytest.mark.parametrize("units", [None, 132], ids=["own units", "132 units"])
 @pytest.mark.parametrize("share", [2, 4, 8])
-def test_the_expected_bytes_are_sent(accelerator, share):
+def test_the_expected_bytes_are_sent(accelerator, share, units, monkeypatch):
+    """A large device has more totals, which take a fifth of the smallest limit here."""
+    if units is not None:
+        monkeypatch.setattr(accelerator, "info", replace(accelerator.info, compute_units=units))
     graph = skewed(nodes=1_000, count=60_000)
     limit = 12 * graph.relationship_count // share
     device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
     strategy = ExtendStrategy(device_graph, memory_limit=limit)
     given = plan.bound, graph, 12 * graph.relationship_count, limit, strategy.upward.has
+    given = *given, accelerator.info.compute_units
     before = expected_triangles(*given)
     assert "once, to make these" in str(before)
     report = StrategyReport()
@@ -166,7 +172,7 @@ def test_the_expected_bytes_are_sent(accelerator, share):
 def test_no_lists_are_expected_for_other_patterns(text):
     graph = skewed(more=[(0, "S", 1, {}), (2, "S", 2, {})])
     bound = bind(prepare(text), graph)
-    assert expected_triangles(bound, graph, 100_000, 20_000, lambda _: False) is None
+    assert expected_triangles(bound, graph, 100_000, 20_000, lambda _: False, 2) is None
 
 
 def test_lists_beyond_the_host_memory_are_not_made(accelerator, monkeypatch):
