@@ -207,7 +207,6 @@ class SegmentLimits:
             segments.
         share_for_parts: Share of the memory that is free when a join begins, for segments.
         share_for_pairs: The same where steps follow two links.
-        share_for_messages: Share of the same memory for messages, where the join needs any.
         max_segments: Maximum number of segments; it bounds their size from below.
         share_for_rows: Share of the host's memory for rows that wait for their segments, unless the
             caller sets a limit.
@@ -226,7 +225,6 @@ class SegmentLimits:
     share_for_directory: float = 0.75
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
-    share_for_messages: float = 0.5
     max_segments: int = 256
     share_for_rows: float = 0.25
     rows_bytes: int | None = None

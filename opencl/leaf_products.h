@@ -6,12 +6,18 @@
        factor [0]       number of groups (1 or 2)
               [1] [2]   position and number of the pairs taken from both groups
               [3]       column with the number of relationships common to both, NONE to look it up; then its groups
-       group  [0]       column of the anchor             [1]   slot of its relationship counts in `leaf_counts`
-              [2]       number of leaves                 [3]   directions
-              [4]       candidate matrix row of the leaves, NONE if every neighbour fits
-              [5]       adjacency of the anchor in the query's words
-              [6] [7]   position and number of the pairs taken
+       group  [0]       column of the anchor
+              [1] … [5] its relationship counts, see `Counts`
+              [6]       number of leaves                 [7]   directions
+              [8]       candidate matrix row of the leaves, NONE if every neighbour fits
+              [9]       adjacency of the anchor in the query's words
+              [10] [11] position and number of the pairs taken
        pair taken       a relationship of the core: columns of its start and its end
+
+   Counts in `leaf_counts` are indexed by node, or by the anchor's rank among its query node's candidates, which takes
+   less memory if these are few. A count has 1, 2 or 4 bytes.
+
+       anchor_ranks[ranks + i]   number of candidates in the words of the matrix row before word i
 
    Values are taken modulo `modulus`, 0 for 2^64. With SATURATING they are exact up to MAX_VALUE, which stands for all
    greater values.
@@ -22,7 +28,7 @@
 #include "query_graph.h"
 
 #define FACTOR_WORDS 4
-#define GROUP_WORDS 8
+#define GROUP_WORDS 12
 #define KEY_WORDS 3
 #define SUM_WORDS 3
 
@@ -30,14 +36,23 @@
 #define MAX_VALUE ((ulong)1 << 63)
 
 typedef struct {
-    uint column, slot, leaves, directions, row, adjacency, taken_at, taken_count;
+    ulong first_byte;  // of the counts
+    uint bytes;        // of a count
+    uint ranks, row;   // position of the ranks (NONE: counts are indexed by node), candidate matrix row of the anchor
+} Counts;
+
+typedef struct {
+    uint column;
+    Counts counts;
+    uint leaves, directions, row, adjacency, taken_at, taken_count;
 } Group;
 
 typedef struct {
     Csr outgoing, incoming;
-    global const uint *query, *candidates, *product, *leaf_counts, *tables, *table;
-    global const ulong *ranks;
-    uint node_words, node_count;
+    global const uint *query, *candidates, *product, *tables, *table;
+    global const uchar *leaf_counts;
+    global const ulong *anchor_ranks, *ranks;
+    uint node_words;
     ulong stride, modulus;
 } Core;
 
@@ -48,6 +63,22 @@ static inline bool may_be_leaf(const Core *core, const Group *group, uint node) 
 
 static inline uint node_of(const Core *core, ulong row, uint column) {
     return core->table[column * core->stride + row];
+}
+
+/* Position of a node's count, in counts. */
+static inline ulong place_of_count(
+    Counts counts, global const uint *candidates, uint node_words, global const ulong *anchor_ranks, uint node
+) {
+    if (counts.ranks == NONE) return node;
+    uint word = node >> 5, before = candidates[(ulong)counts.row * node_words + word] & ((1u << (node & 31)) - 1);
+    return anchor_ranks[counts.ranks + word] + popcount(before);
+}
+
+static inline uint count_of(const Core *core, Counts counts, uint node) {
+    ulong place = place_of_count(counts, core->candidates, core->node_words, core->anchor_ranks, node);
+    global const uchar *first = core->leaf_counts + counts.first_byte;
+    if (counts.bytes == 4) return ((global const uint *)first)[place];
+    return counts.bytes == 2 ? ((global const ushort *)first)[place] : first[place];
 }
 
 /* The number of a row's group, computed from the ranks of its nodes among their candidates.
@@ -68,7 +99,8 @@ static uint group_of(const Core *core, global const uint *keys, ulong row) {
 
 static Group group_at(const Core *core, uint at) {
     global const uint *words = core->product + at;
-    Group group = {words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7]};
+    Counts counts = {words[1] | (ulong)words[2] << 32, words[3], words[4], words[5]};
+    Group group = {words[0], counts, words[6], words[7], words[8], words[9], words[10], words[11]};
     return group;
 }
 
@@ -150,13 +182,13 @@ static ulong falling(const Core *core, uint count, uint factors) {
 static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     const Group group = group_at(core, factor + FACTOR_WORDS);
     uint anchor = node_of(core, row, group.column);
-    uint available = core->leaf_counts[(ulong)group.slot * core->node_count + anchor];
+    uint available = count_of(core, group.counts, anchor);
     if (available < group.leaves) return 0;
     available -= taken_from(core, row, &group, anchor);
     if (core->product[factor] == 1) return falling(core, available, group.leaves);
     const Group other = group_at(core, factor + FACTOR_WORDS + GROUP_WORDS);
     uint other_anchor = node_of(core, row, other.column);
-    uint other_available = core->leaf_counts[(ulong)other.slot * core->node_count + other_anchor];
+    uint other_available = count_of(core, other.counts, other_anchor);
     if (other_available < other.leaves) return 0;
     other_available -= taken_from(core, row, &other, other_anchor);
     uint column = core->product[factor + 3];

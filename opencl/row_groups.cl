@@ -18,11 +18,11 @@
 
 #define CORE_PARAMETERS \
     GRAPH_PARAMETERS, global const uint *query, global const uint *candidates, uint node_words, \
-    global const uint *product, global const uint *leaf_counts, global const ulong *ranks, global const uint *tables, \
-    uint node_count, global const uint *table, ulong stride
+    global const uint *product, global const uchar *leaf_counts, global const ulong *anchor_ranks, \
+    global const ulong *ranks, global const uint *tables, global const uint *table, ulong stride
 
-#define CORE {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, leaf_counts, tables, table, \
-              ranks, node_words, node_count, stride, SATURATING}
+#define CORE {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, tables, table, leaf_counts, \
+              anchor_ranks, ranks, node_words, stride, SATURATING}
 
 static void add_to_sum(global uint *sum, ulong low, uint high) {
     uint words[SUM_WORDS] = {(uint)low, (uint)(low >> 32), high}, carry = 0;

@@ -92,9 +92,21 @@ def run(context, graph, text, decides, limit, *, whole):
 
 
 def followed(
-    context, graph, text, entries, rows_bytes=None, limit=None, *, reduces=False, **segments
+    context,
+    graph,
+    text,
+    entries,
+    rows_bytes=None,
+    limit=None,
+    *,
+    reduces=False,
+    packs=False,
+    **segments,
 ):
-    """As `rows`, with the count plan that is chosen if nothing is joined first."""
+    """As `rows`, with the count plan that is chosen if nothing is joined first.
+
+    ``packs``: True if there is no room for degrees unless they are packed.
+    """
     decides = context.profile.thresholds
     counts = replace(
         decides.count,
@@ -117,5 +129,6 @@ def followed(
         disk_cost=0,
         **segments,
     )
-    decides = replace(decides, segments=segments, count=counts)
+    join = replace(decides.join, share_for_messages=0.0) if packs else decides.join
+    decides = replace(decides, segments=segments, count=counts, join=join)
     return run(context, graph, text, decides, limit, whole=entries is None and limit is None)

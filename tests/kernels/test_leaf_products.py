@@ -1,6 +1,7 @@
 """Numbers of relationships to leaves, and their products row by row, against sets in Python."""
 
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -9,6 +10,7 @@ from kernels.kernel_graphs import entries, pack, random_graph, upload_query, wro
 from kernels.test_join import upload_table
 
 from gpugda.device.launch.leaf_products import (
+    CountsPlace,
     Factor,
     Leaves,
     ProductArrays,
@@ -16,6 +18,7 @@ from gpugda.device.launch.leaf_products import (
     common_columns,
     product_words,
 )
+from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 
 NODES = 60
@@ -58,8 +61,9 @@ class Leaf:
 
     def leaves(self, column, slot, count, candidate_row, taken=()):
         asked = self.adjacency
+        place = CountsPlace(4 * NODES * slot)
         return Leaves(
-            column, slot, count, asked.outgoing, asked.incoming, candidate_row, self.place, taken
+            column, place, count, asked.outgoing, asked.incoming, candidate_row, self.place, taken
         )
 
     def matches(self, node, candidate_row):
@@ -88,6 +92,65 @@ def test_leaves_are_counted_per_node(context, workspace, name, candidate_row):
         assert (workspace.download(again) == found).all()
 
 
+PACKED = [
+    CountsPlace(0, 1, 0, 1),
+    CountsPlace(128, 2, 0, 1),
+    CountsPlace(256, 4, 0, 1),
+    CountsPlace(128, 1, None, 1),
+    CountsPlace(0, 2, None, 1),
+]
+
+
+@pytest.mark.parametrize("place", PACKED, ids=str)
+@pytest.mark.parametrize("name", ADJACENCIES)
+def test_leaves_of_candidates_are_counted_in_few_bytes(context, workspace, name, place):
+    """In two ranges of nodes, then once more on top of them."""
+    leaf = Leaf(context, workspace, ADJACENCIES[name])
+    counts = workspace.upload(np.full(1024, 0xAB, dtype=np.uint8))
+    words = leaf.filter.words
+    ranks = PrefixSum(context).run(workspace, leaf.matrix, words, words, of_bits=True)
+    kernels = ProductKernels(context)
+    group = replace(leaf.leaves(0, 0, 1, 1), counts=place)
+    some = leaf.filter, leaf.matrix, group
+    for nodes in ((0, 23), (23, NODES - 23)):
+        kernels.count_packed(*some, nodes, counts, ranks, by_length=False)
+    for adds, times in ((False, 1), (True, 2)):
+        if adds:
+            kernels.count_packed(*some, (0, NODES), counts, ranks, by_length=False, adds=True)
+        found = workspace.download(counts)
+        chosen = np.flatnonzero(leaf.candidates)
+        expected = np.zeros(len(chosen) if place.ranks is not None else NODES, dtype=np.int64)
+        places = np.arange(len(chosen)) if place.ranks is not None else chosen
+        expected[places] = [times * len(leaf.matches(each, 1)) for each in chosen.tolist()]
+        first, last = place.first_byte, place.first_byte + place.width * len(expected)
+        values = found[first:last].view(f"u{place.width}")
+        assert values[places].tolist() == expected[places].tolist()
+        found[first:last].view(f"u{place.width}")[places] = np.full(
+            len(places), int("AB" * place.width, 16)
+        )
+        assert (found == 0xAB).all()
+
+
+@pytest.mark.parametrize("place", PACKED, ids=str)
+def test_products_read_packed_counts(context, workspace, place):
+    leaf = Leaf(context, workspace, ADJACENCIES["outgoing"])
+    counts, words = workspace.upload(np.zeros(1024, dtype=np.uint8)), leaf.filter.words
+    ranks = PrefixSum(context).run(workspace, leaf.matrix, words, words, of_bits=True)
+    kernels = ProductKernels(context)
+    group = replace(leaf.leaves(1, 0, 2, 1), counts=place)
+    kernels.count_packed(
+        leaf.filter, leaf.matrix, group, (0, NODES), counts, ranks, by_length=False
+    )
+    kept = [row for row, end in enumerate(leaf.columns[1]) if leaf.candidates[end]]
+    ends = np.array([[each[row] for row in kept] for each in leaf.columns], dtype=np.uint32)
+    product = workspace.upload(product_words([Factor((group,))]))
+    arrays = ProductArrays(leaf.filter, leaf.matrix, product, counts, ranks, product, product)
+    totals = wrong(workspace, kernels.group_count, np.uint64)
+    kernels.multiply(arrays, upload_table(workspace, ends), 0, totals)
+    expected = sum(math.perm(len(leaf.matches(end, 1)), 2) for end in ends[1].tolist())
+    assert sum(workspace.download(totals).tolist()) == expected > 0
+
+
 def products(context, workspace, leaf, factors, row):
     """The device's sums, modulo 2**64 and modulo a prime."""
     kernels = ProductKernels(context)
@@ -97,7 +160,7 @@ def products(context, workspace, leaf, factors, row):
         group = leaf.leaves(0, slot, 1, row)
         kernels.count_matches(leaf.filter, leaf.matrix, group, nodes, counts, by_length=False)
     words = workspace.upload(product_words(factors))
-    arrays = ProductArrays(leaf.filter, leaf.matrix, words, counts, words, words)
+    arrays = ProductArrays(leaf.filter, leaf.matrix, words, counts, counts, words, words)
     sums = []
     for modulus in (0, 101):
         totals = wrong(workspace, kernels.group_count, np.uint64)
@@ -111,7 +174,7 @@ def with_common(context, workspace, leaf, factors):
     kernels, words = ProductKernels(context), product_words(factors)
     (shared,) = common_columns(words, factors)
     place = workspace.upload(words)
-    arrays = ProductArrays(leaf.filter, leaf.matrix, place, place, place, place)
+    arrays = ProductArrays(leaf.filter, leaf.matrix, place, place, place, place, place)
     columns = np.array([*leaf.columns, [77] * len(leaf.core)], dtype=np.uint32)
     table = upload_table(workspace, columns)
     kernels.count_common(arrays, table, shared, adds=False)

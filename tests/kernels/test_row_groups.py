@@ -9,6 +9,7 @@ from gpugda.device.launch.join import Table
 from gpugda.device.launch.leaf_products import (
     SUM_WORDS,
     BranchSums,
+    CountsPlace,
     Factor,
     GroupKey,
     Leaves,
@@ -47,7 +48,7 @@ class Rows:
         self.table = Table(table.values, ROWS - 7, 3, ROWS)
         self.leaf_counts = np.ones(NODES, dtype=np.uint32) if leaf_counts is None else leaf_counts
         factors = [
-            Factor((Leaves(2, 0, each, True, False, None, query.adjacencies[0, 0]),))
+            Factor((Leaves(2, CountsPlace(0), each, True, False, None, query.adjacencies[0, 0]),))
             for each in leaves
         ]
         product = workspace.upload(product_words(factors))
@@ -56,6 +57,7 @@ class Rows:
             self.matrix,
             product,
             workspace.upload(self.leaf_counts),
+            self.ranks,
             self.ranks,
             product,
         )
@@ -188,6 +190,7 @@ def with_branches(workspace, rows, branches, tables, leaves=()):
         product,
         rows.arrays.leaf_counts,
         rows.ranks,
+        rows.ranks,
         workspace.upload(tables),
     )
 
@@ -217,7 +220,7 @@ def test_rows_are_multiplied_with_two_messages_and_leaves(context, workspace, mo
         BranchSums(0, tuple(rows.group_keys(first))),
         BranchSums(len(words), tuple(rows.group_keys(second))),
     ]
-    leaves = [Factor((Leaves(2, 0, 2, True, False, None, 0),))]
+    leaves = [Factor((Leaves(2, CountsPlace(0), 2, True, False, None, 0),))]
     tables = np.concatenate([words, more])
     arrays = with_branches(workspace, rows, branches, tables, leaves)
     kernels = ProductKernels(context)

@@ -15,6 +15,7 @@ from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ __all__ = [
     "SUM_WORDS",
     "BranchSums",
     "CommonColumn",
+    "CountsPlace",
     "Factor",
     "GroupKey",
     "Leaves",
@@ -40,7 +42,31 @@ __all__ = [
 SUM_WORDS = 3
 
 _FILE = "leaf_products.cl"
-_FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 4, 8, 3
+_LEAF = f"{GRAPH}bIbIbIIII"
+_FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 4, 12, 3
+
+
+@dataclass(frozen=True, slots=True)
+class CountsPlace:
+    """The place of a group's relationship counts in the array of all counts.
+
+    Args:
+        first_byte: Offset of the first one; a multiple of ``width``.
+        width: Bytes of a count: 1, 2 or 4.
+        ranks: Offset of the ranks of the anchor's candidates, by which counts are indexed; None if
+            they are indexed by node.
+        anchor_row: Row of the anchor in the candidate matrix; only used with ranks.
+    """
+
+    first_byte: int
+    width: int = 4
+    ranks: int | None = None
+    anchor_row: int = 0
+
+    def words(self) -> tuple[int, int, int, int, int]:
+        """The encoding in a product."""
+        low, high = self.first_byte & 0xFFFFFFFF, self.first_byte >> 32
+        return low, high, self.width, NONE if self.ranks is None else self.ranks, self.anchor_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +75,7 @@ class Leaves:
 
     Args:
         column: Column of the anchor in the core's table.
-        slot: Position of the group among the arrays of relationship counts (``leaf_counts``).
+        counts: Where the relationship counts of the group are.
         count: The number of leaves.
         outgoing: True if their relationships may start at the anchor.
         incoming: True if they may end there.
@@ -60,7 +86,7 @@ class Leaves:
     """
 
     column: int
-    slot: int
+    counts: CountsPlace
     count: int
     outgoing: bool
     incoming: bool
@@ -134,7 +160,9 @@ class ProductArrays:
         filter: Arrays of the query.
         matrix: The candidate matrix.
         product: ``uint32``, see `product_words`.
-        leaf_counts: ``uint32[slots * nodes]``, number of fitting relationships per slot and node.
+        leaf_counts: Bytes of the numbers of fitting relationships of all groups (`CountsPlace`).
+        anchor_ranks: ``uint64``, prefix sums of the bits of matrix rows by which these are indexed;
+            unused if all are indexed by node.
         ranks: ``uint64[rows * words + 1]``, prefix sums of the matrix's bits; unused without
             grouping keys and branches.
         tables: ``uint32``, the sums of branches, `SUM_WORDS` each; unused without branches.
@@ -144,6 +172,7 @@ class ProductArrays:
     matrix: DeviceArray
     product: DeviceArray
     leaf_counts: DeviceArray
+    anchor_ranks: DeviceArray
     ranks: DeviceArray
     tables: DeviceArray
 
@@ -201,7 +230,7 @@ def product_words(
             words.extend(
                 (
                     each.column,
-                    each.slot,
+                    *each.counts.words(),
                     each.count,
                     int(each.outgoing) | int(each.incoming) << 1,
                     NONE if each.candidate_row is None else each.candidate_row,
@@ -217,9 +246,10 @@ class ProductKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._count_matches = get_kernel(context, _FILE, "count_matches", f"{GRAPH}bIbIbIIIIbQQbQ")
+        self._count_matches = get_kernel(context, _FILE, "count_matches", f"{_LEAF}bQQbQ")
+        self._count_packed = get_kernel(context, _FILE, "count_packed", f"{_LEAF}QQbQIbII")
         self._common = get_kernel(context, _FILE, "count_common", f"{GRAPH}bbIbIbQQII")
-        self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbIbQQQb")
+        self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbbbQQQb")
 
     @property
     def group_count(self) -> int:
@@ -242,28 +272,38 @@ class ProductKernels:
         Args:
             arrays: Arrays of the query.
             matrix: The candidate matrix.
-            leaves: The group of leaves.
+            leaves: The group of leaves, whose counts are indexed by node.
             nodes: The collected candidates of the anchor, the first one, and the number of them.
-            leaf_counts: Output, at the leaf's slot.
+            leaf_counts: Output, at the leaf's place.
             by_length: True if all entries fit.
             adds: True to add to the previous values.
         """
-        self._count_matches(
-            nodes[2],
-            *arrays.graph,
-            arrays.query,
-            leaves.adjacency,
-            arrays.relationship_masks,
-            arrays.relationship_words,
-            matrix,
-            arrays.words,
-            NONE if leaves.candidate_row is None else leaves.candidate_row,
-            int(by_length),
-            int(adds),
-            *nodes,
-            leaf_counts,
-            leaves.slot * arrays.node_count,
-        )
+        asked = _asked(arrays, matrix, leaves, by_length=by_length, adds=adds)
+        self._count_matches(nodes[2], *asked, *nodes, leaf_counts, leaves.counts.first_byte)
+
+    def count_packed(
+        self,
+        arrays: FilterArrays,
+        matrix: DeviceArray,
+        leaves: Leaves,
+        nodes: tuple[int, int],
+        leaf_counts: DeviceArray,
+        anchor_ranks: DeviceArray,
+        *,
+        by_length: bool,
+        adds: bool = False,
+    ) -> None:
+        """As `count_matches`, for the anchor's candidates in a range of nodes.
+
+        Args: as `count_matches`, and
+            nodes: The first node of the range, and the number of nodes.
+            anchor_ranks: See `ProductArrays`.
+        """
+        asked = _asked(arrays, matrix, leaves, by_length=by_length, adds=adds)
+        place = leaves.counts
+        ranks = NONE if place.ranks is None else place.ranks
+        counts = leaf_counts, place.first_byte, place.width
+        self._count_packed(nodes[1], *asked, *nodes, *counts, anchor_ranks, ranks, place.anchor_row)
 
     def count_common(
         self, arrays: ProductArrays, table: Table, shared: CommonColumn, *, adds: bool
@@ -306,12 +346,30 @@ class ProductKernels:
             arrays.filter.words,
             arrays.product,
             arrays.leaf_counts,
+            arrays.anchor_ranks,
             arrays.ranks,
             arrays.tables,
-            arrays.filter.node_count,
             table.values,
             table.column_stride,
             table.row_count,
             modulus,
             totals,
         )
+
+
+def _asked(
+    arrays: FilterArrays, matrix: DeviceArray, leaves: Leaves, *, by_length: bool, adds: bool
+) -> tuple[Any, ...]:
+    """Arguments for ``LEAF_PARAMETERS``."""
+    return (
+        *arrays.graph,
+        arrays.query,
+        leaves.adjacency,
+        arrays.relationship_masks,
+        arrays.relationship_words,
+        matrix,
+        arrays.words,
+        NONE if leaves.candidate_row is None else leaves.candidate_row,
+        int(by_length),
+        int(adds),
+    )

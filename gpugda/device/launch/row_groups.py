@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupKernels", "whole_sums"]
 
 _FILE = "row_groups.cl"
-_CORE = f"{GRAPH}bbIbbbbIbQ"
+_CORE = f"{GRAPH}bbIbbbbbbQ"
 
 
 def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -130,9 +130,9 @@ def _core(arrays: ProductArrays, table: Table) -> tuple[Any, ...]:
         arrays.filter.words,
         arrays.product,
         arrays.leaf_counts,
+        arrays.anchor_ranks,
         arrays.ranks,
         arrays.tables,
-        arrays.filter.node_count,
         table.values,
         table.column_stride,
     )

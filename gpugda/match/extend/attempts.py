@@ -53,17 +53,26 @@ class Attempts:
         self._goal = goal
         self._thresholds = thresholds
 
-    def decide(self) -> tuple[CountPlan, Completed | None]:
-        """The plan that counts the query, and its result if an attempt already computed it."""
+    def decide(self, wanted: Rows) -> tuple[CountPlan, Completed | None]:
+        """The plan that counts the query, and its result if an attempt already computed it.
+
+        ``wanted``: columns of the last table.
+        """
         thresholds = self._thresholds
         plan, done = self._plan_for(thresholds, first=True)
-        if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
+        if self._has_room(plan, wanted):
             return plan, done
         small = tuple(each for each in thresholds.separators if each < 2)
         plan, _ = self._plan_for(replace(thresholds, separators=small), first=False)
-        if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
+        if self._has_room(plan, wanted):
             return plan, None
         return Join(), None
+
+    def _has_room(self, plan: CountPlan, wanted: Rows) -> bool:
+        counting = self._goal.counting
+        if not isinstance(plan, Eliminate):
+            return True
+        return self._joins.has_room(plan, wanted, counting=counting)
 
     def _plan_for(
         self, thresholds: CountThresholds, *, first: bool

@@ -79,7 +79,7 @@ class _Rows:
         words = self._run.workspace.upload(product_words(()), "no leaves")
         matrix = self._candidates.matrix
         arrays = self._candidates.arrays.reading(outgoing=False, incoming=False)
-        return ProductArrays(arrays, matrix, words, words, words, words)
+        return ProductArrays(arrays, matrix, words, words, words, words, words)
 
 
 class GroupSums(_Rows):

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
+    from gpugda.match.extend.segments.views import SegmentNeeds
     from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
@@ -67,6 +68,7 @@ class JoinBuilder:
         merged: Merged lists of its graph.
         segments: Limits of the segments of a graph beyond the memory limit.
         reduced: The entries that the joins use, if they were found to fit.
+        packs: True if degrees are packed; None until that is decided.
     """
 
     run: Run
@@ -79,26 +81,46 @@ class JoinBuilder:
     merged: MergedGraph
     segments: SegmentLimits
     reduced: ReducedGraph | None = None
+    packs: bool | None = None
 
     def within(self, run: Run) -> JoinBuilder:
         """The same joins in a separate run, where they release what they allocate."""
         return replace(self, run=run, ranks=CandidateRanks(run, self.candidates))
 
-    def has_room(self, plan: Eliminate) -> bool:
-        """True if the messages fit in memory, and a segmented graph can produce them."""
-        if not self.run.placement.is_whole and not works_segmented(plan):
-            return False
-        return has_room(
-            self.run, plan, self.kernels.products, self.candidates, self._share_for_messages
-        )
+    def has_room(self, plan: Eliminate, wanted: Rows, *, counting: bool) -> bool:
+        """True if the messages fit in memory, and a segmented graph can produce them.
 
-    @property
-    def _share_for_messages(self) -> float:
-        # With segments, memory is short anyway: messages leave fewer rows waiting.
-        share = self.limits.share_for_messages
-        return (
-            share if self.run.placement.is_whole else max(share, self.segments.share_for_messages)
-        )
+        Args: as `joined`.
+        """
+        if self.run.placement.is_whole:
+            return self._holds(plan, packs=False) or self._holds(plan, packs=True)
+        if not works_segmented(plan):
+            return False
+        longest = bytes_of(self.run, plan, self.kernels.products, self.candidates, packs=True)[1]
+        if longest > self.run.graph.context.info.max_allocation_bytes:
+            return False
+        # Joining all nodes takes far longer than small segments do.
+        joins = list(self._all_steps(plan, wanted, counting=counting))
+        return replace(self, packs=True)._leaves_room(plan, joins)
+
+    def _leaves_room(self, plan: Eliminate, joins: Sequence[PlanSteps]) -> bool:
+        """True if segments fit beside the messages."""
+        from gpugda.match.extend.segments.views import leaves_room
+
+        return leaves_room(self.run, self._segment_needs(plan, joins))
+
+    def _holds(self, plan: Eliminate, *, packs: bool) -> bool:
+        products, share = self.kernels.products, self.limits.share_for_messages
+        return has_room(self.run, plan, products, self.candidates, share, packs=packs)
+
+    def _must_pack(self, plan: Eliminate, wanted: Rows, *, counting: bool) -> bool:
+        """True if degrees only fit if they are packed, which takes longer."""
+        if not self._holds(plan, packs=False):
+            return True
+        if self.run.placement.is_whole:
+            return False
+        joins = list(self._all_steps(plan, wanted, counting=counting))
+        return not replace(self, packs=False)._leaves_room(plan, joins)
 
     def joined(
         self,
@@ -116,6 +138,9 @@ class JoinBuilder:
             counting: True if only the number of rows is needed.
             views: Segments of the data graph, made earlier for an enclosing plan.
         """
+        if self.packs is None and isinstance(plan, Eliminate):
+            packs = self._must_pack(plan, wanted, counting=counting)
+            return replace(self, packs=packs).joined(plan, wanted, counting=counting)
         if views is None and not self.run.placement.is_whole and self.reduced is None:
             joins = list(self._all_steps(plan, wanted, counting=counting))
             reduced = self._reduced(joins)
@@ -125,7 +150,9 @@ class JoinBuilder:
             self.query.streamed += 1
             # Segments are larger if other queries keep less.
             self.run.workspace.make_room(self.run.workspace.budget.limit_bytes)
-            views = self._views(plan, joins)
+            from gpugda.match.extend.segments.views import make_views
+
+            views = make_views(self.run, self._segment_needs(plan, joins))
         if not isinstance(plan, Eliminate):
             masks = self.query.masks
             steps, windows, _ = self._windows(None, masks, wanted, views, counting=counting)
@@ -143,6 +170,7 @@ class JoinBuilder:
                 steps[-1].variables,
                 self.ranks,
                 views,
+                packs=bool(self.packs),
             )
         tables = [
             self._table(each, messages.place_of_table(number), views)
@@ -213,12 +241,14 @@ class JoinBuilder:
         return max(min_bytes(steps) for _, steps in joins) + tables
 
     def _message_bytes(self, plan: Eliminate | None) -> int:
-        products = self.kernels.products
-        return 0 if plan is None else bytes_of(self.run, plan, products, self.candidates)[0]
+        if plan is None:
+            return 0
+        products, packs = self.kernels.products, bool(self.packs)
+        return bytes_of(self.run, plan, products, self.candidates, packs=packs)[0]
 
-    def _views(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentViews:
-        """The segments that the plan's joins read one after the other."""
-        from gpugda.match.extend.segments.views import views_of_steps
+    def _segment_needs(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentNeeds:
+        """The needs of the segments that the plan's joins read one after the other."""
+        from gpugda.match.extend.segments.views import needs_of_steps
 
         graph, masks = self.run.graph.graph, self.query.masks
         eliminated = [each for each, _ in joins if each is not None]
@@ -229,7 +259,7 @@ class JoinBuilder:
         steps = [step for _, steps in joins for step in steps]
         least = self._least(joins)
         messages = self._message_bytes(plan if isinstance(plan, Eliminate) else None)
-        return views_of_steps(
+        return needs_of_steps(
             self.run, steps, self.segments, least, groups, messages=messages, masked=masked
         )
 

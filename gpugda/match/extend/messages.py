@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -19,25 +18,19 @@ from gpugda.device.launch.leaf_products import (
     common_columns,
     product_words,
 )
+from gpugda.match.extend.degree_counts import DegreeCounts, degree_places, max_degree
 from gpugda.match.extend.primes import falling_prime
-from gpugda.match.extend.segments.degrees import (
-    count_by_segment,
-    counts_lengths,
-    lengths_on_host,
-    share_no_entries,
-)
+from gpugda.match.extend.segments.degrees import share_no_entries
 from gpugda.plan.counting.row_messages import max_matches
-from gpugda.plan.list_lengths import max_list_length
 from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.join import Table
-    from gpugda.device.launch.leaf_products import CommonColumn, ProductKernels
+    from gpugda.device.launch.leaf_products import CommonColumn, CountsPlace, ProductKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
@@ -56,14 +49,25 @@ _WORD = 1 << 64
 
 
 def has_room(
-    run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates, share: float
+    run: Run,
+    plan: Eliminate,
+    kernels: ProductKernels,
+    candidates: Candidates,
+    share: float,
+    *,
+    packs: bool,
 ) -> bool:
     """True if a share of the free memory holds the plan's messages.
 
-    These are a degree per node and group of leaves, and the tables. ``share``: the part of the free
-    memory that they may use.
+    Args:
+        run: The query's run.
+        plan: The plan.
+        kernels: The strategy's kernels.
+        candidates: Candidates of the query nodes.
+        share: The part of the free memory that the messages may use.
+        packs: True if degrees are packed.
     """
-    needed, longest = bytes_of(run, plan, kernels, candidates)
+    needed, longest = bytes_of(run, plan, kernels, candidates, packs=packs)
     return (
         longest <= run.graph.context.info.max_allocation_bytes
         and needed <= run.workspace.available * share
@@ -71,17 +75,17 @@ def has_room(
 
 
 def bytes_of(
-    run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates
+    run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates, *, packs: bool
 ) -> tuple[int, int]:
     """Bytes of all messages of a plan, and bytes of the longest array among them."""
     needed, longest = 0, 0
     waiting = [plan]
     while waiting:
         each = waiting.pop()
-        degrees = 4 * run.graph.graph.node_count * len(each.groups)
+        degrees = degree_places(each, run.graph.graph, candidates, packs=packs)
         tables = 4 * sum(_table_words(table, candidates) for table in each.tables)
-        needed += degrees + tables + 8 * kernels.group_count
-        longest = max(longest, degrees, tables)
+        needed += degrees.nbytes + tables + 8 * kernels.group_count
+        longest = max(longest, degrees.size, tables)
         waiting.extend(table.plan for table in each.tables)
     return needed, longest
 
@@ -108,6 +112,7 @@ class Messages:
         variables: The variables that the columns of the core's tables hold.
         ranks: Ranks of the candidates.
         views: The segments of the data graph on the device; None if all of it is there.
+        packs: True if degrees are packed.
 
     Attributes:
         shared: Numbers that the rows must hold in columns after those of ``variables``.
@@ -123,9 +128,12 @@ class Messages:
         variables: Sequence[Variable],
         ranks: CandidateRanks,
         views: SegmentViews | None,
+        *,
+        packs: bool,
     ) -> None:
         self._run = run
         self._views = views
+        self._packs = packs
         self._kernels = kernels
         self.plan = plan
         self._candidates = candidates
@@ -175,17 +183,26 @@ class Messages:
 
     # ------------------------------------------------------------------ what is multiplied
     def _on_device(self) -> _OnDevice:
-        workspace, graph = self._run.workspace, self._run.graph.graph
+        workspace = self._run.workspace
+        degrees = DegreeCounts(
+            self._run,
+            self._kernels,
+            self.plan,
+            self._candidates,
+            self._masks,
+            self._views,
+            packs=self._packs,
+        )
         factors: list[Factor] = []
         slot = 0
         for message in self.plan.degrees:
             shared = sum(each.common is not None for each in factors)
-            factors += self._factors(message, slot, len(self._columns) + shared)
+            places = degrees.places.groups[slot : slot + len(message.groups)]
+            factors += self._factors(message, places, len(self._columns) + shared)
             slot += len(message.groups)
-        groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
-        degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
+        groups = [each for factor in factors for each in factor.groups]
         for group, leaves in zip(self.plan.groups, groups, strict=True):
-            self._count_degrees(group, leaves, degrees)
+            degrees.count(group, leaves)
         weights = [(self._columns[Variable(True, each[0])], len(each)) for each in self.plan.rows]
         tables = [
             BranchSums(first, self._ranks.keys(each.separator, self._columns))
@@ -196,7 +213,13 @@ class Messages:
         words = workspace.upload(made, "what is multiplied")
         ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
         arrays = ProductArrays(
-            self._looked_at(factors), self._candidates.matrix, words, degrees, ranks, sums
+            self._looked_at(factors),
+            self._candidates.matrix,
+            words,
+            degrees.counts,
+            degrees.ranks,
+            ranks,
+            sums,
         )
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
         return _OnDevice(arrays, totals)
@@ -226,27 +249,27 @@ class Messages:
         graph = self._run.graph.graph
         most = 1
         for group in self.plan.groups:
-            most *= _largest(self.plan, group, graph) ** len(group.leaves)
+            most *= max_degree(self.plan, group, graph) ** len(group.leaves)
         for each in self.plan.rows:
             most *= max_matches(self.plan.core, graph, each[0]) ** len(each)
         return most
 
-    def _factors(self, message: DegreeMessage, slot: int, column: int) -> list[Factor]:
+    def _factors(
+        self, message: DegreeMessage, places: Sequence[CountsPlace], column: int
+    ) -> list[Factor]:
         """The factors of one message; ``column``: the next one after those of the core."""
-        groups = tuple(
-            self._leaves(group, slot + number) for number, group in enumerate(message.groups)
-        )
+        groups = tuple(map(self._leaves, message.groups, places))
         if share_no_entries(message, self.plan, self._run.graph.graph):
             return [Factor((each,), ()) for each in groups]
         looks_up = self._views is None or len(groups) < 2
         return [Factor(groups, self._ends(message.taken), None if looks_up else column)]
 
-    def _leaves(self, group: InterchangeableLeaves, slot: int) -> Leaves:
+    def _leaves(self, group: InterchangeableLeaves, place: CountsPlace) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]
         fits_all = not self.plan.core.nodes[leaf].labels and leaf not in self._masks.nodes
         return Leaves(
             self._columns[Variable(True, group.anchor)],
-            slot,
+            place,
             len(group.leaves),
             group.outgoing,
             group.incoming,
@@ -261,39 +284,3 @@ class Messages:
             (self._columns[Variable(True, each.source)], self._columns[Variable(True, each.target)])
             for each in found
         )
-
-    def _count_degrees(
-        self, group: InterchangeableLeaves, leaves: Leaves, degrees: DeviceArray
-    ) -> None:
-        candidates, anchor = self._candidates, group.anchor
-        nodes = candidates.listed(self._run, anchor)
-        self._run.check_deadline()
-        by_length = counts_lengths(group, self.plan, self._masks, self._run.graph.graph)
-        if by_length and not self._run.placement.has_directory:
-            lengths = lengths_on_host(group, self.plan, self._run.graph.graph)
-            self._run.workspace.write(degrees, lengths, leaves.slot * len(lengths))
-            return
-        count = partial(
-            self._kernels.count_matches,
-            matrix=candidates.matrix,
-            leaves=leaves,
-            leaf_counts=degrees,
-            by_length=by_length,
-        )
-        if by_length or self._views is None:
-            arrays = candidates.arrays.reading(
-                outgoing=group.outgoing,
-                incoming=group.incoming,
-                numbers=group.relationships[0] in self._masks.relationships,
-                lengths=by_length,
-            )
-            count(arrays, nodes=nodes)
-        else:
-            used = {"outgoing": group.outgoing, "incoming": group.incoming}
-            count_by_segment(self._run, candidates.arrays, self._views, used, nodes, count)
-
-
-def _largest(plan: Eliminate, group: InterchangeableLeaves, graph: DataGraph) -> int:
-    """Upper bound of a node's relationships that can match a leaf of the group."""
-    types = plan.core.relationships[group.relationships[0]].types
-    return max_list_length(graph, types, outgoing=group.outgoing, incoming=group.incoming)

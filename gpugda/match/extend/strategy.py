@@ -406,7 +406,7 @@ class ExtendStrategy(Matcher):
             done: PreparedJoin | Embeddings | None = None
             plan: CountPlan = Join()
             if goal.counts and not goal.join_only:
-                plan, done = Attempts(joins, goal, self._thresholds.count).decide()
+                plan, done = Attempts(joins, goal, self._thresholds.count).decide(wanted)
             if isinstance(plan, (Product, Sum)):
                 return plan
             if isinstance(done, Embeddings):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.candidate_filter import FilterArrays
-    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, InterchangeableLeaves
     from gpugda.plan.masks import Masks
@@ -104,28 +103,26 @@ def count_by_segment(
     arrays: FilterArrays,
     views: SegmentViews,
     used: Mapping[str, bool],
-    nodes: tuple[DeviceArray, int, int],
+    anchors: NDArray[np.uint32],
     count: Callable[..., None],
 ) -> None:
     """Counts for the nodes of each segment while it is loaded; adds the pieces of long rows.
 
-    Segments without any of the nodes are not sent.
+    Segments without any of the anchors are not sent.
 
     Args:
         run: The query's run.
         arrays: The query's arrays.
         views: Loads the segments.
         used: Whether each direction is counted.
-        nodes: The nodes to count, ascending: the array, the offset of the first, their number.
-        count: Counts some of these nodes; with ``adds`` it adds to the previous counts.
+        anchors: The nodes to count, a bit each.
+        count: Counts the anchors in a range of nodes; with ``adds`` it adds to the previous counts.
     """
     segments, seen = views.segments, replace(arrays, graph=views.arguments)
-    listed, first, _ = nodes
-    bounds = _bounds_among(run, segments.bounds, nodes)
     parts = [
-        (part, (listed, first + low, high - low))
-        for segment, (low, high) in enumerate(pairwise(bounds))
-        for part in (segments.parts(segment) if low < high else ())
+        (part, (low, high - low))
+        for segment, (low, high) in enumerate(pairwise(segments.bounds.tolist()))
+        for part in (segments.parts(segment) if _has_any(anchors, low, high) else ())
     ]
     wanted = [Wanted(*((part,) if used[name] else () for name in used)) for part, _ in parts]
     for (part, some), now, coming in zip(parts, wanted, [*wanted[1:], None], strict=False):
@@ -134,12 +131,9 @@ def count_by_segment(
         count(seen, nodes=some, adds=part.piece > 0)
 
 
-def _bounds_among(
-    run: Run, bounds: NDArray[np.uint32], nodes: tuple[DeviceArray, int, int]
-) -> list[int]:
-    """The number of nodes below each bound."""
-    listed, first, count = nodes
-    if count == int(bounds[-1]):
-        return [int(each) for each in bounds]  # all nodes of the graph
-    found = run.workspace.download(listed, first, count)
-    return [int(each) for each in np.searchsorted(found, bounds)]
+def _has_any(bits: NDArray[np.uint32], low: int, high: int) -> bool:
+    """True if one of the nodes from ``low`` to before ``high`` is among the bits.
+
+    It may also be true for a neighbour of these whose bit is in the same word.
+    """
+    return bool(bits[low // 32 : -(-high // 32)].any())

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.part_directories import directory_bytes
-from gpugda.device.graph.segment_views import MAX_PLACES, SegmentViews
+from gpugda.device.graph.segment_views import SegmentViews
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.memory import SegmentMemoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gpugda.device.graph.segments import Segments
     from gpugda.device.launch.extend import Link
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import InterchangeableLeaves
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["knows_relationships", "make_views", "views_of_steps"]
+__all__ = ["SegmentNeeds", "knows_relationships", "leaves_room", "make_views", "needs_of_steps"]
 
 _BYTES = 4
 _SMALL_ARRAYS = 48
@@ -30,7 +30,29 @@ _SMALL_ARRAYS = 48
 _SMALLER = 0.8
 
 
-def views_of_steps(
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentNeeds:
+    """What the segments of a data graph must hold, and what is needed beside them.
+
+    Args:
+        places: Number of places for segments per direction (``outgoing``, ``incoming``) that is
+            read.
+        limits: Limits of the segments.
+        least: Bytes that are needed beside them.
+        messages: Further bytes that are needed, of which no step's rows take a share.
+        knows_relationships: True if the relationship index of each entry is needed.
+        sorted_by: Number of segments by which rows are sorted.
+    """
+
+    places: Mapping[str, int]
+    limits: SegmentLimits
+    least: int
+    messages: int
+    knows_relationships: bool
+    sorted_by: int
+
+
+def needs_of_steps(
     run: Run,
     steps: Sequence[ExtendStep],
     limits: SegmentLimits,
@@ -39,8 +61,8 @@ def views_of_steps(
     *,
     messages: int = 0,
     masked: bool = False,
-) -> SegmentViews:
-    """The segments that all joins of a plan read, one after the other.
+) -> SegmentNeeds:
+    """The needs of all joins of a plan, which read the segments one after the other.
 
     Args:
         run: The query's run.
@@ -50,9 +72,6 @@ def views_of_steps(
         others: Groups of leaves whose entries are read outside the steps.
         messages: Bytes of the messages that rows are multiplied with.
         masked: True if predicates restrict these groups' relationships.
-
-    Raises:
-        MemoryLimitError: It names a limit that suffices.
     """
     links = [link for step in steps for link in step.device_links]
     seen: list[Link | InterchangeableLeaves] = [*links, *others]
@@ -68,16 +87,7 @@ def views_of_steps(
     sorted_by = max((len(step.device_links) for step in steps), default=0)
     sorted_by = max(sorted_by, int(bool(others)))
     places = {name: _places(name, steps, others) for name in directions}
-    return make_views(
-        run,
-        directions,
-        limits,
-        least,
-        knows_relationships=knows,
-        sorted_by=sorted_by,
-        places=places,
-        messages=messages,
-    )
+    return SegmentNeeds(places, limits, least, messages, knows, sorted_by)
 
 
 def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) -> bool:
@@ -96,38 +106,16 @@ def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) 
     )
 
 
-def make_views(
-    run: Run,
-    directions: Collection[str],
-    limits: SegmentLimits,
-    least: int,
-    *,
-    knows_relationships: bool,
-    sorted_by: int = 0,
-    places: Mapping[str, int] | None = None,
-    messages: int = 0,
-) -> SegmentViews:
-    """Views of some directions, for which a share of the free memory is allocated.
-
-    Args:
-        run: The query's run.
-        directions: ``outgoing``, ``incoming``.
-        limits: Limits of the segments.
-        least: Bytes that are needed beside them.
-        knows_relationships: True if the relationship index of each entry is needed.
-        sorted_by: Number of segments by which rows are sorted.
-        places: Number of places for segments per direction; None for `MAX_PLACES`.
-        messages: Further bytes that are needed, of which no step's rows take a share.
+def make_views(run: Run, needs: SegmentNeeds) -> SegmentViews:
+    """Views of the data graph, for which a share of the free memory is allocated.
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
     """
     graph, workspace = run.graph, run.workspace
-    places = dict.fromkeys(directions, MAX_PLACES) if places is None else places
     run.placement.arguments(workspace.budget)  # uploads what nothing else may have needed
-    workspace.make_room(int(workspace.available * limits.share_for_parts))
-    per_entry = _BYTES * (2 if knows_relationships else 1)
-    room = _SegmentSizes(run, places, limits, per_entry, sorted_by, least, messages)
+    workspace.make_room(int(workspace.available * needs.limits.share_for_parts))
+    room = _SegmentSizes(run, needs)
     segments = room.cut()
     if room.needed(segments) > workspace.available:
         raise _too_small(run, room.needed(segments), segments.longest)
@@ -136,38 +124,37 @@ def make_views(
         graph,
         run.placement,
         segments,
-        directions,
-        knows_relationships=knows_relationships,
-        places=places,
+        needs.places,
+        knows_relationships=needs.knows_relationships,
+        places=needs.places,
     )
+
+
+def leaves_room(run: Run, needs: SegmentNeeds) -> bool:
+    """True if the smallest segments fit beside everything else, once nothing else is kept."""
+    run.placement.arguments(run.workspace.budget)
+    needed = _SegmentSizes(run, needs).least()
+    run.workspace.make_room(needed)
+    return needed <= run.workspace.available
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SegmentSizes:
-    """Computes the size of segments.
-
-    Args: as `make_views`, and
-        per_entry: Bytes of an entry in one place.
-    """
+    """Computes the size of segments."""
 
     run: Run
-    places: Mapping[str, int]
-    limits: SegmentLimits
-    per_entry: int
-    sorted_by: int
-    least: int
-    messages: int
+    needs: SegmentNeeds
 
     def cut(self) -> Segments:
         """Segments of the largest size that fits; if none fits, of the smallest."""
-        free, limits = self.run.workspace.available, self.limits
+        free, limits, needs = self.run.workspace.available, self.needs.limits, self.needs
         # If a step needs two segments, larger row windows send the second ones less often.
-        share = limits.share_for_pairs if self.sorted_by > 1 else limits.share_for_parts
-        fewest = max(1, -(-self.run.graph.graph.relationship_count // limits.max_segments))
-        beside = self._directory_bytes(None) if self.run.placement.has_directory else self.messages
+        share = limits.share_for_pairs if needs.sorted_by > 1 else limits.share_for_parts
+        has_directory = self.run.placement.has_directory
+        beside = self._directory_bytes(None) if has_directory else needs.messages
         keys = self._key_bytes(limits.max_segments)
-        size = min((free - beside) * share, free - beside - keys - self._small_bytes - self.least)
-        most = int(size) // max(1, sum(self.places.values()) * self.per_entry)
+        size = min((free - beside) * share, free - beside - keys - self._small_bytes - needs.least)
+        most, fewest = int(size) // self._bytes_per_entry, self._fewest_entries
         if limits.max_entries is not None:
             most = min(most, limits.max_entries)
         while most > fewest:
@@ -176,37 +163,61 @@ class _SegmentSizes:
                 return segments
             # The number of runs that come with the entries is not known before.
             most = int(most * _SMALLER)
-        return self._segments(fewest)
+        return self.smallest()
+
+    def smallest(self) -> Segments:
+        """Segments of the smallest size."""
+        return self._segments(self._fewest_entries)
+
+    def least(self) -> int:
+        """As `needed`, of the smallest segments if no node has more parallel relationships."""
+        if not self.run.placement.has_directory:
+            return self.needed(self.smallest())
+        entries = self._bytes_per_entry * self._fewest_entries
+        beside = self._directory_bytes(None) + self._key_bytes(self.needs.limits.max_segments)
+        return beside + entries + self._small_bytes + self.needs.least
 
     def needed(self, segments: Segments) -> int:
         """Bytes of the segments and of everything else that must be on the device."""
         beside = self._directory_bytes(segments) + self._key_bytes(segments.count)
-        return beside + self._entry_bytes(segments) + self._small_bytes + self.least
+        return beside + self._entry_bytes(segments) + self._small_bytes + self.needs.least
+
+    @property
+    def _fewest_entries(self) -> int:
+        relationships = self.run.graph.graph.relationship_count
+        return max(1, -(-relationships // self.needs.limits.max_segments))
+
+    @property
+    def _bytes_per_entry(self) -> int:
+        """Bytes of an entry in all places."""
+        each = _BYTES * (2 if self.needs.knows_relationships else 1)
+        return each * max(1, sum(self.needs.places.values()))
 
     @property
     def _small_bytes(self) -> int:
         return SMALLEST_BYTES * _SMALL_ARRAYS
 
     def _key_bytes(self, segments: int) -> int:
-        return _BYTES * segments * (2 * self.sorted_by + 1)
+        return _BYTES * segments * (2 * self.needs.sorted_by + 1)
 
     def _entry_bytes(self, segments: Segments) -> int:
-        return max(1, sum(self.places.values())) * self.per_entry * segments.longest
+        return self._bytes_per_entry * segments.longest
 
     def _directory_bytes(self, segments: Segments | None) -> int:
         """Bytes of what is needed beside entries."""
         with_parts = None if self.run.placement.has_directory else segments
-        return directory_bytes(self.run.graph, self.places, with_parts) + self.messages
+        found = directory_bytes(self.run.graph, self.needs.places, with_parts)
+        return found + self.needs.messages
 
     def _replaced_bytes(self, segments: Segments) -> int:
         """Bytes of what is replaced with each segment."""
         if self.run.placement.has_directory:
             return self._entry_bytes(segments)
-        return self._entry_bytes(segments) + self._directory_bytes(segments) - self.messages
+        return self._entry_bytes(segments) + self._directory_bytes(segments) - self.needs.messages
 
     def _segments(self, most: int) -> Segments:
         # Without any direction no entries are read, but segments are needed all the same.
-        names = tuple(self.places) or ("outgoing",)
+        names = tuple(self.needs.places) or ("outgoing",)
         return cut_segments([self.run.graph.direction(name) for name in names], most)
 
 

@@ -25,6 +25,8 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.extend.degree_counts import DegreeCounts
+from gpugda.match.extend.join_builder import JoinBuilder
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -144,6 +146,61 @@ def test_leaves_with_labels_are_counted(context, name):
         assert not expected or multiplied
         found += expected
     assert found
+
+
+@pytest.fixture
+def packed(monkeypatch):
+    """Degrees take as little memory as possible."""
+    monkeypatch.setattr(JoinBuilder, "_must_pack", lambda *_, **__: True)
+
+
+PACKED = {
+    "path of 3": (out((0, 1), (1, 2), (2, 3)), None),
+    "undirected star": (out((0, 1), (2, 0), (0, 3), directed=False), None),
+    "tree inwards": (out((1, 0), (2, 0), (3, 0), (4, 1), (5, 1)), None),
+    "triangle with tails": (out((0, 1), (1, 2), (0, 2), (0, 3), (2, 4)), None),
+    **LABELLED,
+    "anchors with labels": (out((0, 1), (1, 2), (2, 3)), [Node(), A, Node(), A]),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_degrees_give_the_same_counts(context, packed, name):
+    relationships, nodes = PACKED[name]
+    plan, found = plan_of(relationships, nodes), 0
+    for seed in range(4):
+        graph = a_graph(seed, nodes=6, relationships=15)
+        expected = all_embeddings(graph, plan).total()
+        counted, multiplied = count(context, graph, plan)
+        assert counted == expected
+        assert not expected or multiplied
+        found += expected
+    assert found
+
+
+def test_packed_degrees_are_used_where_others_do_not_fit(context, monkeypatch):
+    """One node in 64 is an anchor: a byte for each and a rank per 32 nodes take less memory."""
+    packs, begun = [], DegreeCounts.__init__
+
+    def noting(made, *given, **options):
+        packs.append((options["packs"], made))
+        begun(made, *given, **options)
+
+    monkeypatch.setattr(DegreeCounts, "__init__", noting)
+    nodes, limit, room = 1 << 15, 1 << 24, 100_000
+    graph = make_graph(
+        [("A" if node % 64 == 0 else "", {}) for node in range(nodes)],
+        [(node, "R", node * factor % nodes, {}) for node in range(nodes) for factor in (7, 9)],
+    )
+    plan = plan_of(out((0, 1), (0, 2), (3, 0)), [A, Node(), Node(), Node()])
+    expected, leaves = count(context, graph, plan)
+    assert leaves
+    strategy = strategy_for(context, graph, {"share_for_messages": room / limit}, limit)
+    assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected > 0
+    (plain, before), (packed, after) = packs
+    assert (plain, packed) == (False, True)
+    assert after.places.nbytes < room // 8
+    assert before.places.nbytes == 2 * 4 * nodes
 
 
 def test_masked_leaves_are_counted(context):

@@ -57,11 +57,19 @@ def test_rows_of_random_multigraphs_equal_the_reference(context, graph, text, en
     assert rows(context, graph, text, entries, reduces=True)[0] == expected
 
 
-@given(graph=multigraphs(), text=st.sampled_from([*PLANS, *LABELLED]), entries=st.integers(1, 5))
-def test_count_plans_of_random_multigraphs_equal_the_reference(context, graph, text, entries):
+@given(
+    graph=multigraphs(),
+    text=st.sampled_from([*PLANS, *LABELLED]),
+    entries=st.integers(1, 5),
+    packs=st.booleans(),
+)
+def test_count_plans_of_random_multigraphs_equal_the_reference(
+    context, graph, text, entries, packs
+):
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
-    assert followed(context, graph, text, entries, reduces=True)[0] == expected
+    found = followed(context, graph, text, entries, reduces=True, packs=packs)
+    assert found[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from([*LABELLED, *QUERIES]), entries=st.integers(1, 5))

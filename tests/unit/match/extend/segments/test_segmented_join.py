@@ -74,6 +74,34 @@ def test_count_plans_of_random_multigraphs_equal_the_reference(context, graph, t
     assert followed(context, graph, text, entries, **how)[0] == expected
 
 
+@given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5), how=HOW)
+def test_packed_degrees_of_random_multigraphs_equal_the_reference(
+    context, graph, text, entries, how
+):
+    graph = make_graph(*graph)
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    assert followed(context, graph, text, entries, packs=True, **how)[0] == expected
+
+
+@pytest.mark.parametrize("most", [40, 300, 70_000])
+@pytest.mark.parametrize("how", [{}, IN_PARTS], ids=["directory", "in parts"])
+def test_packed_degrees_have_the_bytes_that_the_largest_takes(context, most, how):
+    """A hub's degree is counted in pieces; few nodes are candidates of its query node."""
+    nodes, text = 500, "MATCH (a:A)-->(b:A)-->(c:B), (b)-->(d:B) RETURN count(*)"
+    rng = random.Random(most)
+    ends = [(rng.randrange(nodes), "R", rng.randrange(nodes), {}) for _ in range(3000)]
+    graph = make_graph(
+        [("A" if each < 9 else "B", {"id": each}) for each in range(nodes)],
+        [
+            *ends,
+            *((each % 3, "RS"[each % 2], rng.randrange(nodes), {}) for each in range(3 * most)),
+        ],
+    )
+    expected, _ = rows(context, graph, text)
+    for packs in (False, True):
+        assert followed(context, graph, text, 1 + most // 3, packs=packs, **how)[0] == expected
+
+
 @given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5), how=HOW)
 def test_rows_of_random_multigraphs_equal_the_reference(context, graph, text, entries, how):
     graph = make_graph(*graph)
