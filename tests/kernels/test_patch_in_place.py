@@ -1,5 +1,7 @@
 """Arrays patched in place to the next state, against those materialised on the host."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from kernels.patched_arrays import Halves, Renumbered, Spliced, Stepped, chain
@@ -18,6 +20,7 @@ SHARE = launcher._SHARE
 @pytest.fixture(autouse=True)
 def patch_all(monkeypatch):
     monkeypatch.setattr(changing, "PATCHED_FROM", 0)
+    monkeypatch.setattr(launcher, "_MOVED_SHARE", SHARE)  # several shares in a short array
 
 
 def uploaded(workspace, host, spare):
@@ -46,6 +49,21 @@ def test_each_state_is_patched_in_place_from_each_earlier_one(context, change, c
                 else:
                     assert context.profile.group_size > 1
                     np.testing.assert_array_equal(workspace.download(here), whole(older))
+
+
+@pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped()])
+def test_long_arrays_are_moved_in_shares(context, monkeypatch, change):
+    monkeypatch.undo()
+    monkeypatch.setattr(changing, "PATCHED_FROM", 0)
+    count = 3 * launcher._MOVED_SHARE + 5
+    states = chain(np.random.default_rng(1), count, 300, change)
+    with Workspace(context, MemoryBudget(BUDGET)) as workspace:
+        for older, array in pairwise(states):
+            here = uploaded(workspace, whole(older), 1200)
+            if patch_in_place(workspace, here, array.since(older)):
+                np.testing.assert_array_equal(workspace.download(here), whole(array))
+            else:
+                assert context.profile.group_size > 1
 
 
 def grown(count, first, more):

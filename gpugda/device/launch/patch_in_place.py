@@ -20,6 +20,8 @@ _FILE = "patch_in_place.cl"
 _SHARE = 1 << 13
 _MAX_EDGE = 1 << 10
 """Both values as in ``patch_in_place.cl``."""
+_MOVED_SHARE = 1 << 16
+"""Entries that a work group moves if their values stay."""
 
 
 def patch_in_place(workspace: Workspace, array: DeviceArray, patch: Patch) -> bool:
@@ -54,21 +56,24 @@ def _edge(origins: Origins) -> int:
 
 def _launch(workspace: Workspace, array: DeviceArray, patch: Patch, edge: int) -> None:
     context, count = workspace.context, patch.origins.count
-    groups = -(-count // _SHARE)
     is_halves = array.dtype == np.uint16
     older_count, stretches = patch.origins.older_count, len(patch.origins.starts)
     shifts = 0 if patch.shifts is None else len(patch.shifts.starts)
+    share = _SHARE if shifts else _MOVED_SHARE
+    groups = -(-count // share)
     # Allocates everything before anything is written.
     table = workspace.upload(patch_table(patch), "changes")
     blocks = block_shifts(workspace, table, patch, shifts)
     edges = workspace.allocate(2 * edge * groups, array.dtype, "changes") if edge else None
     if edge:
-        save = get_kernel(context, _FILE, "save_halves" if is_halves else "save_words", "bIbI")
-        save.launch_groups(groups, array, older_count, edges, edge)
+        save = get_kernel(context, _FILE, "save_halves" if is_halves else "save_words", "bIbII")
+        save.launch_groups(groups, array, older_count, edges, edge, share)
     changes = (older_count, table, stretches)
-    if is_halves:
-        kernel = get_kernel(context, _FILE, "patch_halves_in_place", "bIbIbII")
-        kernel.launch_groups(groups, array, *changes, edges, edge, count)
+    if not shifts:
+        kernel = get_kernel(
+            context, _FILE, "move_halves" if is_halves else "move_words", "bIbIbIII"
+        )
+        kernel.launch_groups(groups, array, *changes, edges, edge, count, share)
     else:
         kernel = get_kernel(context, _FILE, "patch_words_in_place", "bIbIIbbII")
         kernel.launch_groups(groups, array, *changes, shifts, blocks, edges, edge, count)
