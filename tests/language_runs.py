@@ -116,7 +116,7 @@ def compare(
         seed: Seed of all random choices.
         count: Number of queries.
         session: A session of the Neo4j driver, or None.
-        engines: Engines of gpugda to compare.
+        engines: Engines of gpugda to compare; a strategy may follow, as in ``gpu sgsi``.
     """
     findings = Findings()
     for own, graph, queries in examples(seed, count):
@@ -141,8 +141,10 @@ def _compare_one(
 ) -> None:
     given = query.text, query.parameters
 
-    def by(engine: str) -> Answer:
-        return answer(lambda: accelerator.run(*given, engine=engine, timeout=60), query)
+    def by(name: str) -> Answer:
+        engine, _, strategy = name.partition(" ")
+        how = {"engine": engine, "strategy": strategy or None, "timeout": 60}
+        return answer(lambda: accelerator.run(*given, **how), query)
 
     expected = by("reference")
     if _is_left_out(findings, expected):

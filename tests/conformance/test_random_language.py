@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,13 @@ from language_runs import answer, compare, key_of
 from made_queries import Maker, made_graph
 
 import gpugda
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.match.extend.segments.waiting import WaitingRows
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.pbe.options import PbeOptions
+from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
+from gpugda.match.sgsi.options import SgsiOptions
+from gpugda.thresholds import SegmentLimits
 
 _PER_SEED = 100
 
@@ -25,6 +34,57 @@ def test_the_device_gives_the_rows_of_the_reference(seed: int) -> None:
     assert findings.answered + findings.refused.total() + findings.late == _PER_SEED
     assert findings.answered > _PER_SEED // 2, findings.refused
     assert findings.rows > _PER_SEED // 4
+
+
+# ------------------------------------------------------------------ graphs beyond the memory
+class InSegments(ExtendStrategy):
+    """Streams every graph in segments, and spills all rows that wait for them."""
+
+    segments = SegmentLimits(reduces=False, max_entries=2, rows_bytes=1, disk_cost=0)
+
+    def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
+        decides = replace(device_graph.context.profile.thresholds, segments=self.segments)
+        super().__init__(device_graph, **{"thresholds": decides} | options)
+
+
+class Reduced(InSegments):
+    """Keeps only entries between candidates."""
+
+    segments = SegmentLimits(reduces_leaves=True, max_entries=2)
+
+
+SMALL = {
+    "gpugda.execute.witnesses._MIN_ROWS": 0.0,
+    "gpugda.execute.witnesses._ROUNDS": (1, 2),
+    "gpugda.match.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(segment_entries=2, rows=2, places=3),
+    "gpugda.match.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=2),
+}
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("form", [InSegments, Reduced])
+@pytest.mark.parametrize(
+    "seed", [25, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (21, 30, 37, 38))]
+)
+def test_graphs_in_parts_give_the_rows_of_the_reference(
+    seed: int, form: type[ExtendStrategy], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, value in SMALL.items():
+        monkeypatch.setattr(place, value)
+    monkeypatch.setitem(STRATEGIES, DEFAULT_STRATEGY, form)
+    monkeypatch.setattr("gpugda.match.extend.segments.waiting.spill_place", lambda: tmp_path)
+    spilled, spill = [], WaitingRows.spill
+
+    def noted(waiting: WaitingRows, tables: Any, nbytes: int) -> Any:
+        spilled.append(nbytes)
+        return spill(waiting, tables, nbytes)
+
+    monkeypatch.setattr(WaitingRows, "spill", noted)
+    findings = compare(seed, 25, engines=tuple(f"gpu {name}" for name in STRATEGIES))
+    assert not findings.differences, "\n".join(findings.differences)
+    assert findings.answered > 25
+    assert bool(spilled) is (form is InSegments)
+    assert [each for each in tmp_path.iterdir() if each.is_dir()] == []
 
 
 ENGINES = ("reference", "gpu")

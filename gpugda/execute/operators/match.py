@@ -17,7 +17,7 @@ from gpugda.execute.grouped_counts import LARGEST_INTEGER, too_large
 from gpugda.execute.matching import Selected, narrowed, select
 from gpugda.execute.needs import identifies_embeddings, need_of
 from gpugda.execute.operators.filter import kept_rows
-from gpugda.execute.operators.pattern import PatternOperator, pattern_text
+from gpugda.execute.operators.pattern import PatternOperator, naming_pattern, pattern_text
 from gpugda.execute.oriented_form import may_be_oriented, timing_batches, timing_unoriented
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
@@ -139,6 +139,10 @@ class Match(PatternOperator):
                 yield _side_by_side(batch.take(rows), found.take(embeddings), apart=apart)
 
     def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
+        with naming_pattern(self.graph, context):
+            yield from self._matched(selected, context)
+
+    def _matched(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
         plan, masks, rest = selected.plan, selected.masks, selected.rest
         strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
         need = self.need(rest)

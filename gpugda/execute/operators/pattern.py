@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gpugda.errors import ConfigurationError
+from gpugda.errors import ConfigurationError, MemoryLimitError
 from gpugda.execute.operator import Operator
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
@@ -17,13 +18,19 @@ from gpugda.query.query_parts import is_anonymous
 from gpugda.query.shapes import rewrite
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.context import ExecutionContext
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query, QueryGraph
 
-__all__ = ["PatternOperator", "pattern_text"]
+__all__ = ["PatternOperator", "naming_pattern", "pattern_text"]
+
+_LONGEST_PATTERN: Final = 200
+"""Characters of a pattern in an error."""
 
 
 class _Planned(NamedTuple):
@@ -87,6 +94,23 @@ class PatternOperator(Operator):
         plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
         self._planned = _Planned(weakref.ref(graph), strategy, plan, PlanBasis.of(graph))
         return plan
+
+
+@contextmanager
+def naming_pattern(graph: QueryGraph, context: ExecutionContext) -> Iterator[None]:
+    """Makes memory errors of a block name the pattern, unless it is the whole query.
+
+    The limit that such an error names suffices for this pattern; another may need more.
+    """
+    try:
+        yield
+    except MemoryLimitError as error:
+        if context.one_pattern:
+            raise
+        text = pattern_text(graph)
+        if len(text) > _LONGEST_PATTERN:
+            text = f"{text[:_LONGEST_PATTERN]} …"
+        raise MemoryLimitError(f"{error} (for {text} alone)") from error
 
 
 def pattern_text(graph: QueryGraph) -> str:

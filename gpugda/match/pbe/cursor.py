@@ -13,6 +13,7 @@ from gpugda.device.launch.join import Table
 from gpugda.errors import MemoryLimitError
 from gpugda.match.matcher import Cursor
 from gpugda.match.pbe.device_lists import release_lists, upload_lists
+from gpugda.match.pbe.placing import SufficientLimitError
 from gpugda.match.pbe.report import describe_searches
 
 if TYPE_CHECKING:
@@ -84,9 +85,11 @@ class PbeCursor(Cursor):
         """Makes memory errors name a limit that is enough."""
         try:
             yield from work
+        except SufficientLimitError:
+            raise
         except MemoryLimitError as error:
             enough = self.placed.room.enough
-            raise MemoryLimitError(f"{error}; {enough:,} bytes are enough") from error
+            raise SufficientLimitError(f"{error}; {enough:,} bytes are enough") from error
 
     def _tables(self, enough: int | None) -> Iterator[Table | None]:
         order = self._order(self.inside.windows.variables, self.variables)

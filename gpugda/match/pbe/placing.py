@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["MemoryShares", "Placed", "place_parts", "whole_bytes", "with_sufficient_limit"]
+__all__ = [
+    "MemoryShares",
+    "Placed",
+    "SufficientLimitError",
+    "place_parts",
+    "whole_bytes",
+    "with_sufficient_limit",
+]
 
 _MIN_LEVEL_BYTES = 1 << 13
 """A level's smallest arrays: some twenty of 256 bytes, and those of a window of few rows."""
@@ -34,6 +41,10 @@ _BYTES_PER_PLACE = 12
 _REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
 _SMALL_ARRAYS = 1 << 16
+
+
+class SufficientLimitError(MemoryLimitError):
+    """Its text names a memory limit that is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +100,13 @@ def with_sufficient_limit(
     """Makes memory errors of a block name a memory limit that is enough."""
     try:
         yield
+    except SufficientLimitError:
+        raise
     except MemoryLimitError as error:
         enough = _enough_bytes(run, bound, masks, options, fill)
-        raise MemoryLimitError(f"{error}; {enough:,} bytes are enough") from error
+        if run.workspace.budget.limit_bytes >= enough:
+            raise  # the device itself has no more memory
+        raise SufficientLimitError(f"{error}; {enough:,} bytes are enough") from error
 
 
 def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int) -> int:
@@ -158,7 +173,7 @@ def place_parts(
     needed = max(needed, level * levels / options.rows_share)
     enough = run.workspace.budget.limit_bytes - free + int(needed) + levels
     if largest > room.lists:
-        raise MemoryLimitError(
+        raise SufficientLimitError(
             f"not enough memory for the smallest partition of the graph: its lists take "
             f"{largest:,} bytes, and {room.lists:,} are left for them: raise memory_limit; "
             f"{enough:,} bytes are enough"

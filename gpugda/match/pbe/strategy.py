@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.pbe_search import PbeSearch
-from gpugda.match.gsi.cursor import NodeCursor, lists_of, type_frequency
+from gpugda.match.gsi.cursor import type_frequency
 from gpugda.match.gsi.filter import filter_by_signatures
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.steps import Seed, compile_steps
 from gpugda.match.gsi.store import GraphStore
-from gpugda.match.gsi.windows import NodeWindows
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.pbe.cursor import PbeCursor
@@ -24,9 +24,9 @@ from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.pbe.order import OrderSearch, components
 from gpugda.match.pbe.placing import place_parts, whole_bytes, with_sufficient_limit
-from gpugda.match.pbe.report import WHOLE
 from gpugda.match.pbe.searches import Search
 from gpugda.match.pbe.seeds import Seeds
+from gpugda.match.pbe.whole import whole_join
 from gpugda.match.pbe.windows import PrimeWatch, SeededWindows
 from gpugda.match.report import describe_candidates
 from gpugda.plan.masks import Masks
@@ -140,8 +140,10 @@ class PbeStrategy(Matcher):
     ) -> Cursor | None:
         """See `Matcher.start`."""
         options = self._join_options
-        named = with_sufficient_limit(run, pattern, masks, self._options, options.group_fill)
-        with run.stage("filter"), named:
+        named = partial(
+            with_sufficient_limit, run, pattern, masks, self._options, options.group_fill
+        )
+        with run.stage("filter"), named():
             candidates = filter_by_signatures(run, pattern, masks, self._store, None, options)
         if candidates is None:
             return None
@@ -153,12 +155,10 @@ class PbeStrategy(Matcher):
             pattern, self._graph.graph, [*order, *query.others], query.wanted, frequency
         )
         if self._fits(run, steps):
-            run.report.steps.append(WHOLE)
-            with run.stage("lists"):
-                lists = lists_of(run, steps, masks, self._store)
-            windows = NodeWindows(run, steps, candidates, lists, self._joins, self._join_options)
-            return NodeCursor(pattern, steps, windows)
-        return self._partitioned(run, query)
+            given = pattern, masks, candidates, steps, self._store, self._joins
+            return whole_join(run, *given, options, named)
+        with named():
+            return self._partitioned(run, query)
 
     def _query(
         self, run: Run, bound: BoundQuery, masks: Masks, need: Rows | Count, found: Candidates

@@ -82,7 +82,7 @@ def plan_memory(
     if extra < 0:
         raise MemoryLimitError(
             f"the memory limit of {budget.limit_bytes:,} bytes has no room for two columns and a "
-            f"segment of this query: the smallest that works is {budget.limit_bytes - extra:,}; "
+            f"segment of this pattern: the smallest that works is {budget.limit_bytes - extra:,}; "
             "raise memory_limit, or leave the strategy to gpugda"
         )
     longest = workspace.context.info.max_allocation_bytes

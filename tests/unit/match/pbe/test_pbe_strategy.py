@@ -228,6 +228,38 @@ def test_a_limit_too_small_for_candidates_names_a_sufficient_one(context, budget
     assert budgets[-1].peak <= limit
 
 
+LIMITED = {
+    "a node": make_plan([Node()]),
+    "a relationship": make_plan([Node()] * 2, [Relationship(0, 1)]),
+    "two components": make_plan([Node()] * 3, [Relationship(0, 1)]),
+    "triangles": make_plan([Node()] * 3, TRIANGLE),
+}
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("name", LIMITED)
+def test_every_refusal_names_a_sufficient_limit(context, name, rows):
+    graph, plan = hub_graph(40), LIMITED[name]
+    device_graph = DeviceGraph(context, graph)
+
+    def answer(limit):
+        strategy = PbeStrategy(device_graph, memory_limit=limit)
+        return found_by(strategy, plan).total() if rows else count(strategy, plan)
+
+    expected, limit, found, refused = answer(None), 200, None, 0
+    while found is None:
+        try:
+            found = answer(limit)
+        except MemoryLimitError as error:
+            named = re.search(r"; ([\d,]+) bytes are enough$", str(error))
+            sufficient = int(named[1].replace(",", ""))
+            assert sufficient > limit
+            assert answer(sufficient) == expected
+            limit, refused = int(limit * 1.6), refused + 1
+    assert found == expected
+    assert refused > 2
+
+
 def test_a_deadline_stops_the_search(context):
     graph, plan = dense_graph(20), make_plan([Node()] * 4, RING)
     strategy = strategy_for(context, graph, PbeOptions(partitions=3))

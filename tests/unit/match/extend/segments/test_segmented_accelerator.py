@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import gpugda
 from gpugda.device.context import list_devices
+from gpugda.errors import MemoryLimitError
 
 pytestmark = [
     pytest.mark.device,
@@ -49,3 +51,40 @@ def test_concurrent_queries_in_segments_and_closing():
         steps = small.run(QUERIES[2], engine="gpu").summary.steps
     assert [found[each] for each in range(len(QUERIES))] == expected
     assert any("bytes were sent to the device" in line for line in steps)
+
+
+PARTS = ["MATCH (c)", "MATCH (a)-->(b)-->(c)<--(a)"]
+TWO = f"{PARTS[0]} WHERE EXISTS {{ {PARTS[1]} }} RETURN count(*) AS n"
+
+
+@pytest.mark.parametrize("strategy", ["extend", "sgsi", "pbe"])
+def test_errors_name_the_pattern_whose_limit_they_name(strategy):
+    """A limit that suffices for one pattern of a query may be too small for another."""
+    random = np.random.default_rng(2)
+    ends = [random.integers(0, 60, 200) for _ in range(2)]
+    graph = gpugda.graph(
+        {"id": np.arange(60)},
+        {"source": ends[0], "target": ends[1], "type": np.full(200, "R", dtype=object)},
+    )
+    with gpugda.connect(graph) as roomy:
+        expected = roomy.run(TWO, engine="reference").values()
+    limit, named = 1000, []
+    for _ in range(4):
+        with gpugda.connect(graph, memory_limit=limit) as small:
+            try:
+                found = small.run(TWO, engine="gpu", strategy=strategy).values()
+                break
+            except MemoryLimitError as error:
+                text = str(error)
+        pattern = re.search(r" \(for (.*) alone\)$", text)
+        named.append(pattern[1])
+        figures = [int(each.replace(",", "")) for each in re.findall(r"\d[\d,]+", text)]
+        assert max(figures) > limit
+        limit = max(figures)
+    assert found == expected
+    assert set(named) <= {*PARTS}
+    assert len(set(named)) == len(named)
+    with gpugda.connect(graph, memory_limit=1000) as small:
+        with pytest.raises(MemoryLimitError) as raised:
+            small.run(f"{PARTS[1]} RETURN count(*) AS n", engine="gpu", strategy=strategy)
+        assert "alone" not in str(raised.value)

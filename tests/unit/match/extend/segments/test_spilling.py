@@ -134,6 +134,25 @@ def test_leaving_early_removes_spilled_files(context, place):
     strategy.graph.close()
 
 
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_interruptions_remove_spilled_files(context, place, monkeypatch, error, number):
+    spill, calls = WaitingRows.spill, []
+
+    def interrupted(waiting, tables, nbytes):
+        found = spill(waiting, tables, nbytes)
+        calls.append(found.path.is_file())
+        if len(calls) == number:
+            raise error("now")
+        return found
+
+    monkeypatch.setattr(WaitingRows, "spill", interrupted)
+    with pytest.raises(error):
+        rows(context, some_graph(), QUERIES[0])
+    assert calls == [True] * number
+    assert left_in(place) == []
+
+
 def test_a_full_disk_is_an_error_and_leaves_no_files(context, place, monkeypatch):
     write = waiting_rows._write
     monkeypatch.setattr(
