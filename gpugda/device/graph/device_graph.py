@@ -153,7 +153,8 @@ class DeviceGraph:
             DeviceError: The arrays have been freed.
         """
         with self._users_lock:
-            if self._closed:
+            # A closed graph keeps them for its users: a query may have several, one after another.
+            if self._closed and self._users == 0:
                 raise DeviceError("the data graph was taken from the device; run the query again")
             self._users += 1
 

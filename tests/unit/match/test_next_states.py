@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -357,3 +358,49 @@ def test_steps_compiled_later_by_an_earlier_state_are_not_reused(context):
     assert after._compiled.kept_forms() == begun
     for each in copies:
         each.close()
+
+
+def two_states():
+    """A small graph and its next state."""
+    database = SmallDatabase(1)
+    graph, version = database.graph(), database.server.version_of()
+    database.server.commit(relationships={500: (0, 4, "R", {}), 501: (4, 8, "S", {})})
+    return graph, applied(graph, database.changes.changes_since(version))
+
+
+@pytest.mark.parametrize("name", ["extend", "gsi"])
+def test_a_query_goes_on_after_another_asked_for_the_next_state(name):
+    graph, following = two_states()
+    session = DeviceSession(None, None, "once")
+    with session.strategy(name, graph) as strategy:
+        with session.strategy(name, following) as second:
+            assert rows_by_device(TEXTS[1], following, second) == expected(TEXTS[1], following)
+        for text in TEXTS:  # several launches and searches, each of which uses the graph anew
+            assert rows_by_device(text, graph, strategy) == expected(text, graph), text
+    assert strategy.graph.nbytes == 0
+    session.close()
+
+
+def test_threads_may_query_two_states_at_once():
+    states = two_states()
+    session, wrong = DeviceSession(None, None, "once"), []
+
+    def ask(start):
+        try:
+            for turn in range(30):
+                graph, text = states[(start + turn) % 2], TEXTS[turn % len(TEXTS)]
+                with session.strategy("extend", graph) as strategy:
+                    found = rows_by_device(text, graph, strategy)
+                if found != expected_of(text, graph, "two states", (start + turn) % 2):
+                    wrong.append(text)
+        except Exception as error:
+            wrong.append(repr(error))
+
+    threads = [threading.Thread(target=ask, args=(start,)) for start in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(300)
+        assert not each.is_alive()
+    assert not wrong, wrong[:3]
+    session.close()

@@ -68,6 +68,9 @@ def test_a_closed_graph_stays_while_it_is_used(context, graph):
         device_graph.csr_arguments(MemoryBudget(1 << 20))
         device_graph.close()
         assert device_graph.nbytes > 0
+        with device_graph.use():
+            assert device_graph.csr_arguments(MemoryBudget(1 << 20))
+        assert device_graph.nbytes > 0
     assert device_graph.nbytes == 0
     with pytest.raises(DeviceError, match="taken from the device"), device_graph.use():
         pass
