@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gpugda.data.node_ranges import bits_for
+from gpugda.data.runs import positions, repeated
 from gpugda.data.threads import core_count, in_threads
 from gpugda.deadline import check_time
 
@@ -39,8 +40,9 @@ class ParallelCounts:
         csrs: The rows of one direction, to count relationships with the same start and end; or of
             both, to count these in either order. Then a loop counts once.
         type_count: Number of types.
-        bounds: Upper bounds by type, which replace maxima above 1 in either order: a type is not
-            looked at again when two parallel relationships of it are found. None: exact maxima.
+        bounds: Twice the counts of one direction, which replace counts above 1 in either order: a
+            type is no longer looked at once two parallel relationships of it are known, and one
+            direction may have shown them already. None: exact counts.
     """
 
     def __init__(
@@ -50,6 +52,9 @@ class ParallelCounts:
         self._type_bits = bits_for(type_count)
         self._counts = np.ones(type_count, dtype=np.int64)
         self._is_open = np.ones(type_count, dtype=np.bool_)
+        if bounds is not None:
+            self._is_open = np.array(bounds, dtype=np.int64) <= 2
+            self._counts[~self._is_open] = 2
         most = _NODE_BITS if len(csrs) == 1 else min(_NODE_BITS, 32 - self._type_bits)
         self._left = list(_pieces(csrs[0], 1 << most))[::-1]
 
@@ -61,7 +66,7 @@ class ParallelCounts:
         """
         look = self._one_way if len(self._csrs) == 1 else self._either_way
         at_once = _PIECES_PER_CORE * core_count()
-        while self._left:
+        while self._left and self._is_open.any():
             check_time()
             for types, lengths in in_threads(look, self._left[-at_once:]):
                 np.maximum.at(self._counts, types, lengths)
@@ -113,19 +118,24 @@ def _keys(
 
     ``wanted`` tells by type which runs to take; None: all.
     """
-    runs = csr.run_offsets[first : last + 1]
-    begin, end = int(runs[0]), int(runs[-1])
+    offsets = csr.run_offsets[first : last + 1]
+    begin, end = int(offsets[0]), int(offsets[-1])
     types, starts = csr.run_types[begin:end], csr.run_starts[begin : end + 1]
-    lengths = np.diff(starts)
-    owners = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(runs))
-    neighbours = csr.neighbours[int(starts[0]) : int(starts[-1])]
-    if wanted is not None:
-        taken = wanted[types]
-        neighbours = neighbours[np.repeat(taken, lengths)]
-        types, lengths, owners = types[taken], lengths[taken], owners[taken]
+    if wanted is None:
+        owners = repeated(np.arange(last - first, dtype=np.uint64), np.diff(offsets))
+        lengths = np.diff(starts)
+        neighbours = csr.neighbours[int(starts[0]) : int(starts[-1])]
+    else:
+        runs = np.flatnonzero(wanted[types])
+        places = runs.astype(np.uint32) + np.uint32(begin)
+        owners = (np.searchsorted(offsets, places, side="right") - 1).astype(np.uint64)
+        types, lengths = types[runs], starts[runs + 1] - starts[runs]
+        neighbours = csr.neighbours[positions(starts[runs], lengths)]
     heads = owners << np.uint64(32 + type_bits)
     heads |= types.astype(np.uint64) << np.uint64(32)
-    return np.repeat(heads, lengths) | neighbours
+    keys = repeated(heads, lengths)
+    keys |= neighbours
+    return keys
 
 
 def _pieces(csr: Csr, max_nodes: int = 1 << _NODE_BITS) -> Iterator[tuple[int, int]]:

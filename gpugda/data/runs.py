@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["are_consecutive", "offsets_of", "places_in_runs"]
+__all__ = ["are_consecutive", "offsets_of", "places_in_runs", "positions", "repeated"]
+
+_Number = TypeVar("_Number", bound=np.generic)
+_Integer = TypeVar("_Integer", bound=np.integer)
 
 _WINDOW: Final = 1 << 14
 """Numbers per window, so that a window stays in the processor's cache."""
+_FEW: Final = 1 << 12
+"""Runs; `numpy.repeat` has finished before another thread waits for it."""
 
 
 def are_consecutive(numbers: NDArray[Any]) -> bool:
@@ -41,8 +46,21 @@ def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     places: NDArray[np.int64] = np.arange(total, dtype=np.int64)
-    places -= np.repeat(ends - lengths, lengths)
+    places -= repeated(ends - lengths, lengths)
     return places
+
+
+def positions(starts: NDArray[_Integer], lengths: NDArray[Any]) -> NDArray[_Integer]:
+    """The positions of all entries of some runs, in the dtype of the starts.
+
+    Example:
+        >>> positions(np.array([7, 3]), np.array([2, 1])).tolist()
+        [7, 8, 3]
+    """
+    before = np.cumsum(lengths, dtype=starts.dtype) - lengths.astype(starts.dtype)
+    found = repeated(starts - before, lengths)  # modulo 2^32 if unsigned
+    found += np.arange(len(found), dtype=starts.dtype)
+    return found
 
 
 def offsets_of(owners: NDArray[Any], count: int) -> NDArray[np.int64]:
@@ -55,3 +73,24 @@ def offsets_of(owners: NDArray[Any], count: int) -> NDArray[np.int64]:
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(owners, minlength=count), out=offsets[1:])
     return offsets
+
+
+def repeated(values: NDArray[_Number], lengths: NDArray[Any]) -> NDArray[_Number]:
+    """Each value as often as its length says; threads can do so concurrently.
+
+    As `numpy.repeat`, which holds the interpreter's lock.
+
+    Example:
+        >>> repeated(np.array([7, 8, 9]), np.array([2, 0, 1])).tolist()
+        [7, 7, 9]
+    """
+    if len(lengths) < _FEW:
+        return np.repeat(values, lengths)
+    if not lengths.all():
+        some = np.flatnonzero(lengths)
+        values, lengths = values[some], lengths[some]
+    ends = np.cumsum(lengths, dtype=np.int64)
+    marks = np.zeros(int(ends[-1]) if len(ends) else 0, dtype=np.uint32)
+    marks[ends[:-1]] = 1
+    np.cumsum(marks, out=marks)
+    return values.take(marks, mode="clip")

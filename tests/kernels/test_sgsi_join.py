@@ -7,7 +7,7 @@ from kernels.kernel_graphs import SIZES, random_graph, unpack
 from gpugda.device.launch.gsi_join import ListArrays, Rows
 from gpugda.device.launch.join import Table
 from gpugda.device.launch.sgsi_join import Filled, LongRows, RowLists, SgsiJoin
-from gpugda.match.gsi.entries import Partition, sorted_entries
+from gpugda.match.gsi.entries import Partition, sorted_lists
 from gpugda.match.sgsi.segments import cut
 
 
@@ -23,10 +23,11 @@ class Case:
         self.others = random.integers(0, nodes, self.count).astype(np.uint32)
         both = np.concatenate([self.owners, self.others])
         self.rows = Rows(Table(workspace.upload(both), self.count, 2), 1, self.count - 1)
-        found = sorted_entries(graph, Partition(None, True, False))
+        found = sorted_lists(graph, Partition(None, True, False))
         self.segments = cut(found, per_segment, 5)
         self.lists = [[] for _ in range(nodes)]
-        for owner, neighbour in zip(found.owners.tolist(), found.neighbours.tolist(), strict=True):
+        owners = np.repeat(found.owners, np.diff(found.offsets)).tolist()
+        for owner, neighbour in zip(owners, found.neighbours.tolist(), strict=True):
             self.lists[owner].append(neighbour)
 
     def zeros(self, count, dtype=np.uint32):

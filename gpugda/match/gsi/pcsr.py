@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
-from gpugda.data.threads import pieces_of
-from gpugda.deadline import check_time
-from gpugda.match.gsi.entries import PIECE, sorted_entries
+from gpugda.data.runs import places_in_runs, positions, repeated
+from gpugda.data.threads import core_count, in_threads_ahead, pieces_of
+from gpugda.deadline import check_time, working_deadline, working_until
+from gpugda.match.gsi.entries import PIECE, sorted_lists
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.gsi.entries import Entries, Partition
+    from gpugda.match.gsi.entries import Partition, SortedLists
     from gpugda.types import NameId
 
-__all__ = [
-    "HostLists",
-    "first_places",
-    "gathered_lists",
-    "hash_groups",
-    "hashed_lists",
-    "make_lists",
-]
+__all__ = ["HostLists", "gathered_lists", "hashed_lists", "make_lists"]
 
+_Part = TypeVar("_Part")
+_Found = TypeVar("_Found")
+_RANGES_PER_CORE = 4
+_RANGE_OWNERS = 1 << 17
+"""Owners of a range of groups, at least."""
 _NONE = 0xFFFFFFFF
 _PAIRS = 15
 _GROUP_WORDS = 32
@@ -73,31 +74,27 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
         MemoryLimitError: They have more entries than 32-bit offsets can address.
         QueryTimeoutError: The deadline of this thread's work passed.
     """
-    found = sorted_entries(
-        graph, partition if hashed is not None else partition._replace(types=None)
-    )
+    found = sorted_lists(graph, partition if hashed is not None else partition._replace(types=None))
     if hashed is not None:
         return hashed_lists(found, hashed)
-    owners, neighbours, relationships = found
-    offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
-    np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
+    lengths = np.zeros(graph.node_count + 1, dtype=np.uint32)
+    own = np.diff(found.offsets)
+    lengths[found.owners.astype(np.int64) + 1] = own
+    offsets = np.cumsum(lengths, dtype=np.uint32)
     check_time()
     of_relationships = graph.relationship_types()
-    types = np.empty(len(relationships), dtype=of_relationships.dtype)
-    for piece in pieces_of(len(relationships), PIECE):
+    types = np.empty(len(found.relationships), dtype=of_relationships.dtype)
+    for piece in pieces_of(len(types), PIECE):
         check_time()
-        of_relationships.take(relationships[piece], mode="clip", out=types[piece])
-    longest = int(np.diff(offsets).max(initial=0))
-    return HostLists(offsets, 0, neighbours, relationships, types, longest)
+        of_relationships.take(found.relationships[piece], mode="clip", out=types[piece])
+    longest = int(own.max(initial=0))
+    return HostLists(offsets, 0, found.neighbours, found.relationships, types, longest)
 
 
-def hashed_lists(entries: Entries, fill: int) -> HostLists:
-    """Lists of entries sorted by owner, in hash groups of ``fill`` owners on average."""
-    owners = entries.owners
-    firsts = first_places(owners)
-    lengths = np.diff(firsts, append=len(owners))
-    found = entries.neighbours, entries.relationships
-    return gathered_lists(owners[firsts], (firsts, lengths), found, fill)
+def hashed_lists(lists: SortedLists, fill: int) -> HostLists:
+    """The same lists in hash groups of ``fill`` owners on average."""
+    runs = lists.offsets[:-1], np.diff(lists.offsets)
+    return gathered_lists(lists.owners, runs, (lists.neighbours, lists.relationships), fill)
 
 
 def gathered_lists(
@@ -108,72 +105,155 @@ def gathered_lists(
 ) -> HostLists:
     """Lists that are runs of some entries, in hash groups of ``fill`` owners on average.
 
+    Groups with more than 15 owners continue in overflow groups after all base groups. Threads make
+    a range of groups each.
+
     Args:
         owners: Owner of each list, distinct.
         runs: Start and length of each list; lengths are at least 1.
         entries: Neighbours and relationships.
         fill: Average number of nodes per hash group.
     """
-    firsts, lengths = runs
-    groups, base, order = hash_groups(owners, lengths, fill)
-    ends = np.cumsum(lengths[order])
-    total = int(ends[-1]) if len(ends) else 0
-    found = np.empty(total, dtype=np.uint32), np.empty(total, dtype=np.uint32)
-    first = 0
-    while first < len(order):
-        check_time()
-        begin = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, begin + PIECE, side="right")))
-        each_length = lengths[order[first:last]]
-        places = np.repeat(firsts[order[first:last]], each_length) + places_in_runs(each_length)
-        for values, target in zip(entries, found, strict=True):
-            # All indexes are valid; without "clip" NumPy would make another copy to check them.
-            values.take(places, mode="clip", out=target[begin : begin + len(places)])
-        first = last
-    return HostLists(groups, base, *found, longest=int(lengths.max(initial=0)))
-
-
-def first_places(owners: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Indexes at which each owner's entries start."""
-    found = [np.zeros(min(1, len(owners)), dtype=np.int64)]
-    for piece in pieces_of(max(0, len(owners) - 1), PIECE):
-        check_time()
-        changes = owners[piece.start + 1 : piece.stop + 1] != owners[piece]
-        found.append(np.flatnonzero(changes) + (piece.start + 1))
-    return np.concatenate(found)
-
-
-def hash_groups(
-    owners: NDArray[np.uint32], lengths: NDArray[np.int64], fill: int
-) -> tuple[NDArray[np.uint32], int, NDArray[np.int64]]:
-    """Hash groups with a pair per owner, the number of base groups, and the order of the lists.
-
-    Groups with more than 15 owners continue in overflow groups after all base groups.
-    """
+    lengths = runs[1]
     base = max(1, -(-len(owners) // fill))
     homes = _homes(owners, base)
+    bounds = _range_bounds(len(owners), base)
+    parts = _checked(lambda each: _placed(homes, each, lengths), list(pairwise(bounds)))
+    first_extra = np.cumsum([0, *(int(each.extra.sum()) for each in parts)]) + base
+    firsts = np.cumsum([0, *(each.entry_count for each in parts)])
+    groups = np.empty((int(first_extra[-1]), _GROUP_WORDS), dtype=np.uint32)
+    found = tuple(np.empty(int(firsts[-1]), dtype=np.uint32) for _ in entries)
+
+    def fill_range(number: int) -> None:
+        part, order = parts[number], parts[number].order
+        places = int(first_extra[number]), int(firsts[number])
+        _fill_groups(groups, part, (owners[order], lengths[order]), places)
+        _gather((runs[0][order], lengths[order]), entries, found, places[1])
+
+    _checked(fill_range, range(len(parts)))
+    longest = int(lengths.max(initial=0))
+    return HostLists(groups.reshape(-1), base, found[0], found[1], longest=longest)
+
+
+def _checked(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[_Found]:
+    """The results for each part, in order; threads keep the deadline of this thread's work."""
+    deadline = working_deadline()
+
+    def timed(part: _Part) -> _Found:
+        with working_until(deadline):
+            check_time()
+            return work(part)
+
+    return list(in_threads_ahead(timed, parts))
+
+
+def _range_bounds(owners: int, base: int) -> list[int]:
+    """Bounds of ranges of groups: each range reads the groups of all owners once."""
+    ranges = min(_RANGES_PER_CORE * core_count(), -(-owners // _RANGE_OWNERS), base)
+    bounds: list[int] = np.linspace(0, base, max(ranges, 1) + 1).astype(np.int64).tolist()
+    return bounds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """The lists of a range of groups.
+
+    Args:
+        groups: First group and end (exclusive).
+        order: ``int64``: the lists in the order of their groups.
+        counts: Number of owners of each group.
+        extra: Number of overflow groups of each group.
+        entry_count: Number of entries of all lists.
+    """
+
+    groups: tuple[int, int]
+    order: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    extra: NDArray[np.int64]
+    entry_count: int
+
+
+def _placed(
+    homes: NDArray[np.uint32], groups: tuple[int, int], lengths: NDArray[np.int64]
+) -> _Placed:
+    count = groups[1] - groups[0]
+    own = homes - np.uint32(groups[0])  # modulo 2^32: nodes of lower groups get high numbers
+    some = np.flatnonzero(own < count)
+    own = own[some]
     check_time()
-    order = _order_of(homes, base)
+    order = some[_order_of(own, count)]
     check_time()
-    counts = np.bincount(homes, minlength=base)
+    counts = np.bincount(own, minlength=count)
     extra = np.maximum(0, -(-counts // _PAIRS) - 1)
-    first_extra = base + np.cumsum(extra) - extra
-    rank = places_in_runs(counts)
-    link, slot = rank // _PAIRS, rank % _PAIRS
-    home = homes[order]
-    group = np.where(link == 0, home, first_extra[home] + link - 1)
-    check_time()
-    table = np.full((base + int(extra.sum()), _GROUP_WORDS), _NONE, dtype=np.uint32)
-    ends = np.cumsum(lengths[order])
-    check_time()
-    table[group, 2 * slot] = owners[order]
-    table[group, 2 * slot + 1] = ends - lengths[order]
-    table[group, 2 * slot + 3] = ends  # start of the next pair's list, if there is one
-    table[:, 2 * _PAIRS] = _followers(base, extra, first_extra)
-    return table.reshape(-1), base, order
+    return _Placed(groups, order, counts, extra, int(lengths[order].sum()))
 
 
-def _order_of(homes: NDArray[np.int64], base: int) -> NDArray[np.int64]:
+def _fill_groups(
+    table: NDArray[np.uint32],
+    part: _Placed,
+    lists: tuple[NDArray[np.uint32], NDArray[np.int64]],
+    places: tuple[int, int],
+) -> None:
+    """Writes a range of groups and its overflow groups.
+
+    Args:
+        table: ``uint32[groups, 32]``.
+        part: The range.
+        lists: Owners and lengths, in order.
+        places: The first overflow group, and the first entry.
+    """
+    (first, last), extra = part.groups, part.extra
+    (overflow, entry), more = places, int(extra.sum())
+    own, behind = table[first:last], table[overflow : overflow + more]
+    own.fill(_NONE)
+    behind.fill(_NONE)
+    check_time()
+    rank = places_in_runs(part.counts)
+    home = repeated(np.arange(first, last), part.counts)
+    first_extra = overflow + np.cumsum(extra) - extra
+    group = home
+    if more:
+        link = rank // _PAIRS
+        group = np.where(link == 0, home, first_extra[home - first] + link - 1)
+        rank -= link * _PAIRS
+    check_time()
+    words = table.reshape(-1)
+    at = group * _GROUP_WORDS + 2 * rank
+    ends = np.cumsum(lists[1])
+    ends += entry
+    words[at] = lists[0]
+    words[at + 1] = ends - lists[1]
+    words[at + 3] = ends  # start of the next pair's list, if there is one
+    check_time()
+    own[:, 2 * _PAIRS] = np.where(extra > 0, first_extra, _NONE)
+    follows = places_in_runs(extra) + 1 < repeated(extra, extra)
+    numbers = np.arange(overflow, overflow + more)
+    behind[:, 2 * _PAIRS] = np.where(follows, numbers + 1, _NONE)
+
+
+def _gather(
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    entries: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    found: tuple[NDArray[np.uint32], ...],
+    begin: int,
+) -> None:
+    """Copies runs of entries, one after the other, to ``found`` from ``begin`` on."""
+    firsts, lengths = runs
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < len(ends):
+        check_time()
+        done = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + PIECE, side="right")))
+        places = positions(firsts[first:last], lengths[first:last])
+        target = slice(begin + done, begin + done + len(places))
+        for values, column in zip(entries, found, strict=True):
+            # All indexes are valid; without "clip" NumPy would make another copy to check them.
+            values.take(places, mode="clip", out=column[target])
+        first = last
+
+
+def _order_of(homes: NDArray[np.uint32], base: int) -> NDArray[np.int64]:
     """A stable order by group, 16 bits at a time, which NumPy sorts by counting."""
     order = np.argsort((homes & 0xFFFF).astype(np.uint16), kind="stable")
     if base > 1 << 16:
@@ -181,22 +261,16 @@ def _order_of(homes: NDArray[np.int64], base: int) -> NDArray[np.int64]:
     return order
 
 
-def _followers(
-    base: int, extra: NDArray[np.int64], first_extra: NDArray[np.int64]
-) -> NDArray[np.uint32]:
-    """The overflow group of each group, or none."""
-    followers = np.full(base + int(extra.sum()), _NONE, dtype=np.uint32)
-    followers[:base] = np.where(extra > 0, first_extra, _NONE)
-    behind = places_in_runs(extra) + 1 < np.repeat(extra, extra)
-    numbers = np.arange(base, base + len(behind))
-    followers[base:] = np.where(behind, numbers + 1, _NONE)
-    return followers
-
-
-def _homes(owners: NDArray[np.uint32], groups: int) -> NDArray[np.int64]:
+def _homes(owners: NDArray[np.uint32], groups: int) -> NDArray[np.uint32]:
     """Hashes as ``hash_of_node`` does, scaled to the number of groups."""
-    hashes = owners * np.uint32(0x9E3779B1)
-    hashes ^= hashes >> np.uint32(16)
-    hashes *= np.uint32(0x85EBCA6B)
-    hashes ^= hashes >> np.uint32(13)
-    return (hashes.astype(np.uint64) * np.uint64(groups) >> np.uint64(32)).astype(np.int64)
+    homes = np.empty(len(owners), dtype=np.uint32)
+
+    def hash_piece(piece: slice) -> None:
+        hashes = owners[piece] * np.uint32(0x9E3779B1)
+        hashes ^= hashes >> np.uint32(16)
+        hashes *= np.uint32(0x85EBCA6B)
+        hashes ^= hashes >> np.uint32(13)
+        homes[piece] = hashes.astype(np.uint64) * np.uint64(groups) >> np.uint64(32)
+
+    _checked(hash_piece, pieces_of(len(owners), PIECE))
+    return homes

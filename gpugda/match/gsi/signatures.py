@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.patches.patched import whole
+from gpugda.data.threads import in_threads_ahead, pieces_of
 from gpugda.device.launch.gsi_signatures import GROUPS_PER_WORD, SignatureTable
 from gpugda.plan.plan import LabelOp
 
@@ -64,15 +65,17 @@ def make_signatures(
         workspace.upload(whole(graph.label_offsets).astype(np.uint32), "labels of nodes"),
         workspace.upload(whole(graph.label_ids), "labels of nodes"),
     )
-    columns = (graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types())
-    for first in range(0, graph.relationship_count, _PIECE):
+    csr = graph.outgoing
+
+    def read(piece: slice) -> tuple[NDArray[Any], ...]:
+        starts, types = csr.entries(piece)
+        return starts, csr.neighbours[piece], types
+
+    for columns in in_threads_ahead(read, pieces_of(graph.relationship_count, _PIECE)):
         run.check_deadline()
-        pieces = [
-            workspace.upload(each[first : first + _PIECE], "relationships") for each in columns
-        ]
-        count = min(_PIECE, graph.relationship_count - first)
-        kernels.add((pieces[0], pieces[1], pieces[2]), count, labels, table)
-        workspace.release(*pieces)
+        sent = [workspace.upload(each, "relationships") for each in columns]
+        kernels.add((sent[0], sent[1], sent[2]), len(columns[0]), labels, table)
+        workspace.release(*sent)
     workspace.release(*labels)
     return table
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.adjacency import Adjacency
-from gpugda.data.runs import offsets_of
+from gpugda.data.runs import positions, repeated
+from gpugda.data.threads import in_threads_ahead, take_in_threads
 from gpugda.deadline import check_time
-from gpugda.match.gsi.entries import Entries, sorted_entries
+from gpugda.match.gsi.entries import PIECE, SortedLists, sorted_lists
 from gpugda.match.gsi.pcsr import HostLists, gathered_lists, hashed_lists
 
 if TYPE_CHECKING:
@@ -47,23 +47,50 @@ def make_host_rows(graph: DataGraph, key: Partition) -> Adjacency:
     Raises:
         MemoryLimitError: They have more entries than 32-bit offsets can address.
     """
-    owners, neighbours, relationships = sorted_entries(graph, key)
-    return Adjacency(offsets_of(owners, graph.node_count), neighbours, relationships)
+    found = sorted_lists(graph, key)
+    offsets = np.zeros(graph.node_count + 1, dtype=np.int64)
+    offsets[found.owners.astype(np.int64) + 1] = np.diff(found.offsets)
+    np.cumsum(offsets, out=offsets)
+    return Adjacency(offsets, found.neighbours, found.relationships)
 
 
 def partition_lists(rows: Adjacency, plan: PartitionPlan, fill: int) -> list[HostLists]:
     """For each partition, the lists of the relationships with both ends in it."""
-    owners = rows.nodes()
-    check_time()
-    own = plan.of_node[owners]
-    check_time()
-    inside = np.flatnonzero(own == plan.of_node[rows.neighbours])
-    check_time()
-    inside = inside[np.argsort(own[inside], kind="stable")]
-    check_time()
-    bounds = np.searchsorted(own[inside], np.arange(plan.count + 1))
-    parts = [inside[first:last] for first, last in pairwise(bounds)]
-    return [
-        hashed_lists(Entries(owners[each], rows.neighbours[each], rows.relationships[each]), fill)
-        for each in parts
-    ]
+    return [hashed_lists(_inside(rows, plan, each), fill) for each in range(plan.count)]
+
+
+def _inside(rows: Adjacency, plan: PartitionPlan, partition: int) -> SortedLists:
+    """The lists of the relationships within a partition, made piece by piece in threads."""
+    nodes = plan.nodes_of(partition)
+    firsts = rows.offsets[nodes]
+    lengths = rows.offsets[nodes.astype(np.int64) + 1] - firsts
+    ends = np.cumsum(lengths)
+
+    def look(piece: slice) -> tuple[NDArray[np.int64], ...]:
+        own, begins = lengths[piece], firsts[piece]
+        places = positions(begins, own)
+        is_inside = plan.of_node[rows.neighbours[places]] == partition
+        owners = repeated(np.arange(len(own)), own)[is_inside]
+        return places[is_inside], np.bincount(owners, minlength=len(own))
+
+    left, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for places, found in in_threads_ahead(look, _node_pieces(ends)):
+        check_time()
+        left.append(places)
+        counts.append(found)
+    places, inside = np.concatenate(left), np.concatenate(counts)
+    has = np.flatnonzero(inside)
+    offsets = np.concatenate([[0], np.cumsum(inside[has])])
+    neighbours = take_in_threads(rows.neighbours, places)
+    return SortedLists(nodes[has], offsets, neighbours, take_in_threads(rows.relationships, places))
+
+
+def _node_pieces(ends: NDArray[np.int64]) -> list[slice]:
+    """Slices of nodes with about a `PIECE` of entries each, or one node."""
+    found, first = list[slice](), 0
+    while first < len(ends):
+        done = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + PIECE, side="right")))
+        found.append(slice(first, last))
+        first = last
+    return found

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gpugda.data.threads import pieces_of
+from gpugda.data.threads import in_threads_ahead, pieces_of, take_in_threads
 from gpugda.deadline import check_time
-from gpugda.match.gsi.entries import PIECE, Entries, sorted_entries
-from gpugda.match.gsi.pcsr import first_places, hashed_lists
+from gpugda.match.gsi.entries import PIECE, SortedLists, sorted_lists
+from gpugda.match.gsi.pcsr import hashed_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,17 +83,28 @@ def max_bytes(entries: int, owners: int, fill: int) -> int:
     return 8 * entries + _GROUP_BYTES * groups
 
 
-def cut(found: Entries, per_segment: int, fill: int) -> Segments:
+def cut(found: SortedLists, per_segment: int, fill: int) -> Segments:
     """The segments of a partition's entries."""
     parts = []
-    for first in range(0, len(found.owners), per_segment):
+    total = len(found.neighbours)
+    for first in range(0, total, per_segment):
         check_time()
-        piece = Entries(*(each[first : first + per_segment] for each in found))
+        piece = _piece(found, first, min(first + per_segment, total))
         owners = int(piece.owners[0]), int(piece.owners[-1])
         parts.append(Segment(hashed_lists(piece, fill), owners))
     longest = max((each.lists.nbytes for each in parts), default=0)
-    total = len(found.owners)
     return Segments(tuple(parts), total, min(per_segment, total), longest)
+
+
+def _piece(found: SortedLists, first: int, last: int) -> SortedLists:
+    """Some consecutive entries, as the lists of their owners."""
+    low = int(np.searchsorted(found.offsets, first, side="right")) - 1
+    high = int(np.searchsorted(found.offsets, last, side="left"))
+    offsets = found.offsets[low : high + 1].clip(first, last) - first
+    entries = slice(first, last)
+    return SortedLists(
+        found.owners[low:high], offsets, found.neighbours[entries], found.relationships[entries]
+    )
 
 
 class HostSegments:
@@ -131,7 +142,7 @@ class HostSegments:
         """
         kept = self._kept.pop(partition, None) if mask is None else None
         if kept is None or not self._suits(kept, room, most):
-            found = sorted_entries(self._graph, partition)
+            found = sorted_lists(self._graph, partition)
             if mask is not None:
                 found = _masked(found, mask)
             kept = cut(found, self._entries(found, room, most), self._fill)
@@ -146,12 +157,11 @@ class HostSegments:
             return self._wanted is not None
         return len(kept.parts) <= 1 or kept.nbytes > room // 8 or entries > most // 8
 
-    def _entries(self, found: Entries, room: int, most: int) -> int:
+    def _entries(self, found: SortedLists, room: int, most: int) -> int:
         """The number of entries of a segment."""
         if self._wanted is not None:
             return self._wanted
-        total = len(found.owners)
-        firsts = first_places(found.owners)
+        total, firsts = len(found.neighbours), found.offsets[:-1]
         entries = max(min(total, most), 1)
         while entries > MIN_ENTRIES and self._longest(firsts, total, entries) > room:
             check_time()
@@ -177,15 +187,25 @@ class HostSegments:
             self._kept.popitem(last=False)
 
 
-def _masked(found: Entries, mask: NDArray[np.uint32]) -> Entries:
-    left = []
-    for piece in pieces_of(len(found.relationships), PIECE):
-        check_time()
+def _masked(found: SortedLists, mask: NDArray[np.uint32]) -> SortedLists:
+    """The entries of the relationships that a bitmap names."""
+
+    def passing(piece: slice) -> NDArray[np.int64]:
         numbers = found.relationships[piece]
-        left.append(np.flatnonzero(mask[numbers >> 5] >> (numbers & 31) & 1) + piece.start)
-    kept = np.concatenate([np.zeros(0, dtype=np.int64), *left])
-    columns = []
-    for each in found:
+        places: NDArray[np.int64] = np.flatnonzero(mask[numbers >> 5] >> (numbers & 31) & 1)
+        places += piece.start
+        return places
+
+    left = [np.zeros(0, dtype=np.int64)]
+    for each in in_threads_ahead(passing, pieces_of(len(found.relationships), PIECE)):
         check_time()
-        columns.append(each[kept])
-    return Entries(*columns)
+        left.append(each)
+    kept = np.concatenate(left)
+    offsets = np.searchsorted(kept, found.offsets)
+    has = offsets[1:] > offsets[:-1]
+    return SortedLists(
+        found.owners[has],
+        np.append(offsets[:-1][has], len(kept)),
+        take_in_threads(found.neighbours, kept),
+        take_in_threads(found.relationships, kept),
+    )

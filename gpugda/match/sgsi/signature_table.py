@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gpugda.data.patches.patched import whole
-from gpugda.data.runs import places_in_runs
+from gpugda.data.runs import positions, repeated
 from gpugda.data.threads import in_threads_ahead
 from gpugda.device.launch.sgsi_signatures import SignatureSegment
 
@@ -124,6 +124,7 @@ class _Maker:
         self._graph: DataGraph = run.graph.graph
         self._kernels = kernels
         self._piece = piece
+        self._first_labels, self._have_more = _first_labels(self._graph)
 
     def add(self, segment: SignatureSegment, direction: int, csr: Csr, first_node: int) -> None:
         low = int(csr.row_offsets[first_node])
@@ -149,19 +150,15 @@ class _Maker:
 
     def _labels(self, neighbours: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], _More | None]:
         """The first label of each neighbour; and the further ones, with their entries."""
-        offsets_of_nodes, label_ids = whole(self._graph.label_offsets), whole(self._graph.label_ids)
-        offsets = offsets_of_nodes[neighbours]
-        counts = offsets_of_nodes[neighbours + 1] - offsets
-        labels = np.full(len(neighbours), _NONE, dtype=np.uint32)
-        has_any = counts > 0
-        labels[has_any] = label_ids[offsets[has_any]]
-        extra = np.flatnonzero(counts > 1)
-        if not len(extra):
+        labels = self._first_labels.take(neighbours, mode="clip")
+        if self._have_more is None:
             return labels, None
-        lengths = counts[extra].astype(np.int64) - 1
-        entries = np.repeat(extra, lengths)
-        at = np.repeat(offsets[extra].astype(np.int64) + 1, lengths) + places_in_runs(lengths)
-        return labels, (entries, label_ids[at].astype(np.uint32))
+        extra = np.flatnonzero(self._have_more.take(neighbours, mode="clip"))
+        offsets, some = whole(self._graph.label_offsets), neighbours[extra]
+        firsts = offsets[some].astype(np.int64) + 1
+        lengths = offsets[some + 1] - firsts
+        label_ids = whole(self._graph.label_ids)[positions(firsts, lengths)]
+        return labels, (repeated(extra, lengths), label_ids.astype(np.uint32))
 
     def _send(
         self,
@@ -176,3 +173,14 @@ class _Maker:
         entries = (sent[0], sent[1], sent[2])
         self._kernels.add(entries, len(columns[0]), direction, segment, adds_any=adds_any)
         workspace.release(*sent)
+
+
+def _first_labels(graph: DataGraph) -> tuple[NDArray[np.uint32], NDArray[np.bool_] | None]:
+    """The first label of each node, and which nodes have more; None if no node has."""
+    offsets = whole(graph.label_offsets)
+    counts = np.diff(offsets)
+    labels = np.full(graph.node_count, _NONE, dtype=np.uint32)
+    has_any = counts > 0
+    labels[has_any] = whole(graph.label_ids)[offsets[:-1][has_any]]
+    have_more = counts > 1
+    return labels, have_more if have_more.any() else None

@@ -13,12 +13,13 @@ from bound_queries import NO_MASKS, Node, Relationship, make_plan
 from graphs import make_graph
 
 from gpugda import deadline
+from gpugda.data.threads import core_count
 from gpugda.deadline import working_until
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.gsi.entries import Partition, sorted_entries
+from gpugda.match.gsi.entries import Partition, sorted_lists
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.pcsr import hashed_lists, make_lists
 from gpugda.match.gsi.strategy import GsiStrategy
@@ -28,6 +29,8 @@ from gpugda.match.pbe.partitions import PartitionPlan
 from gpugda.match.sgsi.segments import HostSegments
 
 NODES, PIECE = 40, 8
+AT_ONCE = 3 * core_count() + 1
+"""Threads look at the clock for the pieces that they have begun."""
 BOTH = Partition(None, True, True)
 KINDS = [BOTH, Partition(None, True, False), Partition((1,), False, True), Partition((0, 1), 1, 1)]
 
@@ -59,7 +62,7 @@ def graph():
 
 
 def in_order(graph, partition):
-    """The expected result of `sorted_entries`, entry by entry."""
+    """The expected result of `sorted_lists`, entry by entry."""
     columns = graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types()
     found = []
     for number, (start, end, kind) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
@@ -72,14 +75,23 @@ def in_order(graph, partition):
     return sorted(found)
 
 
+def owners_of(found):
+    """The owner of each entry."""
+    assert (np.diff(found.offsets) > 0).all()
+    assert (np.diff(found.owners.astype(np.int64)) > 0).all()
+    return np.repeat(found.owners, np.diff(found.offsets)).tolist()
+
+
 @pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("partition", KINDS)
 def test_pieces_give_the_same_entries(graph, partition):
-    found = sorted_entries(graph, partition)
-    pairs = list(zip(found.owners.tolist(), found.neighbours.tolist(), strict=True))
+    found = sorted_lists(graph, partition)
+    pairs = list(zip(owners_of(found), found.neighbours.tolist(), strict=True))
     wanted = in_order(graph, partition)
     assert pairs == [each[:2] for each in wanted]
-    triples = zip(*(each.tolist() for each in found), strict=True)
+    triples = zip(
+        owners_of(found), found.neighbours.tolist(), found.relationships.tolist(), strict=True
+    )
     assert sorted(triples) == wanted
 
 
@@ -87,7 +99,7 @@ def test_pieces_give_the_same_entries(graph, partition):
 def test_entries_are_sorted_piece_by_piece(looks, graph, partition):
     entries = len(in_order(graph, partition))
     with working_until(1e9):
-        sorted_entries(graph, partition)
+        sorted_lists(graph, partition)
     # A piece has at least one node's entries, and at most a piece per direction.
     assert looks[0] >= entries // (2 * max(PIECE, NODES))
     assert looks[0] >= 4
@@ -98,14 +110,15 @@ def test_entries_are_sorted_piece_by_piece(looks, graph, partition):
 def test_making_lists_stops_at_the_deadline(looks, graph, hashed, seconds):
     with working_until(float(seconds)), pytest.raises(QueryTimeoutError):
         make_lists(graph, BOTH, hashed=hashed)
-    assert looks[0] == seconds
+    assert seconds <= looks[0] < seconds + AT_ONCE
 
 
 def test_gathering_lists_checks_the_deadline_per_piece(looks, graph):
-    found = sorted_entries(graph, BOTH)
+    found = sorted_lists(graph, BOTH)
+    looks[0] = 0
     with working_until(1e9):
         hashed_lists(found, 15)
-    assert looks[0] >= 2 * (len(found.owners) // (2 * max(PIECE, NODES)))
+    assert looks[0] >= 2 * (len(found.neighbours) // (2 * max(PIECE, NODES)))
     assert looks[0] >= 20
 
 
@@ -133,7 +146,7 @@ def test_interrupted_partitions_are_not_stored(looks, graph):
     looks[0] = 0
     with working_until(3.0), pytest.raises(QueryTimeoutError):
         partition_lists(rows, plan, 15)
-    assert looks[0] == 3
+    assert 3 <= looks[0] < 3 + AT_ONCE
 
 
 @pytest.mark.device
@@ -166,11 +179,11 @@ def test_a_run_interrupted_while_making_lists_stores_none(context, graph, monkey
 def test_masked_entries_of_segments_are_chosen_piece_by_piece(looks, graph, monkeypatch):
     monkeypatch.setattr("gpugda.match.sgsi.segments.PIECE", PIECE)
     mask = np.random.default_rng(6).integers(0, 1 << 32, 10, dtype=np.uint32)
-    found = sorted_entries(graph, BOTH)
+    found = sorted_lists(graph, BOTH)
     with working_until(1e9):
         looks[0] = 0
         segments = HostSegments(graph, 15, 32).find(BOTH, 1 << 10, 64, mask)
-    assert looks[0] >= len(found.owners) // PIECE
+    assert looks[0] >= len(found.relationships) // PIECE
     passing = [each for each in found.relationships.tolist() if mask[each // 32] >> each % 32 & 1]
     kept = [each.lists.relationships.tolist() for each in segments.parts]
     assert sorted(chain.from_iterable(kept)) == sorted(passing)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.errors import MemoryLimitError
+from gpugda.match.gsi import pcsr
 from gpugda.match.gsi.entries import Partition
 from gpugda.match.gsi.pcsr import _order_of, make_lists
 
@@ -79,6 +80,26 @@ def test_every_list_equals_that_of_the_graph(hashed, data):
         assert (np.diff(lists.neighbours[slice(*span)].astype(np.int64)) >= 0).all()
 
 
+@pytest.mark.parametrize("hashed", [1, 3, 40])
+def test_ranges_of_groups_give_the_same_lists_as_one(hashed, monkeypatch):
+    random = np.random.default_rng(hashed)
+    pairs = random.integers(0, 300, (2000, 2)).tolist()
+    rows = [(a * a // 300, "RS"[a % 2], b, {}) for a, b in pairs]
+    graph = make_graph([("", {})] * 300, rows)
+    partition = Partition((0, 1), True, True)
+    whole = make_lists(graph, partition, hashed=hashed)
+    monkeypatch.setattr(pcsr, "_RANGE_OWNERS", 30)
+    monkeypatch.setattr(pcsr, "core_count", lambda: 3)
+    monkeypatch.setattr(pcsr, "PIECE", 16)
+    parts = make_lists(graph, partition, hashed=hashed)
+    assert (whole.group_count, whole.longest) == (parts.group_count, parts.longest)
+    for node in range(300):
+        spans = look_up(whole, node), look_up(parts, node)
+        assert entries(whole, spans[0]) == entries(parts, spans[1])
+    if hashed < 15:
+        assert np.array_equal(whole.neighbours, parts.neighbours)
+
+
 def test_full_groups_overflow_into_further_groups():
     graph = make_graph([("", {})] * 101, [(at, "R", 100, {}) for at in range(100)])
     lists = make_lists(graph, Partition(None, True, False), hashed=100)
@@ -91,7 +112,7 @@ def test_more_entries_than_offsets_can_address_are_refused(monkeypatch):
     monkeypatch.setattr("gpugda.match.gsi.entries._MAX_ENTRIES", 5)
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {})] * 3)
     assert make_lists(graph, Partition(None, True, False), hashed=5).longest == 3
-    with pytest.raises(MemoryLimitError, match="give a direction"):
+    with pytest.raises(MemoryLimitError, match="give a direction or a type"):
         make_lists(graph, Partition(None, True, True), hashed=5)
 
 
