@@ -1,4 +1,4 @@
-"""Partitions of graphs of every shape, by METIS and by the order of nodes."""
+"""Partitions of graphs of every shape, by METIS, by label propagation and by the order of nodes."""
 
 from __future__ import annotations
 
@@ -75,13 +75,45 @@ def test_metis_cuts_between_cliques():
     assert len(plan.crossing) == 1
 
 
-def test_partitions_have_equal_size_without_metis(monkeypatch):
+@pytest.mark.parametrize("only", ["can_run_metis", "_MAX_METIS"])
+def test_label_propagation_moves_nodes_to_their_neighbours(only, monkeypatch):
+    value = (lambda: False) if only == "can_run_metis" else 10
+    monkeypatch.setattr(f"gpugda.match.pbe.partitions.{only}", value)
+    # Four cliques whose nodes take turns: in order of nodes, most relationships would cross.
+    pairs = [(a, b) for a in range(160) for b in range(a) if a % 4 == b % 4]
+    graph = graph_of(160, [*pairs, (0, 1), (1, 2), (2, 3)])
+    plan = checked(graph, 4)
+    assert plan.by == "label propagation"
+    assert len(plan.crossing) < len(pairs) // 2
+    sizes = np.diff(plan.firsts)
+    assert sizes.sum() == 160
+    assert sizes.max() <= 1.1 * 40
+
+
+def test_partitions_that_are_too_many_to_count_are_in_order_of_nodes(monkeypatch):
     monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+    monkeypatch.setattr("gpugda.match.pbe.partitions.MAX_PROPAGATED", 2)
     plan = checked(dense_graph(30), 3)
     assert plan.by == "order of nodes"
     sizes = np.diff(plan.firsts)
     assert sizes.min() >= 9
     assert sizes.max() <= 11
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+def test_pieces_of_label_propagation_cover_all_nodes(pieces, monkeypatch):
+    monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+    monkeypatch.setattr("gpugda.match.pbe.propagation._PIECE", pieces)
+    monkeypatch.setattr("gpugda.match.pbe.propagation._MAX_COUNTS", 6)
+    monkeypatch.setattr("gpugda.match.pbe.propagation._FIRST_BATCH", 2)
+    for shape in SHAPES.values():
+        checked(shape, 2)
+
+
+def test_label_propagation_stops_at_its_time_limit(monkeypatch):
+    monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+    with pytest.raises(QueryTimeoutError):
+        make_partitions(two_cliques(12), 2, time.monotonic() - 1)
 
 
 @needs_metis
@@ -123,10 +155,8 @@ def test_a_failure_of_partitioning_is_a_device_error(monkeypatch):
 def test_lists_of_partitions_are_those_within_them(pairs, places, key):
     graph = graph_of(6, pairs)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
-        patched.setattr(
-            "gpugda.match.pbe.partitions._in_order", lambda *_: np.array(places, dtype=np.uint16)
-        )
+        of_node = np.array(places, dtype=np.uint16)
+        patched.setattr("gpugda.match.pbe.partitions._divided", lambda *_: (of_node, "drawn"))
         plan = make_partitions(graph, 3)
     rows = make_host_rows(graph, key) if graph.types.names else None
     if rows is None:
