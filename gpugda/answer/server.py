@@ -39,6 +39,7 @@ from gpugda.errors import (
     SourceError,
     StaleSnapshotError,
 )
+from gpugda.live.age_clock import age_clock
 from gpugda.plan.estimate import estimate
 from gpugda.plan.explain import Explanation, cannot_run
 from gpugda.types import first_line
@@ -398,7 +399,7 @@ class ServerAnswers:
         ours = None if keeper.loaded is None else keeper.loaded.version
         if policy == "manual" and ours is not None:
             return ours, ours != since  # answers change when the snapshot is refreshed
-        asked_at = time.monotonic()
+        asked_at = age_clock()
         newest = self._server.probe()
         if newest is None or newest == since:
             return newest, newest is None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
+from gpugda.live.age_clock import age_clock
 from gpugda.live.background import BackgroundWork, StoppableProgress
 from gpugda.live.follower import Follower
 from gpugda.live.reading import Reading, read_snapshot
@@ -61,7 +62,7 @@ class Admission:
         loaded: The snapshot if it may answer, else None.
         reason: One sentence, for the summary.
         newest: The database's state, if the snapshot was refused because that is later.
-        asked_at: Time (monotonic) of the request for that state.
+        asked_at: Time (`age_clock`) of the request for that state.
     """
 
     loaded: LoadedGraph | None
@@ -152,7 +153,7 @@ class SnapshotKeeper:
         if loaded is None or self._admit_without_probe(loaded) is not None:
             yield self.admit
             return
-        asked_at = time.monotonic()
+        asked_at = age_clock()
         with self._server.asking() as answer:
             yield lambda: self._judge(loaded, answer(), asked_at)
 
@@ -164,7 +165,7 @@ class SnapshotKeeper:
         """
         if loaded.version is None:
             return True  # nothing can be proven; the policy was applied on admission
-        asked_at = time.monotonic()
+        asked_at = age_clock()
         version = self._server.probe()
         self.observe(version, asked_at)
         return version == loaded.version
@@ -182,7 +183,7 @@ class SnapshotKeeper:
 
         Args:
             version: The state, None if the server did not report it.
-            at: Time (monotonic) of the request for that state; None: it may be older than the
+            at: Time (`age_clock`) of the request for that state; None: it may be older than the
                 newest one.
         """
         loaded = self._loaded
@@ -239,7 +240,7 @@ class SnapshotKeeper:
         for _ in range(_CATCH_UP_ATTEMPTS):
             if not self.follower.follows:
                 return None
-            asked_at = time.monotonic()
+            asked_at = age_clock()
             newest = self._server.probe()
             if newest is None:
                 return None
@@ -290,7 +291,7 @@ class SnapshotKeeper:
 
         Args:
             newest: A state that the database has been in.
-            asked_at: Time (monotonic) at which it was requested as the newest one.
+            asked_at: Time (`age_clock`) at which it was requested as the newest one.
             extra: Columns read since; the result has those of them that could be proven.
 
         Raises:
@@ -318,7 +319,7 @@ class SnapshotKeeper:
         Raises:
             SourceError: The server cannot be reached.
         """
-        asked_at, before = time.monotonic(), self._loaded
+        asked_at, before = age_clock(), self._loaded
         caught_up = None if before is None else self.follower.catch_up_for(before, reads)
         if caught_up is None or before is None:
             return None
@@ -396,7 +397,7 @@ class SnapshotKeeper:
             return Admission(loaded, "manual freshness: as of the last refresh")
         if loaded.version is None:
             return self._admit_without_version(loaded)
-        age = time.monotonic() - self._newest_at
+        age = age_clock() - self._newest_at
         if self.freshness.policy == "max_age" and age <= self.freshness.seconds:
             return Admission(loaded, f"{self.freshness}: known to be the newest {age:.2g} s ago")
         if self._known_newer and not self.follows:
@@ -408,13 +409,13 @@ class SnapshotKeeper:
             return Admission(
                 None, "this server has no bookmarks, so the snapshot cannot be proven fresh"
             )
-        age = time.monotonic() - self._newest_at
+        age = age_clock() - self._newest_at
         if age <= self.freshness.seconds:
             return Admission(loaded, f"{self.freshness}: read {age:.2g} s ago")
         return Admission(None, f"the snapshot is older than {self.freshness}")
 
     def _admit_by_probe(self, loaded: LoadedGraph) -> Admission:
-        asked_at = time.monotonic()
+        asked_at = age_clock()
         return self._judge(loaded, self._server.probe(), asked_at)
 
     def _judge(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
+from gpugda.live.age_clock import age_clock
 from gpugda.live.catching_up import LateColumns
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def load_properties(
     if start is None:
         return None
     found = _read(server, start, missing, progress)
-    asked_at = time.monotonic()
+    asked_at = age_clock()
     version = server.probe() if start.version is not None else None
     keeper.observe(version, asked_at)
     if found is None:
@@ -114,7 +114,7 @@ def _following(
     keeper.follower.include_values(
         frozenset(missing.of_nodes or ()), frozenset(missing.of_relationships or ())
     )
-    asked_at = time.monotonic()
+    asked_at = age_clock()
     newest = server.probe()
     if newest is None or newest == loaded.version:
         return loaded

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gpugda.errors import StaleSnapshotError
+from gpugda.live.age_clock import age_clock
 from gpugda.live.repairing import repaired
 from gpugda.loading import load
 
@@ -51,7 +51,7 @@ class EmptyShelf:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A snapshot, the time (monotonic) at which it was known to be the newest, and its origin."""
+    """A snapshot, the time (`age_clock`) at which it was known to be the newest, and its origin."""
 
     loaded: LoadedGraph
     newest_at: float
@@ -78,7 +78,7 @@ def read_snapshot(
     Raises:
         SourceError: The database cannot be read.
     """
-    asked_at = time.monotonic()
+    asked_at = age_clock()
     before = server.probe()
     if before is not None:
         if current is not None and current.version == before:
@@ -92,7 +92,7 @@ def read_snapshot(
     except StaleSnapshotError as error:  # a listed node or relationship is gone: it changed
         logger.info("%s", error)
         return None
-    asked_at = time.monotonic()
+    asked_at = age_clock()
     after = server.probe()
     if loaded.version is not None and after != loaded.version:
         return None
@@ -112,7 +112,7 @@ def _read_moving(
 
     def ask() -> ChangeBatch:
         nonlocal asked_at
-        asked_at = time.monotonic()
+        asked_at = age_clock()
         # All data was read in this state or an earlier one.
         until = server.probe()
         found = None if until is None else follower.changes(before, until)

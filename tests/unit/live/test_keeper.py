@@ -74,6 +74,7 @@ def test_max_age_probes_only_when_the_age_is_reached(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, "max_age=5s")
     now = time.monotonic()
+    monkeypatch.setattr("gpugda.live.age_clock._CLOCK", None)
     monkeypatch.setattr(time, "monotonic", lambda: now)
     loaded = keeper.refresh()
     asked = server.count("probe")
@@ -90,6 +91,7 @@ def test_max_age_starts_again_if_nothing_changed(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server, "max_age=5s")
     now = time.monotonic()
+    monkeypatch.setattr("gpugda.live.age_clock._CLOCK", None)
     monkeypatch.setattr(time, "monotonic", lambda: now)
     loaded = keeper.refresh()
     asked = server.count("probe")
@@ -99,6 +101,19 @@ def test_max_age_starts_again_if_nothing_changed(make, monkeypatch):
         now += 4
         assert keeper.admit().loaded is loaded
     assert server.count("probe") == asked + 3
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="another clock counts sleep")
+def test_age_grows_while_the_machine_sleeps(make, monkeypatch):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server, "max_age=5m")
+    loaded = keeper.refresh()
+    server.commit()
+    assert keeper.admit().loaded is loaded
+    awake = time.clock_gettime
+    asleep = {time.CLOCK_BOOTTIME: 8 * 3600.0}  # CLOCK_MONOTONIC stands still
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: awake(clock) + asleep.get(clock, 0.0))
+    assert keeper.admit().loaded is None
 
 
 def test_manual_freshness_never_probes(make):
