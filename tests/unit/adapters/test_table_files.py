@@ -36,7 +36,7 @@ def load(nodes=None, relationships=None, **names):
 
 def nodes_of(graph):
     columns = {key: to_values(column) for key, column in graph.node_properties.items()}
-    labels = graph.labels_of(range(graph.node_count)) if graph.node_count else []
+    labels = graph.labels_of(np.arange(graph.node_count)) if graph.node_count else []
     return labels, columns
 
 

@@ -3,6 +3,7 @@
 import random
 import threading
 
+import numpy as np
 import pytest
 from fake_server import FakeServer, facts, silent
 
@@ -188,7 +189,7 @@ SEVERAL = {1: (("B",), {}), 2: (("A", "C", "B"), {}), 3: (("C", "B"), {}), 4: ((
 
 def label_lists(loaded):
     graph = loaded.graph
-    lists = map(list, graph.labels_of(range(graph.node_count)))
+    lists = map(list, graph.labels_of(np.arange(graph.node_count)))
     return dict(zip(graph.external_ids.nodes.tolist(), lists, strict=True))
 
 

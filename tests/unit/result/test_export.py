@@ -1,6 +1,7 @@
 import neo4j.spatial
 import neo4j.time
 import networkx as nx
+import numpy as np
 import pyarrow.parquet
 import pytest
 
@@ -39,7 +40,7 @@ def contents(accelerator):
     """All nodes and relationships, in any order."""
     graph = accelerator._answers.complete().graph
     nodes = {key: to_values(column) for key, column in graph.node_properties.items()}
-    labels = graph.labels_of(range(graph.node_count))
+    labels = graph.labels_of(np.arange(graph.node_count))
     text = "MATCH (a)-[r]->(b) RETURN a.id, type(r), r.year, b.id"
     return nodes, labels, sorted(map(str, run(accelerator, text).values()))
 
