@@ -11,11 +11,12 @@ from gpugda.data.threads import in_threads
 from gpugda.data.unique_values import unique_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    Indexes = NDArray[np.int64]
+    Ends = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+    Pairs = NDArray[np.int64]
 
 T = TypeVar("T")
 
@@ -23,6 +24,8 @@ __all__ = ["draw_kinds", "draw_mesh", "draw_rmat", "draw_simple"]
 
 _PIECE = 1 << 20
 """Number drawn at a time by one thread."""
+_BATCH = 1 << 5
+"""Pieces in memory at once, where not all are needed."""
 _BLOCK = 1 << 16
 """Number drawn at a time in a piece: the arrays stay in the caches."""
 _SPREAD = np.uint64(0x9E3779B1)
@@ -33,27 +36,28 @@ _MORE_DRAWN = 1.3
 
 def draw_rmat(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
-) -> tuple[Indexes, Indexes]:
-    """Sources and targets by R-MAT; any number of nodes, not only powers of two; no loops."""
-    drawn = _in_pieces(rng, count, lambda rng, count: _rmat_piece(rng, nodes, count, quadrants))
-    return _joined([each[0] for each in drawn]), _joined([each[1] for each in drawn])
+) -> Iterator[Ends]:
+    """Yields sources and targets by R-MAT, in parts; no loops.
+
+    Any number of nodes is possible, not only powers of two.
+    """
+
+    def draw(rng: np.random.Generator, count: int) -> Ends:
+        starts, ends = _rmat_piece(rng, nodes, count, quadrants)
+        return starts.astype(np.uint32), ends.astype(np.uint32)
+
+    for pieces in _in_batches(rng, count, draw):
+        yield _joined(pieces)
 
 
-def _joined(parts: Sequence[Indexes]) -> Indexes:
-    """The parts in one array, copied by all processors: it may have billions of entries."""
-    ends = np.cumsum([len(each) for each in parts])
-    joined = np.empty(ends[-1], np.int64)
-
-    def copy(number: int) -> None:
-        joined[ends[number] - len(parts[number]) : ends[number]] = parts[number]
-
-    in_threads(copy, range(len(parts)))
-    return joined
+def _joined(pieces: Sequence[Ends]) -> Ends:
+    starts, ends = zip(*pieces, strict=True)
+    return np.concatenate(starts), np.concatenate(ends)
 
 
 def _rmat_piece(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
-) -> tuple[Indexes, Indexes]:
+) -> tuple[Pairs, Pairs]:
     levels = (nodes - 1).bit_length()
     padding = -levels % 8
     # 16 random bits per level choose the quadrant.
@@ -85,60 +89,77 @@ def _numbers(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return found
 
 
-def _in_pieces(
+def _in_batches(
     rng: np.random.Generator, count: int, draw: Callable[[np.random.Generator, int], T]
-) -> list[T]:
+) -> Iterator[list[T]]:
     """Draws in pieces on all processors; the result does not depend on their number."""
     if count <= _PIECE:
-        return [draw(rng, count)]
+        yield [draw(rng, count)]
+        return
     sizes = [min(_PIECE, count - first) for first in range(0, count, _PIECE)]
+    each_rng = rng.spawn(len(sizes))
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(draw, rng.spawn(len(sizes)), sizes))
+        for first in range(0, len(sizes), _BATCH):
+            some = slice(first, first + _BATCH)
+            yield list(pool.map(draw, each_rng[some], sizes[some]))
 
 
 def draw_simple(
     rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
-) -> tuple[Indexes, Indexes]:
-    """At most ``count`` relationships by R-MAT, with at most one between two nodes."""
+) -> Iterator[Ends]:
+    """Yields at most ``count`` relationships by R-MAT, at most one between two nodes, in parts."""
 
-    def draw(rng: np.random.Generator, count: int) -> Indexes:
+    def draw(rng: np.random.Generator, count: int) -> Pairs:
         starts, ends = _rmat_piece(rng, nodes, count, quadrants)
         pairs = np.minimum(starts, ends) * nodes + np.maximum(starts, ends)
         pairs.sort()
         return pairs
 
-    found = _some(rng, _distinct(_in_pieces(rng, round(_MORE_DRAWN * count), draw)), count)
-    starts = in_threads(lambda part: part // nodes, found)
-    ends = in_threads(lambda part: part % nodes, found)
-    return _joined(starts), _joined(ends)
+    def choose(part: Pairs, count: int, rng: np.random.Generator) -> Ends:
+        pairs = part if count == len(part) else rng.choice(part, count, replace=False)
+        starts = pairs // nodes
+        return starts.astype(np.uint32), (pairs - starts * nodes).astype(np.uint32)
+
+    drawn = [each for some in _in_batches(rng, round(_MORE_DRAWN * count), draw) for each in some]
+    parts = _distinct(drawn)
+    given = parts, _shares(parts, count), rng.spawn(len(parts))
+    with ThreadPoolExecutor() as pool:
+        while parts:
+            yield _joined(list(pool.map(choose, *(each[-_BATCH:] for each in given))))
+            for each in given:
+                del each[-_BATCH:]
 
 
-def _distinct(parts: list[Indexes]) -> list[Indexes]:
-    """The distinct numbers of all parts, each of which is sorted; by range of numbers."""
+def _distinct(parts: list[Pairs]) -> list[Pairs]:
+    """The distinct numbers of all parts, each of which is sorted; by range of numbers.
+
+    The given list is emptied.
+    """
     # Borders are quantiles of a sample, so that the ranges take the threads as long.
     sample = np.sort(np.concatenate([each[:: 1 + len(each) // 1024] for each in parts]))
     borders = unique_values(sample[:: 1 + len(sample) // len(parts)])[1:]
     places = [[0, *np.searchsorted(each, borders).tolist(), len(each)] for each in parts]
 
-    def distinct(number: int) -> Indexes:
+    def distinct(number: int) -> Pairs:
         some = [each[at[number] : at[number + 1]] for each, at in zip(parts, places, strict=True)]
         return unique_values(np.concatenate(some))
 
-    return in_threads(distinct, range(len(borders) + 1))
+    found = in_threads(distinct, range(len(borders) + 1))
+    parts.clear()
+    return found
 
 
-def _some(rng: np.random.Generator, parts: list[Indexes], count: int) -> list[Indexes]:
-    """Random ``count`` of all parts' elements, as many of each part as its share; or all."""
+def _shares(parts: list[Pairs], count: int) -> list[int]:
+    """How many numbers to take of each part, ``count`` in all; or all."""
     ends = np.cumsum([len(each) for each in parts])
     if ends[-1] <= count:
-        return parts
-    taken = np.diff((ends * (count / ends[-1])).astype(np.int64), prepend=0)
-    draws = zip(rng.spawn(len(parts)), parts, taken.tolist(), strict=True)
-    return in_threads(lambda each: each[0].choice(each[1], each[2], replace=False), list(draws))
+        return [len(each) for each in parts]
+    taken: list[int] = np.diff((ends * (count / ends[-1])).astype(np.int64), prepend=0).tolist()
+    return taken
 
 
-def draw_mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, Indexes]:
-    """Relationships between neighbours in a square grid, ``count`` of them."""
+def draw_mesh(rng: np.random.Generator, nodes: int, count: int) -> Iterator[Ends]:
+    """Yields relationships between neighbours in a square grid, ``count`` of them."""
     side = max(2, int(nodes**0.5))
     at = np.arange(nodes, dtype=np.int64)
     right, below = at[at % side < side - 1], at[: max(nodes - side, 0)]
@@ -146,7 +167,7 @@ def draw_mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes
     ends = np.concatenate([right + 1, below + side])
     kept = rng.permutation(len(starts))[:count]
     kept = kept[ends[kept] < nodes]
-    return starts[kept], ends[kept]
+    yield starts[kept].astype(np.uint32), ends[kept].astype(np.uint32)
 
 
 def draw_kinds(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.int32]:
@@ -159,4 +180,4 @@ def draw_kinds(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.i
     def draw(rng: np.random.Generator, count: int) -> NDArray[np.int32]:
         return rng.choice(kinds, size=count, p=shares).astype(np.int32)
 
-    return np.concatenate(_in_pieces(rng, count, draw))
+    return np.concatenate([each for some in _in_batches(rng, count, draw) for each in some])

@@ -15,7 +15,7 @@ from gpugda.data.build import build_data_graph
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Indexes = NDArray[np.int64]
 
-__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries", "walk_queries"]
+__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries"]
 
 _WALK_STEPS = 50
 """Maximum steps of a walk, as a multiple of the number of nodes."""
@@ -42,7 +42,7 @@ class Recipe:
         labels: Number of labels; one per node, distributed by a power law.
         types: Number of relationship types, distributed likewise.
         quadrants: R-MAT's a, b and c; None for a mesh.
-        query_nodes: Number of nodes of a query graph.
+        query_nodes: Numbers of nodes of the query graphs, in turn.
         by_walks: True if random walks make the query graphs. Else nodes have random labels, and
             there are twice as many relationships between random nodes, as for the STwig join.
         patterns: Query graphs by name, instead of drawn ones; the graph is then simple: at most
@@ -54,7 +54,7 @@ class Recipe:
     labels: int
     types: int
     quadrants: tuple[float, float, float] | None
-    query_nodes: int = 12
+    query_nodes: Sequence[int] = (12,)
     by_walks: bool = True
     patterns: Mapping[str, str] | None = None
 
@@ -65,7 +65,7 @@ _SOCIAL = (0.45, 0.22, 0.22)
 
 def _social(nodes: int, relationships: int) -> Recipe:
     """Recipe of a graph without labels, with the patterns of PBE."""
-    return Recipe(nodes, relationships, 1, 1, _SOCIAL, 5, patterns=PBE_PATTERNS)
+    return Recipe(nodes, relationships, 1, 1, _SOCIAL, (4, 5), patterns=PBE_PATTERNS)
 
 
 RECIPES = {
@@ -74,7 +74,7 @@ RECIPES = {
     "patent": Recipe(6_000_000, 16_000_000, 453, 1_000, (0.45, 0.22, 0.22)),
     "road": Recipe(14_000_000, 16_000_000, 1_000, 1_000, None),
     "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, _SCALE_FREE),
-    "stwig": Recipe(16_000, 256_000, 16, 1, (0.4, 0.2, 0.2), query_nodes=8, by_walks=False),
+    "stwig": Recipe(16_000, 256_000, 16, 1, (0.4, 0.2, 0.2), range(5, 11), by_walks=False),
     "db": Recipe(233_000_000, 1_100_000_000, 1_000, 124_000, _SCALE_FREE),
     "fr": Recipe(65_000_000, 1_800_000_000, 1_000, 1_000, _SCALE_FREE),
     "yh": Recipe(417_000_000, 2_800_000_000, 1_000, 1_000, _SCALE_FREE),
@@ -84,9 +84,10 @@ RECIPES = {
     "orkut": _social(3_000_000, 117_100_000),
     "uk2002": _social(18_500_000, 298_100_000),
     "friendster": _social(65_600_000, 1_806_000_000),
+    "dbpedia": Recipe(22_000_000, 170_000_000, 1_000, 57_000, _SCALE_FREE),
 }
-"""By name of the paper's graph: all of GSI except DBpedia, the smallest of STwig, the four of
-SGSI, and those of PBE except Yahoo."""
+"""By name of the paper's graph: all of GSI, the smallest of STwig, the four of SGSI, and those of
+PBE except Yahoo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +118,32 @@ def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = N
     rng = np.random.default_rng([seed, list(RECIPES).index(name)])
     nodes = max(16, round(scale * recipe.nodes))
     wanted = max(16, round(scale * recipe.relationships))
-    if recipe.quadrants is None:
-        starts, ends = draw_mesh(rng, nodes, wanted)
-    elif recipe.patterns is None:
-        starts, ends = draw_rmat(rng, nodes, wanted, recipe.quadrants)
-    else:
-        starts, ends = draw_simple(rng, nodes, wanted, recipe.quadrants)
     labels = draw_kinds(rng, recipe.labels, nodes)
-    types = draw_kinds(rng, recipe.types, len(starts))
-    ids = pa.array(np.arange(nodes))
     label_sets = tuple((f"L{number}",) for number in range(recipe.labels))
-    names = tuple(f"T{number}" for number in range(recipe.types))
+    ids = pa.array(np.arange(nodes))
     return build_data_graph(
         _Batches(
             [NodeBatch(nodes, ids, labels, label_sets, {})],
-            [RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), types, names)],
+            _relationships(rng, recipe, nodes, wanted),
         ),
         sorter=sorter,
     )
+
+
+def _relationships(
+    rng: np.random.Generator, recipe: Recipe, nodes: int, wanted: int
+) -> Iterator[RelationshipBatch]:
+    """Draws relationships batch by batch: graphs of billions nearly fill the memory."""
+    if recipe.quadrants is None:
+        drawn = draw_mesh(rng, nodes, wanted)
+    elif recipe.patterns is None:
+        drawn = draw_rmat(rng, nodes, wanted, recipe.quadrants)
+    else:
+        drawn = draw_simple(rng, nodes, wanted, recipe.quadrants)
+    names = tuple(f"T{number}" for number in range(recipe.types))
+    for starts, ends in drawn:
+        types = draw_kinds(rng, recipe.types, len(starts))
+        yield RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), types, names)
 
 
 def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[str]:
@@ -142,37 +151,27 @@ def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[s
     recipe = RECIPES[name]
     if recipe.patterns is not None:
         return list(recipe.patterns.values())[:count]
-    if recipe.by_walks:
-        return walk_queries(graph, recipe.query_nodes, count, seed)
-    return _drawn_queries(graph, recipe.query_nodes, count, seed)
+    draw = _walk_query if recipe.by_walks else _drawn_query
+    rng, sizes = np.random.default_rng([seed, max(recipe.query_nodes)]), recipe.query_nodes
+    return [each for at in range(count) if (each := draw(graph, sizes[at % len(sizes)], rng))]
 
 
-def _drawn_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str]:
-    rng = np.random.default_rng([seed, size])
+def _drawn_query(graph: DataGraph, size: int, rng: np.random.Generator) -> str:
+    """Nodes with random labels, and twice as many relationships between random nodes."""
     pairs = [(one, other) for one in range(size) for other in range(one)]
-    found = []
-    for _ in range(count):
-        labels = rng.integers(len(graph.labels), size=size)
-        nodes = [f"(n{at}:{graph.labels.names[label]})" for at, label in enumerate(labels)]
-        drawn = [pairs[at] for at in rng.permutation(len(pairs))[: 2 * size]]
-        found.append(", ".join([*nodes, *(f"(n{one})--(n{other})" for one, other in drawn)]))
-    return found
+    labels = rng.integers(len(graph.labels), size=size)
+    nodes = [f"(n{at}:{graph.labels.names[label]})" for at, label in enumerate(labels)]
+    drawn = [pairs[at] for at in rng.permutation(len(pairs))[: 2 * size]]
+    return ", ".join([*nodes, *(f"(n{one})--(n{other})" for one, other in drawn)])
 
 
-def walk_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str]:
-    """Patterns with ``size`` nodes from random walks on the graph, in either direction.
-
-    Returns fewer than ``count`` only if walks do not reach enough nodes.
-    """
-    rng = np.random.default_rng([seed, size])
-    found: list[str] = []
-    for _ in range(_MAX_WALKS * count):
-        if len(found) == count:
-            break
+def _walk_query(graph: DataGraph, size: int, rng: np.random.Generator) -> str:
+    """A pattern from a random walk; empty if no walk reaches enough nodes."""
+    for _ in range(_MAX_WALKS):
         walked = _walk(graph, size, rng)
         if walked is not None:
-            found.append(_pattern(graph, *walked))
-    return found
+            return _pattern(graph, *walked)
+    return ""
 
 
 def _walk(

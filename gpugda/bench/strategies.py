@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
@@ -169,8 +169,9 @@ def _measure(
     try:
         for run in _asked(graph, patterns, matchers, options, progress):
             runs.append(run)
-            told = run.query, run.form, run.strategy, run.outcome, run.seconds
-            logger.info("query %d, %s, %s: %s, %.4f s", *told)
+            told = run.query, run.form, run.strategy, run.outcome, run.seconds, run.first
+            stages = ", ".join(f"{name} {taken:.3f}" for name, taken in run.stages.items())
+            logger.info("query %d, %s, %s: %s, %.4f s; first %.4f s (%s)", *told, stages)
     except KeyboardInterrupt:
         logger.info("ended by hand after %d runs", len(runs))
     return runs
@@ -193,17 +194,19 @@ def _asked(
                 if (number, name) in given_up:
                     yield Timed(number, form, name, "too long", options.timeout, None)
                     continue
+                started = time.perf_counter()
                 ask = _question(graph, pattern, form, name, matchers[name])
-                outcome, first, seconds, found = _fastest(ask, options)
-                yield Timed(number, form, name, outcome, seconds, found, first)
-                if outcome == "too long":
+                planning = time.perf_counter() - started
+                found = _fastest(ask, options, Timed(number, form, name, "", 0, None, planning))
+                yield found
+                if found.outcome == "too long":
                     given_up.add((number, name))
             progress.advance(1)
 
 
 def _question(
     graph: DataGraph, pattern: str, form: str, name: str, matcher: Matcher
-) -> Callable[[float], int]:
+) -> Callable[[StrategyReport, float], int]:
     """A function that runs one query with one strategy until a deadline; it returns the count."""
     query = prepare(f"MATCH {pattern} RETURN count(*)")
     assert isinstance(query, Query)  # one pattern
@@ -216,33 +219,39 @@ def _question(
     return partial(_rows, matcher, plan, everything)
 
 
-def _count(matcher: Matcher, plan: Plan, deadline: float) -> int:
-    return matcher.count(plan, Masks({}, {}), StrategyReport(), deadline)
+def _count(matcher: Matcher, plan: Plan, report: StrategyReport, deadline: float) -> int:
+    return matcher.count(plan, Masks({}, {}), report, deadline)
 
 
-def _rows(matcher: Matcher, plan: Plan, need: Rows, deadline: float) -> int:
-    chunks = matcher.embeddings(plan, Masks({}, {}), need, StrategyReport(), deadline)
+def _rows(matcher: Matcher, plan: Plan, need: Rows, report: StrategyReport, deadline: float) -> int:
+    chunks = matcher.embeddings(plan, Masks({}, {}), need, report, deadline)
     return sum(chunk.row_count for chunk in chunks)
 
 
 def _fastest(
-    ask: Callable[[float], int], options: StrategiesOptions
-) -> tuple[str, float, float, int | None]:
-    """Outcome, seconds of the first run and of the fastest counted run, number of embeddings."""
-    first = best = 0.0
+    ask: Callable[[StrategyReport, float], int], options: StrategiesOptions, planned: Timed
+) -> Timed:
+    """The first run, to which planning belongs, and the fastest counted run."""
+    first, best = planned.first, 0.0
     found: int | None = None
+    stages = dict[str, float]()
     for number in range(options.repetitions + 1):
-        started = time.perf_counter()
+        started, report = time.perf_counter(), StrategyReport()
+        outcome = "ok"
         try:
-            found = ask(time.monotonic() + options.timeout)
+            found = ask(report, time.monotonic() + options.timeout)
         except GpugdaError as error:
-            return _outcome(error), first, time.perf_counter() - started, None
+            outcome, found = _outcome(error), None
         seconds = time.perf_counter() - started
-        first = first or seconds
-        best = seconds if number < 2 else min(best, seconds)
-        if number and seconds > _SLOW_SECONDS:
+        if not number:
+            first += seconds
+            stages = {"plan": planned.first, **report.timings}
+        best = seconds if number < 2 or outcome != "ok" else min(best, seconds)
+        if outcome != "ok" or (number and seconds > _SLOW_SECONDS):
             break
-    return "ok", first, best, found
+    return replace(
+        planned, outcome=outcome, seconds=best, embeddings=found, first=first, stages=stages
+    )
 
 
 def _outcome(error: GpugdaError) -> str:

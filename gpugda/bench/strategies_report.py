@@ -66,7 +66,8 @@ class StrategiesOptions:
 class Timed:
     """The fastest run of one strategy on one query; ``embeddings`` is None if it failed.
 
-    ``first`` is the time of the first, uncounted run, which includes one-time work of a strategy.
+    ``first`` is the time of planning and of the first, uncounted run, which includes one-time work
+    of a strategy; ``stages`` are its parts.
     """
 
     query: int
@@ -76,6 +77,7 @@ class Timed:
     seconds: float
     embeddings: int | None
     first: float = 0.0
+    stages: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -181,12 +183,12 @@ def _published(options: StrategiesOptions, name: str) -> str:
 
 def notes_of(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[str]) -> list[str]:
     """What was measured, and the hardware of the papers' figures."""
-    size = RECIPES[options.graph].query_nodes
-    what = f"{size} nodes" if RECIPES[options.graph].patterns is None else f"up to {size} nodes"
+    sizes = RECIPES[options.graph].query_nodes
+    what = " to ".join(map(str, dict.fromkeys([min(sizes), max(sizes)])))
     notes = [
         f"{options.graph} at scale {options.scale:g}: {graph.node_count:,} nodes, "
         f"{graph.relationship_count:,} relationships; {len(patterns)} queries of "
-        f"{what}. Relationships of an embedding are different; "
+        f"{what} nodes. Relationships of an embedding are different; "
         "in the papers its nodes are, so there are fewer.",
         "Columns of all's: over the queries that every strategy answered.",
         *(f"The figures of {name}'s paper: {hardware}." for name, hardware in HARDWARE.items()),

@@ -34,6 +34,7 @@ TINY = {
     "orkut": 1e-4,
     "uk2002": 1e-5,
     "friendster": 1e-4,
+    "dbpedia": 1e-5,
 }
 
 
@@ -52,9 +53,9 @@ def test_a_graph_has_the_shape_of_its_recipe(name):
 @pytest.mark.parametrize("name", ["enron", "stwig"])
 def test_queries_have_the_size_of_the_recipe_and_depend_on_the_seed(name):
     graph = make_recipe(name, TINY[name], 1)
-    patterns = recipe_queries(name, graph, 5, 1)
+    patterns, sizes = recipe_queries(name, graph, 5, 1), list(RECIPES[name].query_nodes)
     assert len(set(patterns)) == 5
-    assert all(each.count(":L") == RECIPES[name].query_nodes for each in patterns)
+    assert [each.count(":L") for each in patterns] == (5 * sizes)[:5]
     assert patterns == recipe_queries(name, graph, 5, 1)
     assert patterns != recipe_queries(name, graph, 5, 2)
 
@@ -92,6 +93,7 @@ def test_every_strategy_finds_the_walk_that_a_query_comes_from(tmp_path):
         *(f"sgsi {each}" for each in ("basic", "+LB", "+histogram")),
     }
     assert len(found["runs"]) == 2 * 2 * len(names)
+    assert all("plan" in run["stages"] for run in found["runs"])
     assert all(run["embeddings"] >= 1 for run in found["runs"])
     assert PUBLISHED["enron", "gsi"] in (tmp_path / "strategies.md").read_text(encoding="utf-8")
 
