@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,8 @@ from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Steps", "StepsCache", "reversed_direction", "truth_of_each"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Steps:
     """The adjacency of a step.
 
@@ -37,58 +40,56 @@ class Steps:
         forwards: Adjacency as seen from the node where the path begins.
         nodes_allowed: Mask of nodes that may lie on a path; None for all.
         residuals: Predicates on whole paths that are still to be tested.
+        reverse: Makes the same relationships, reversed.
     """
 
     forwards: Adjacency
     nodes_allowed: NDArray[np.bool_] | None
     residuals: tuple[Expression, ...]
+    reverse: Callable[[], Adjacency]
+
+    @cached_property
+    def backwards(self) -> Adjacency:
+        """The same relationships, reversed."""
+        return self.reverse()
 
 
 class StepsCache:
     """Caches the adjacency of one expansion for the next run, if it has no predicates.
 
-    Without predicates it is also cached with the graph, for other queries that use it.
+    Without predicates it is also cached with the graph, for other queries that use it. Several
+    threads may run the expansion at once, on different graphs and with different parameters. So
+    nothing that one run uses may be read from here twice.
     """
 
     def __init__(self, asked: Expand) -> None:
         self.asked = asked
-        self._kept: tuple[object, Steps, Adjacency | None] | None = None
+        self._kept: tuple[object, Steps] | None = None
 
     def steps(self, context: ExecutionContext) -> Steps:
         """The adjacency of a step."""
         asked, graph = self.asked, context.graph
-        conditional = bool(asked.predicates or asked.tests or asked.step)
-        if self._kept is None or self._kept[0] is not graph or conditional:
-            steps = _steps(asked, context) if conditional else _plain(asked, graph)
-            self._kept = graph, steps, None
-        return self._kept[1]
-
-    def _reversed(self, steps: Steps, graph: DataGraph) -> Adjacency:
-        asked = self.asked
         if asked.predicates or asked.tests or asked.step:
-            return steps.forwards.reversed()
-        types = type_ids(asked.types, graph.types)
-        return graph.cached_adjacency((asked.direction, types, "reversed"), steps.forwards.reversed)
-
-    def backwards(self, context: ExecutionContext) -> Adjacency:
-        """The same relationships, reversed; call `steps` first."""
-        assert self._kept is not None
-        graph, steps, back = self._kept
-        if back is None:
-            back = steps.forwards
-            if self.asked.direction is not Direction.BOTH or self.asked.step is not None:
-                back = self._reversed(steps, context.graph)
-            self._kept = graph, steps, back
-        return back
+            return _steps(asked, context)
+        kept = self._kept
+        if kept is None or kept[0] is not graph:
+            kept = self._kept = graph, _plain(asked, graph)
+        return kept[1]
 
 
 def _plain(asked: Expand, graph: DataGraph) -> Steps:
     """The adjacency without predicates."""
-    types = type_ids(asked.types, graph.types)
+    types, direction = type_ids(asked.types, graph.types), asked.direction
     found = graph.cached_adjacency(
-        (asked.direction, types), lambda: adjacency_of(graph, asked.direction, types)
+        (direction, types), lambda: adjacency_of(graph, direction, types)
     )
-    return Steps(found, None, asked.path_predicates)
+
+    def reverse() -> Adjacency:
+        if direction is Direction.BOTH:
+            return found
+        return graph.cached_adjacency((direction, types, "reversed"), found.reversed)
+
+    return Steps(found, None, asked.path_predicates, reverse)
 
 
 def reversed_direction(direction: Direction) -> Direction:
@@ -124,7 +125,9 @@ def _steps(asked: Expand, context: ExecutionContext) -> Steps:
     forwards = adjacency_of(graph, asked.direction, types, allowed, nodes_allowed)
     if asked.step is not None and asked.step.predicates:
         forwards = _repeatable(forwards, asked, asked.step, context)
-    return Steps(forwards, nodes_allowed, tuple(left))
+    is_symmetric = asked.direction is Direction.BOTH and asked.step is None
+    reverse = (lambda: forwards) if is_symmetric else forwards.reversed
+    return Steps(forwards, nodes_allowed, tuple(left), reverse)
 
 
 def _repeatable(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,7 +108,7 @@ class Expand(Operator):
             context.check,
             undirected=asked.direction is Direction.BOTH,
             with_start=asked.minimum == 0,
-            device=DeviceSearches(context, self, partial(self._cache.backwards, context)),
+            device=DeviceSearches(context, self, lambda: steps.backwards),
         )
         for reached_starts, nodes in found:
             if len(some) == len(starts):

@@ -66,7 +66,7 @@ class SelectedPaths(ShortestPath):
         self, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Generator[Level, None, NDArray[np.int64]]:
         """Yields trails found by walks of all pairs; returns the places without a result."""
-        back = self._cache.backwards(context)
+        back = steps.backwards
         pairs = DistinctPairs(asked, np.arange(len(asked.rows)))
         bounds = self.asked.minimum, self.asked.maximum
         device = DeviceSearches(context, self, lambda: back)

@@ -108,7 +108,7 @@ class ShortestPath(Operator):
         self, steps: Steps, asked: Ends, context: ExecutionContext, *, every: bool
     ) -> Iterator[Level]:
         """Shortest paths of pairs of distinct nodes; each pair is searched once."""
-        back = self._cache.backwards(context)
+        back = steps.backwards
         pairs = DistinctPairs(asked, np.flatnonzero(asked.starts != asked.ends))
         found = shortest_paths(
             steps.forwards,
@@ -142,7 +142,7 @@ class ShortestPath(Operator):
             return choice.waiting
 
         bounds = self.asked.minimum, self.asked.maximum
-        back = self._cache.backwards(context)
+        back = steps.backwards
         paths_by_length(
             steps.forwards, back, asked.starts, asked.ends, bounds, enough, context.check
         )
