@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_edges", "read_import", "run"]
 
 T = TypeVar("T")
+C = TypeVar("C", bound="Accelerator | Watch")
 
 
 def connect(
@@ -304,6 +305,30 @@ async def _in_thread(function: Callable[..., T], *arguments: Any, **options: Any
     return await asyncio.to_thread(function, *arguments, **options)
 
 
+async def _opened_in_thread(open_: Callable[..., C], *arguments: Any, **options: Any) -> C:
+    """Like `_in_thread`; closes what was opened if the caller was cancelled meanwhile."""
+    lock, opened, cancelled = threading.Lock(), list[C](), threading.Event()
+
+    def work() -> C:
+        found = open_(*arguments, **options)
+        with lock:
+            opened.append(found)
+            unwanted = cancelled.is_set()
+        if unwanted:
+            found.close()
+        return found
+
+    try:
+        return await _in_thread(work)
+    except BaseException:
+        with lock:
+            cancelled.set()
+            late = list(opened)
+        for each in late:  # it was opened, but the caller does not get it any more
+            threading.Thread(target=each.close, name="gpugda-close").start()
+        raise
+
+
 class AsyncAccelerator:
     """An `Accelerator` whose long operations are awaited while they run in a thread.
 
@@ -317,8 +342,8 @@ class AsyncAccelerator:
 
     @classmethod
     async def connect(cls, source: object, **options: Any) -> Self:
-        """Like `connect`, awaited."""
-        return cls(await _in_thread(connect, source, **options))
+        """Like `connect`, awaited. If that is cancelled, what was opened is closed."""
+        return cls(await _opened_in_thread(connect, source, **options))
 
     async def run(
         self,
@@ -364,7 +389,9 @@ class AsyncAccelerator:
         **options: Any,
     ) -> Watch:
         """Like `Accelerator.watch`, awaited; iterate over the watch with ``async for``."""
-        return await _in_thread(self._accelerator.watch, query, callback, parameters, **options)
+        return await _opened_in_thread(
+            self._accelerator.watch, query, callback, parameters, **options
+        )
 
     async def explain(self, query: str | QueryGraph) -> Explanation:
         """Like `Accelerator.explain`, awaited."""

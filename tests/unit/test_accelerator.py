@@ -332,6 +332,31 @@ def test_an_accelerator_answers_again_after_a_timeout(people):
         assert dense.run("MATCH (a) RETURN count(*)").values() == [[300]]
 
 
+def test_an_accelerator_whose_opening_is_cancelled_is_closed(monkeypatch):
+    begun, go_on, opened = threading.Event(), threading.Event(), []
+
+    def slow(source):
+        begun.set()
+        go_on.wait(60)
+        opened.append(gpugda.Accelerator(source))
+        return opened[0]
+
+    monkeypatch.setattr("gpugda.api.connect", slow)
+
+    async def cancelled():
+        opening = asyncio.ensure_future(
+            gpugda.AsyncAccelerator.connect(gpugda.graph(*small_tables()))
+        )
+        await asyncio.to_thread(begun.wait, 60)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        go_on.set()
+
+    asyncio.run(cancelled())
+    assert opened[0].closed
+
+
 def test_the_async_accelerator_answers():
     async def main():
         nodes, relationships = small_tables()

@@ -263,6 +263,41 @@ def test_a_cancelled_wait_loses_no_changes_and_blocks_no_thread(open_watched):
     watch.close()
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_watch_whose_opening_is_cancelled_is_closed(open_watched, monkeypatch, when):
+    opened = open_watched()
+    begun, go_on, made = threading.Event(), threading.Event(), queue.SimpleQueue()
+    watch = opened.accelerator.watch
+
+    def slow(*arguments, **options):
+        if when == "after":
+            made.put(watch(*arguments, **options))
+        begun.set()
+        go_on.wait(60)
+        if when == "before":
+            made.put(watch(*arguments, **options))
+        found = made.get()
+        made.put(found)
+        return found
+
+    monkeypatch.setattr(opened.accelerator, "watch", slow)
+
+    async def cancelled():
+        opening = asyncio.ensure_future(
+            AsyncAccelerator(opened.accelerator).watch(XS, every=EVERY, engine="reference")
+        )
+        await asyncio.to_thread(begun.wait, 60)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        go_on.set()
+
+    asyncio.run(cancelled())
+    found = made.get(timeout=60)
+    found._thread.join(60)
+    assert not found._thread.is_alive()
+
+
 def test_every_waiting_reader_ends_with_the_watch(open_watched):
     opened = open_watched()
 
