@@ -1,8 +1,9 @@
 """Time of a small transaction of each kind until a query's next answer, by stage.
 
 Run as a program, it prints milliseconds of processor time, the median of several turns; also for
-1,000 changes in ten transactions, applied at once and one by one. The follower's thread beside the
-queries is excluded:
+1,000 changes in one transaction, in ten transactions that the server reports in one answer, as it
+does for all commits since the last query, and in ten that are applied one by one, as if a query had
+come after each. The follower's thread beside the queries is excluded:
 python tests/benchmarks/test_single_changes.py [RELATIONSHIPS] [TURNS]
 """
 
@@ -21,6 +22,8 @@ import pyarrow as pa
 import pytest
 from benchmarks.test_increments import NONE, TYPES, make_graph
 from benchmarks.test_increments import _batch as relationships_of
+from benchmarks.told_at_once import TRANSACTIONS, events_of
+from gpugda_adapters.change_events import ChangeEvents, net_changes
 
 from gpugda.data.batches import NodeBatch
 from gpugda.data.column import Column, ColumnKind
@@ -40,15 +43,15 @@ QUERIES = {
     "two steps": "MATCH (a:A)-[:R]->(b)-[:S]->(c:B) WHERE a.number < 20000 RETURN count(*) AS n",
 }
 STAGES = ("apply", "plan", "arrays", "query")
-NOTHING, MIXED = "nothing", "mixed"
+NOTHING, MIXED, TOLD_AT_ONCE = "nothing", "mixed", f"1,000 of {TRANSACTIONS}"
 CASES = {
     NOTHING: (0, NOTHING, 0),
     **{
         kind: (1, kind, 1)
         for kind in ("number", "text", "label", "node", "relationship", "deleted")
     },
-    # The server reports all commits since the last request at once.
     "1,000 together": (1, MIXED, 1_000),
+    TOLD_AT_ONCE: (1, MIXED, 1_000),
     "1,000 in 10": (10, MIXED, 100),
 }
 """Number of batches before a query, kind of changes, number of changes in each batch."""
@@ -168,6 +171,8 @@ class Asker:
         for make in transactions:
             batch = make(graph)
             started = clock()
+            if isinstance(batch, ChangeEvents):
+                batch = net_changes(batch, 1, DatabaseVersion("a-database", 2))
             graph = applied(graph, batch)
             self.loaded = self.loaded.followed_by(graph, batch.version, 1)
             applying += clock() - started
@@ -208,6 +213,10 @@ def _has_label(graph, name):
     return np.unpackbits(bits.view(np.uint8), bitorder="little")[: graph.node_count] == 1
 
 
+def _composed(second, first):
+    return lambda graph: second(first(graph))
+
+
 def measure(count, turns, text):
     """By case, the median seconds of each stage, the answer and the graph."""
     graph, random = make_graph(count)
@@ -215,8 +224,10 @@ def measure(count, turns, text):
     for _ in range(3):
         asker.step([])
     for name, (transactions, kind, changes) in CASES.items():
-        makes = [partial(writer.transaction, kind, count=changes)] * transactions
-        times = []
+        make = partial(writer.transaction, kind, count=changes)
+        if name == TOLD_AT_ONCE:
+            make = _composed(events_of, make)
+        makes, times = [make] * transactions, []
         for turn in range(turns + 2):
             taken, answer = asker.step(makes)
             if turn > 1:  # the first turns of a kind allocate new arrays

@@ -101,8 +101,9 @@ def outgoing_rows(
         lost: The deleted relationships, in any order.
         new: The created relationships, with new node numbers, in order of id.
     """
-    if not (nodes.splice or len(lost.entries) or len(new)):
-        return old, Splice(len(old.neighbours), lost.entries, lost.entries), new
+    if not len(lost.entries) and not len(new) and _keeps_rows(nodes):
+        stays = Splice(len(old.neighbours), lost.entries, lost.entries)
+        return _with_empty_rows(old, nodes), stays, new
     order = np.lexsort((new.ends, new.types, new.starts))
     new, lost = new.take(order), lost.in_order()
     rows = _Rows(old, nodes)
@@ -126,8 +127,8 @@ def incoming_rows(
         new: The created relationships in the order of their new indexes.
     """
     assert old.relationship_indexes is not None
-    if not (nodes.splice or relationships):
-        return old
+    if not relationships and _keeps_rows(nodes):
+        return _with_empty_rows(old, nodes)
     lost = Lost(gone.ids, gone.ids, gone.ends)
     if len(gone):
         runs, low, high = run_bounds(old, gone.ends, gone.types)
@@ -143,6 +144,23 @@ def incoming_rows(
     moved = spliced(renumbered(old.relationship_indexes, relationships), splice, indexes)
     turned = Ends(new.ends, new.types, new.starts, new.ids)
     return rows.changed(lost, came, turned, neighbours, moved)
+
+
+def _keeps_rows(nodes: NodeNumbers) -> bool:
+    """True if all nodes keep their numbers; new ones may follow."""
+    return not nodes.splice or nodes.splice.only_appends
+
+
+def _with_empty_rows(old: CsrParts, nodes: NodeNumbers) -> CsrParts:
+    """The rows with those of new nodes, which come last and have no relationships."""
+    if not nodes.splice:
+        return old
+    ends = Splice(len(old.row_offsets), nodes.splice.removed, nodes.splice.places + 1)
+    return old._replace(
+        row_offsets=spliced(old.row_offsets, ends, len(old.neighbours)),
+        neighbours=renumbered(old.neighbours, nodes.splice),
+        run_offsets=spliced(old.run_offsets, ends, len(old.run_types)),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
