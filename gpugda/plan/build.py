@@ -31,6 +31,7 @@ from gpugda.plan.logical import (
 )
 from gpugda.plan.named_groups import with_named_groups
 from gpugda.plan.patterns import PatternPlanner, VariableKind
+from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.plan.selected_patterns import names_bound_list, selected_pattern, split_selected
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
@@ -39,7 +40,7 @@ from gpugda.query.analyse_return import read_columns
 from gpugda.query.bound_paths import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
-from gpugda.query.shapes import conjuncts, join_by_ampersand, rewrite, shape, variable_names
+from gpugda.query.shapes import join_by_ampersand, rewrite, shape, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes
 from gpugda.query.walk import walk
 from gpugda.types import Span
@@ -276,7 +277,7 @@ class _Builder:
         self._filter(clause.predicate)
 
     def _filter(self, where: ast.Expression) -> None:
-        self.rows = Filter(self.rows, tuple(conjuncts(join_by_ampersand(where))))
+        self.rows = Filter(self.rows, tuple(where_conjuncts(where)))
 
     # -------------------------------------------------------------- projections
     def _project(self, projection: ast.Projection, *, is_last: bool = False) -> None:

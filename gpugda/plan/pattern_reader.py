@@ -14,6 +14,7 @@ from gpugda.plan.logical import (
     ExpandMode,
     StepPattern,
 )
+from gpugda.plan.rules.existence import where_conjuncts
 from gpugda.query import ast
 from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import (
@@ -21,7 +22,6 @@ from gpugda.query.query_graph import (
     anonymous_relationship_name,
 )
 from gpugda.query.shapes import (
-    conjuncts,
     is_dynamic,
     join_by_ampersand,
     label_conjuncts,
@@ -171,7 +171,7 @@ class PatternReader:
         for pattern in clause.patterns:
             self._read_pattern(pattern)
         if clause.where is not None:
-            self._predicates.extend(conjuncts(join_by_ampersand(clause.where)))
+            self._predicates.extend(where_conjuncts(clause.where))
         self._clause += 1
 
     @property
@@ -242,7 +242,7 @@ class PatternReader:
             elements.extend(inside)
             conditions.extend(further)
             if element.where is not None:
-                conditions.extend(conjuncts(join_by_ampersand(element.where)))
+                conditions.extend(where_conjuncts(element.where))
         return tuple(elements), conditions
 
     def _between(
@@ -261,7 +261,7 @@ class PatternReader:
             raise self._unsupported("a path inside a quantified path", group.span)
         elements, predicates = self._without_brackets(group.pattern)
         if group.where is not None:
-            predicates.extend(conjuncts(join_by_ampersand(group.where)))
+            predicates.extend(where_conjuncts(group.where))
         step = self._step(_with_nodes(elements), predicates, group)
         name = step.relationships[0]
         if len(step.relationships) > 1:
@@ -431,7 +431,7 @@ class PatternReader:
             operands = (subject, join_by_ampersand(given))
             yield ast.Comparison(span, operands, (ast.ComparisonOperator.EQUAL,))
         if element.where is not None:
-            yield from conjuncts(join_by_ampersand(element.where))
+            yield from where_conjuncts(element.where)
 
     def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
         message = f"{construct} is not supported by this engine"
