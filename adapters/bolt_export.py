@@ -19,7 +19,7 @@ from .bolt_nodes import (
 from .bolt_reading import PageReader
 from .bolt_relationships import RelationshipReading
 from .bolt_walk import walk
-from .plugin_pages import PLUGIN_PAGE, plugin_nodes
+from .plugin_pages import PLUGIN_ROUND, plugin_nodes, plugin_page
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -134,8 +134,10 @@ class _Export:
         if not self._connection.facts.plugin:
             yield from read_nodes(reader, count, moving=self._moving)
             return
-        pages = plugin_nodes()
-        first = yield from walk(reader, pages, NODES, count, PLUGIN_PAGE, moving=self._moving)
+        page = plugin_page(count, self._sessions)
+        first = yield from walk(
+            reader, plugin_nodes(), NODES, count, page, most=PLUGIN_ROUND, moving=self._moving
+        )
         if first is not None:
             yield from read_scattered_nodes(reader, first)
 

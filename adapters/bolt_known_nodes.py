@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers
-from gpugda.data.batches import RelationshipBatch
+from gpugda.data.batches import RelationshipBatch, id_array
 from gpugda.errors import StaleSnapshotError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class KnownNodes:
             type_codes=batch.type_codes[inside],
             type_names=batch.type_names,
             origin=batch.origin,
-            relationship_ids=None if ids is None else ids[inside],
+            relationship_ids=None if ids is None else id_array(ids)[inside],
         )
 
     def _contains_all(self, ids: NDArray[np.int64]) -> bool:

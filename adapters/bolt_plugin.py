@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_plugin"]
 
-_FORMAT = 1
+_FORMAT = 2
 """Version of the answers that are understood: `ChangeProcedures.FORMAT` in the plugin."""
 _NOT_THERE = "Neo.ClientError.Procedure.ProcedureNotFound"
 _FORBIDDEN = "Neo.ClientError.Security.Forbidden"

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Call", "PageReader", "Question", "is_out_of_memory"]
 
 _Answer = TypeVar("_Answer")
-_Given = TypeVar("_Given", covariant=True)
 
 _ANSWER_SECONDS = 600.0
 # A page may become smaller than this for lack of memory, but later pages do not.
@@ -48,15 +47,14 @@ _OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "OutOfMemoryError", "Transaction
 _ARITHMETIC = "Neo.ClientError.Statement.ArithmeticError"
 
 
-class _Asked(Protocol[_Given]):
+class _Asked(Protocol[_Answer]):
     """The request for a page."""
-
-    @property
-    def decode(self) -> Callable[[Page, list[neo4j.Record]], _Given]:
-        """Decodes the answer, in the thread that sent the request."""
 
     def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
         """Cypher text and parameters for a page."""
+
+    def decoded(self, page: Page, records: Iterable[neo4j.Record]) -> list[_Answer]:
+        """Decodes the records as they arrive, in the thread that sent the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,10 @@ class Question(Generic[_Answer]):
         text = f"{page.match(self.pattern, self.variable)} {self.rest}"
         return text, {**self.parameters, **page.parameters}
 
+    def decoded(self, page: Page, records: Iterable[neo4j.Record]) -> list[_Answer]:
+        """One answer."""
+        return [self.decode(page, list(records))]
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[_Answer]):
@@ -90,16 +92,24 @@ class Call(Generic[_Answer]):
     Args:
         text: Cypher text of the call.
         arguments: Parameters of the text for a page.
-        decode: As in `Question`.
+        decode: As in `Question`, or for each record.
+        each: True if each record is decoded by itself, while the next ones are on their way.
     """
 
     text: str
     arguments: Callable[[Page], Mapping[str, Any]]
     decode: Callable[[Page, list[neo4j.Record]], _Answer]
+    each: bool = False
 
     def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
         """Cypher text and parameters for a page."""
         return self.text, self.arguments(page)
+
+    def decoded(self, page: Page, records: Iterable[neo4j.Record]) -> list[_Answer]:
+        """One answer, or one for each record."""
+        if not self.each:
+            return [self.decode(page, list(records))]
+        return [self.decode(page, [record]) for record in records]
 
 
 def is_out_of_memory(error: Neo4jError) -> bool:
@@ -129,7 +139,7 @@ class PageReader:
         self._connection = connection
         self._version = version
         self._doing = doing
-        self._sessions = sessions
+        self.sessions = sessions
         self._widest: float = float("inf")
         self._lock = threading.Lock()
         self._running: set[neo4j.Session] = set()
@@ -153,7 +163,7 @@ class PageReader:
             SourceError: The server cannot be reached, refuses, or does not answer.
         """
         with self._connection.check(self._doing):
-            return [record.data() for record in self._ask(text, parameters)]
+            return [record.data() for record in self._ask(text, parameters, list)]
 
     def numbers(self, text: str, **parameters: Any) -> NDArray[np.int64]:
         """The numbers of a one-column query, row by row: slow, but needs no memory on the server.
@@ -195,9 +205,9 @@ class PageReader:
         """
         waiting: deque[Future[list[_Answer]]] = deque()
         todo = iter(pages)
-        pool = ThreadPoolExecutor(self._sessions, thread_name_prefix="gpugda-bolt")
+        pool = ThreadPoolExecutor(self.sessions, thread_name_prefix="gpugda-bolt")
         try:
-            for page in islice(todo, self._sessions + _AHEAD):
+            for page in islice(todo, self.sessions + _AHEAD):
                 waiting.append(pool.submit(self._read, question, page, pace))
             while waiting:
                 found = waiting.popleft().result()
@@ -233,7 +243,7 @@ class PageReader:
         if not pieces:
             started = monotonic()
             try:
-                answer = self._answer(question, page)
+                answers = self._answers(question, page)
             except Neo4jError as error:
                 pieces = page.pieces() if is_out_of_memory(error) else ()
                 if not pieces:
@@ -242,25 +252,33 @@ class PageReader:
             else:
                 if pace is not None:
                     pace.took(len(page), monotonic() - started)
-                yield answer
+                yield from answers
         for piece in pieces:
             yield from self._pieces(question, piece, pace)
 
-    def _answer(self, question: _Asked[_Answer], page: Page) -> _Answer:
+    def _answers(self, question: _Asked[_Answer], page: Page) -> list[_Answer]:
         text, parameters = question.asked(page)
-        records = self._ask(text, parameters)
-        try:
-            return question.decode(page, records)
-        except BrokenRecordError as error:
-            raise SourceError(
-                f"{self._doing}: the database holds a value that the driver cannot represent "
-                f"({error.__cause__ or error}): only queries that do not return it can be "
-                "answered, with engine='native'."
-            ) from error
 
-    def _ask(self, text: str, parameters: Mapping[str, Any]) -> list[neo4j.Record]:
+        def decode(records: Iterable[neo4j.Record]) -> list[_Answer]:
+            try:
+                return question.decoded(page, records)
+            except BrokenRecordError as error:
+                raise SourceError(
+                    f"{self._doing}: the database holds a value that the driver cannot represent "
+                    f"({error.__cause__ or error}): only queries that do not return it can be "
+                    "answered, with engine='native'."
+                ) from error
+
+        return self._ask(text, parameters, decode)
+
+    def _ask(
+        self,
+        text: str,
+        parameters: Mapping[str, Any],
+        decode: Callable[[Iterable[neo4j.Record]], list[_Answer]],
+    ) -> list[_Answer]:
         try:
-            return self._ask_once(text, parameters)
+            return self._ask_once(text, parameters, decode)
         except (Neo4jError, DriverError) as error:
             if getattr(error, "code", None) == _ARITHMETIC:
                 # Ids are packed by the largest one at the start: larger ones were created since.
@@ -271,9 +289,14 @@ class PageReader:
             # the pool.
             if self._cancelled or not is_broken_connection(error):
                 raise
-        return self._ask_once(text, parameters)
+        return self._ask_once(text, parameters, decode)
 
-    def _ask_once(self, text: str, parameters: Mapping[str, Any]) -> list[neo4j.Record]:
+    def _ask_once(
+        self,
+        text: str,
+        parameters: Mapping[str, Any],
+        decode: Callable[[Iterable[neo4j.Record]], list[_Answer]],
+    ) -> list[_Answer]:
         query: Any = self._connection.prefix(text)
         with (
             self._connection.session(bookmarks=self._version, bulk=True) as session,
@@ -282,11 +305,11 @@ class PageReader:
         ):
             result = session.run(query, dict(parameters))
             link = self._connection.link_of(session)
-            records = list(result)
+            answers = decode(result)
             version = self._connection.version_after(session, link)
         with self._lock:
             self._versions.append(version)
-        return records
+        return answers
 
     @contextmanager
     def _watched(self, session: neo4j.Session) -> Iterator[Guard]:

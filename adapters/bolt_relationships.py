@@ -16,7 +16,7 @@ from .bolt_packing import WHOLE, Field, Packing
 from .bolt_pages import IdList, IdRange, Pace, cut, parts_of_hub
 from .bolt_reading import Question
 from .bolt_walk import PAGE, PAGE_BITS, Space, occupied, walk
-from .plugin_pages import PLUGIN_PAGE, plugin_relationships
+from .plugin_pages import PLUGIN_ROUND, plugin_page, plugin_relationships
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -83,7 +83,8 @@ class RelationshipReading:
             plugin_relationships(),
             self._space,
             count,
-            PLUGIN_PAGE,
+            plugin_page(count, self.reader.sessions),
+            most=PLUGIN_ROUND,
             moving=self.moving,
         )
         if first is not None:

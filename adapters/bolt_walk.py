@@ -66,9 +66,12 @@ def walk(
     count: int,
     page: int | None = None,
     *,
+    most: int | None = None,
     moving: bool = False,
 ) -> Generator[_Answer, None, int | None]:
     """Answers in order of id until ``count`` entities were found; ``page`` ids each (or `PAGE`).
+
+    Up to ``most`` ids are requested before their density is known.
 
     ``moving``: True if entities are created and deleted meanwhile, so that the count is unreliable:
     a scan then decides when all were requested.
@@ -77,7 +80,8 @@ def walk(
         None; or the id from which on ids are too scattered for pages.
     """
     first, total = 0, count
-    span = min(count, _ROUND)
+    most = most or _ROUND
+    span = min(count, most)
     while count > 0:
         found = 0
         for answer in reader.answers(question, ranges(first, first + span, page or PAGE)):
@@ -88,7 +92,7 @@ def walk(
         if found * _EMPTY < span:
             break
         # As many ids as are needed if they continue at this round's density.
-        span = min(max(count * span // found, _SMALLEST_ROUND), max(first, _ROUND))
+        span = min(max(count * span // found, _SMALLEST_ROUND), max(first, most))
     if count <= 0 and not moving:
         return None
     pages = occupied(reader, space, first, total if moving else count)

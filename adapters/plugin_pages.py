@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.arrow_numbers import arrow_numbers
+from gpugda.data.batches import NodeBatch, RelationshipBatch, id_array
 
 from .bolt_pages import IdRange
 from .bolt_reading import Call
@@ -20,23 +20,32 @@ if TYPE_CHECKING:
 
     from .bolt_pages import Page
 
-__all__ = ["PLUGIN_PAGE", "plugin_nodes", "plugin_relationships", "unpacked"]
+__all__ = ["PLUGIN_ROUND", "plugin_nodes", "plugin_page", "plugin_relationships", "unpacked"]
 
-PLUGIN_PAGE = 1 << 18
-"""Ids per page: the answer has some 3 MB, and the server needs 12 MB to build it."""
+PLUGIN_ROUND = 1 << 24
+"""Ids requested before the next ones are: the server reads unused ids at 3 ns each."""
+_LARGEST_PAGE = 1 << 21
+"""Ids per page: the answer has 20 MB, which the server makes in rows of 65,536 ids."""
+_SMALLEST_PAGE = 1 << 16
 
 _NARROW = 4
 _WIDE = 8
 
 
+def plugin_page(count: int, sessions: int) -> int:
+    """Ids per page, for as many pages as sessions if they are few; a request costs milliseconds."""
+    share = -(-count // (sessions * _SMALLEST_PAGE)) * _SMALLEST_PAGE
+    return min(max(share, _SMALLEST_PAGE), _LARGEST_PAGE)
+
+
 def plugin_nodes() -> Call[NodeBatch]:
     """Requests all nodes of a page."""
-    return Call("CALL gpugda.nodes($first, $last)", _range, _nodes)
+    return Call("CALL gpugda.nodes($first, $last)", _range, _nodes, each=True)
 
 
 def plugin_relationships() -> Call[RelationshipBatch]:
     """Requests all relationships of a page."""
-    return Call("CALL gpugda.relationships($first, $last)", _range, _relationships)
+    return Call("CALL gpugda.relationships($first, $last)", _range, _relationships, each=True)
 
 
 def unpacked(packed: bytes, count: int) -> NDArray[Any]:
@@ -62,7 +71,7 @@ def _nodes(page: Page, records: list[neo4j.Record]) -> NodeBatch:
     count = int(row["count"])
     return NodeBatch(
         count=count,
-        ids=pa.array(_ids(page, row["ids"], count)),
+        ids=arrow_numbers(id_array(_ids(row))),
         label_codes=np.frombuffer(row["codes"], "<u2", count).astype(np.int32),
         label_sets=tuple(tuple(labels) for labels in row["labelSets"]),
         properties={},
@@ -75,17 +84,17 @@ def _relationships(page: Page, records: list[neo4j.Record]) -> RelationshipBatch
     count = int(row["count"])
     return RelationshipBatch(
         count=count,
-        source_ids=pa.array(unpacked(row["sources"], count)),
-        target_ids=pa.array(unpacked(row["targets"], count)),
+        source_ids=arrow_numbers(unpacked(row["sources"], count)),
+        target_ids=arrow_numbers(unpacked(row["targets"], count)),
         type_codes=np.frombuffer(row["codes"], "<u2", count),
         type_names=tuple(row["types"]),
         origin=f"relationships of the database, {page.described}",
-        relationship_ids=_ids(page, row["ids"], count),
+        relationship_ids=_ids(row),
     )
 
 
-def _ids(page: Page, packed: bytes, count: int) -> NDArray[np.int64]:
-    assert isinstance(page, IdRange)
-    if not packed and count:
-        return np.arange(page.first, page.last + 1, dtype=np.int64)
-    return unpacked(packed, count).astype(np.int64) + page.first
+def _ids(row: neo4j.Record) -> NDArray[np.int64] | range:
+    first, count, packed = int(row["first"]), int(row["count"]), row["ids"]
+    if not packed:
+        return range(first, first + count)
+    return unpacked(packed, count).astype(np.int64) + first

@@ -10,7 +10,8 @@
 
        firsts    uint[ranges * blocks + 1]   position of the first entry of block b in range r
        numbers   ulong[count]                entries, range after range
-       aside     ulong[items * 2 * most]     memory of each item for sorting; most: entries of the longest range
+       aside     ulong[items * 2 * most]     memory of each item for sorting; most: entries of the longest range;
+                                             null if is_sorted: then the host has sorted each range's entries as numbers
        range_offsets   uint[ranges + 1]      borders   uint[ranges + 1]   first node of each range
 
    An entry is one number: row, type, neighbour and position of arrival (or relationship index), the row highest. A
@@ -118,8 +119,8 @@ static global ulong *sorted(global ulong *numbers, global ulong *others, uint co
 
 kernel void sort_starts(
     uint ranges, global const uint *range_offsets, global const uint *borders, uint row_bits, uint type_bits, uint node_bits,
-    uint place_bits, uint most, volatile global uint *taken, global ulong *aside, global ulong *numbers, global const uint *places,
-    global uint *neighbours, global uint *arrivals, global uint *row_offsets, global uint *run_offsets, global uint *run_counts,
+    uint place_bits, uint most, uint is_sorted, volatile global uint *taken, global ulong *aside, global ulong *numbers,
+    global const uint *places, global uint *neighbours, global uint *arrivals, global uint *row_offsets, global uint *run_offsets, global uint *run_counts,
     volatile global uint *loops, global uint *parallel
 ) {
     global ulong *mine = aside + 2ul * most * get_group_id(0);
@@ -128,16 +129,19 @@ kernel void sort_starts(
         uint begin = range_offsets[range], count = range_offsets[range + 1] - begin;
         uint first = borders[range], nodes = borders[range + 1] - first;
         global ulong *entries = numbers + begin;
-        for (uint i = 0; i < count; ++i) mine[i] = places ? entries[i] << place_bits | i : entries[i];
-        global ulong *found = sorted(mine, mine + most, count, place_bits, place_bits + node_bits + type_bits + row_bits);
+        global ulong *found = entries;
+        if (!is_sorted) {
+            for (uint i = 0; i < count; ++i) mine[i] = places ? entries[i] << place_bits | i : entries[i];
+            found = sorted(mine, mine + most, count, place_bits, place_bits + node_bits + type_bits + row_bits);
+        }
         uint runs = 0, node = 0;
         ulong before = 0;
-        for (uint i = 0; i < count; ++i) {
-            ulong number = found[i] >> place_bits, kind = number >> node_bits, row = kind >> type_bits;
+        for (uint i = 0; i < count; ++i) { // found may be the entries, of which no more than i are replaced by runs
+            ulong entry = found[i], number = entry >> place_bits, kind = number >> node_bits, row = kind >> type_bits;
             uint neighbour = number & node_mask;
             neighbours[begin + i] = neighbour;
             if (arrivals) {
-                uint place = found[i] & place_mask;
+                uint place = entry & place_mask;
                 arrivals[begin + i] = places ? places[begin + place] : place;
             }
             if (i && number == before) parallel[kind & type_mask] = 1;
@@ -161,8 +165,8 @@ kernel void sort_starts(
 
 kernel void sort_ends(
     uint ranges, global const uint *range_offsets, global const uint *borders, uint row_bits, uint type_bits, uint node_bits,
-    uint place_bits, uint most, volatile global uint *taken, global ulong *aside, global ulong *numbers, global const uint *indexes,
-    global uint *neighbours, global uint *found_indexes, global uint *row_offsets, global uint *run_offsets, global uint *run_counts
+    uint place_bits, uint most, uint is_sorted, volatile global uint *taken, global ulong *aside, global ulong *numbers,
+    global const uint *indexes, global uint *neighbours, global uint *found_indexes, global uint *row_offsets, global uint *run_offsets, global uint *run_counts
 ) {
     global ulong *mine = aside + 2ul * most * get_group_id(0);
     ulong node_mask = (1ul << node_bits) - 1, type_mask = (1ul << type_bits) - 1, place_mask = (1ul << place_bits) - 1;
@@ -171,14 +175,17 @@ kernel void sort_ends(
         uint begin = range_offsets[range], count = range_offsets[range + 1] - begin;
         uint first = borders[range], nodes = borders[range + 1] - first;
         global ulong *entries = numbers + begin;
-        for (uint i = 0; i < count; ++i) mine[i] = indexes ? entries[i] >> node_bits << place_bits | i : entries[i];
-        global ulong *found = sorted(mine, mine + most, count, low, low + type_bits + row_bits);
-        global ulong *begun = found == mine ? mine + most : mine;
+        global ulong *found = entries, *begun = entries;
+        if (!is_sorted) {
+            for (uint i = 0; i < count; ++i) mine[i] = indexes ? entries[i] >> node_bits << place_bits | i : entries[i];
+            found = sorted(mine, mine + most, count, low, low + type_bits + row_bits);
+            begun = found == mine ? mine + most : mine;
+        }
         uint runs = 0, node = 0;
         ulong before = 0;
         for (uint i = 0; i < count; ++i) {
-            ulong kind = found[i] >> low, place = found[i] & place_mask;
-            neighbours[begin + i] = (indexes ? entries[place] : found[i] >> place_bits) & node_mask;
+            ulong entry = found[i], kind = entry >> low, place = entry & place_mask;
+            neighbours[begin + i] = (indexes ? entries[place] : entry >> place_bits) & node_mask;
             found_indexes[begin + i] = indexes ? indexes[begin + place] : place;
             if (!i || kind != before) {
                 for (; node <= kind >> type_bits; ++node) {
@@ -193,7 +200,9 @@ kernel void sort_ends(
             row_offsets[first + node] = begin + count;
             run_offsets[first + node] = runs;
         }
-        for (uint run = 0; run < runs; ++run) entries[run] = begun[run];
+        if (!is_sorted) {
+            for (uint run = 0; run < runs; ++run) entries[run] = begun[run];
+        }
         run_counts[range] = runs;
     }
 }

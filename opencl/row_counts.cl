@@ -34,7 +34,7 @@ kernel void add_lengths(
 
 kernel void count_labelled(
     global const uint *neighbours, global const uint *run_offsets, global const ushort *run_types, global const uint *run_starts,
-    ulong node_count, global const int *codes, uint type_count, uint set_count, volatile global uint *taken, global ulong *tables
+    ulong node_count, global const uchar *codes, uint type_count, uint set_count, volatile global uint *taken, global ulong *tables
 ) {
     global ulong *table = tables + (ulong)set_count * type_count * set_count * get_global_id(0);
     for (;;) {

@@ -118,10 +118,9 @@ class FakeBolt:
 
     def _rows(self, text, parameters):
         if "CALL gpugda.nodes" in text:
-            return [packed_nodes(self.nodes, parameters["first"], parameters["last"])]
+            return [packed_nodes(self.nodes, *ids) for ids in _rows_of(parameters)]
         if "CALL gpugda.relationships" in text:
-            first, last = parameters["first"], parameters["last"]
-            return [packed_relationships(self.relationships, first, last)]
+            return [packed_relationships(self.relationships, *ids) for ids in _rows_of(parameters)]
         if "elementId" in text:
             kind, table = (4, self.nodes) if "MATCH (x)" in text else (5, self.relationships)
             return [{"id": each, "text": f"{kind}:fake:{each}"} for each in list(table)[:20]]
@@ -212,11 +211,21 @@ class FakeBolt:
 
 
 # ------------------------------------------------------------------ the plugin's format
+ROW = 20  # ids per row
+
+
+def _rows_of(parameters):
+    """First and last id of each row."""
+    first, last = parameters["first"], parameters["last"]
+    return [(low, min(last, low + ROW - 1)) for low in range(first, last + 1, ROW)]
+
+
 def packed_nodes(nodes, first, last):
-    """The row that gpugda.nodes returns."""
+    """A row that gpugda.nodes returns."""
     ids = [each for each in sorted(nodes) if first <= each <= last]
     sets = list(dict.fromkeys(tuple(nodes[each]) for each in ids))
     return {
+        "first": first,
         "count": len(ids),
         "ids": _offsets(ids, first, last),
         "codes": np.array([sets.index(tuple(nodes[each])) for each in ids], dtype="<u2").tobytes(),
@@ -225,11 +234,12 @@ def packed_nodes(nodes, first, last):
 
 
 def packed_relationships(relationships, first, last):
-    """The row that gpugda.relationships returns."""
+    """A row that gpugda.relationships returns."""
     ids = [each for each in sorted(relationships) if first <= each <= last]
     rows = [relationships[each] for each in ids]
     types = list(dict.fromkeys(kind for _, kind, _ in rows))
     return {
+        "first": first,
         "count": len(ids),
         "ids": _offsets(ids, first, last),
         "sources": _narrow([source for source, _, _ in rows]),

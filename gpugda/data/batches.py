@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from gpugda.data.columns import Column
 
-__all__ = ["NodeBatch", "RelationshipBatch"]
+__all__ = ["NodeBatch", "RelationshipBatch", "id_array"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +61,8 @@ class RelationshipBatch:
         origin: File or table, for error messages.
         rows: 1-based row (line) of each relationship in the origin, or the row of the first one.
         row_word: The origin's word for a row.
-        relationship_ids: ``int64`` ids of the relationships; None unless the source is a server.
+        relationship_ids: Ids of the relationships, ``int64`` or consecutive; None unless the source
+            is a server.
     """
 
     count: int
@@ -74,4 +76,9 @@ class RelationshipBatch:
     origin: str = "relationships"
     rows: int | NDArray[np.int64] = 1
     row_word: str = "row"
-    relationship_ids: NDArray[np.int64] | None = None
+    relationship_ids: NDArray[np.int64] | range | None = None
+
+
+def id_array(ids: NDArray[np.int64] | range) -> NDArray[np.int64]:
+    """The ids as an array."""
+    return np.arange(ids.start, ids.stop, dtype=np.int64) if isinstance(ids, range) else ids

@@ -16,14 +16,15 @@ from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.concatenation import concatenate_columns
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
-from gpugda.data.external_ids import ExternalIds, are_distinct
+from gpugda.data.external_ids import ExternalIds
 from gpugda.data.identifiers import IdentifierMap, NameTable, Origin, name_id_type
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
+from gpugda.data.relationship_ids import ArrivingIds
 from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.data.stored_lists import with_stored_lists
-from gpugda.data.threads import in_threads, pieces_of, take_in_threads
+from gpugda.data.threads import in_threads, pieces_of
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ MAX_COUNT = 2**32 - 2
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.uint16 | np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 _PIECE = 1 << 20
-_MAX_GAPS = 4
-"""Looking up ids takes as long as adding this many gaps."""
 
 
 class Prefixes(Protocol):
@@ -274,7 +273,7 @@ class _Relationships:
     def __init__(self, identifiers: IdentifierMap, *, keeps_ids: bool) -> None:
         self.count = 0
         self._keeps_ids = keeps_ids
-        self._ids: list[NDArray[np.int64]] = []
+        self._ids = ArrivingIds()
         self.types: dict[str, int] = {}
         self.properties = _Properties()
         self._identifiers = identifiers
@@ -298,7 +297,7 @@ class _Relationships:
             if batch.relationship_ids is None:
                 raise SourceError(f"{batch.origin}: the relationships have no ids")
             _check_length(batch.relationship_ids, batch.count, "relationship ids", batch.origin)
-            self._ids.append(batch.relationship_ids.astype(np.int64, copy=False))
+            self._ids.add(batch.relationship_ids)
         self.count += batch.count
         _check_count(self.count, "relationships")
         # Looking up many ids at once is faster, but waiting batches must not pile up without limit.
@@ -327,11 +326,7 @@ class _Relationships:
         types, self._types = _joined(self._types, np.empty(0, dtype=np.uint16)), []
         ends, self._ends = _joined(self._ends, np.empty(0, dtype=np.uint32)), []
         columns = self.properties.columns()
-        ids = _joined(self._ids, np.empty(0, dtype=np.int64))
-        self._ids = []
-        rising = bool((ids[1:] > ids[:-1]).all())
-        if not rising and not are_distinct(ids):
-            raise SourceError("a relationship was read twice: two have the same id")
+        ids = np.empty(0, dtype=np.int64)
         with_order = bool(columns) or self._keeps_ids
         given = Unsorted(node_count, len(self.types), starts, types, ends)
         found = sorter(given, with_order=with_order) if sorter else None
@@ -341,7 +336,7 @@ class _Relationships:
             for key in columns:
                 columns[key] = columns[key].take_in_threads(order)
             if self._keeps_ids:
-                ids = _ids_in(order, ids, rising=rising)
+                ids = self._ids.in_order(order)
         return rows, columns, ids
 
     def _lookup(
@@ -353,26 +348,23 @@ class _Relationships:
             nodes = self._identifiers.space(name).lookup(
                 [ids[place] for place in places], [origins[place] for place in places]
             )
-            start = 0
-            for place in places:
-                end = start + len(ids[place])
-                found[place] = nodes[start:end]
-                start = end
+            for place, each in zip(places, nodes, strict=True):
+                found[place] = each
         return found
 
 
 def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArray[_Number]:
-    if len(pieces) < 2:
-        return pieces[0] if pieces else nothing
-    bounds = np.cumsum([0, *map(len, pieces)]).tolist()
-    found = np.empty(
-        bounds[-1], dtype=np.result_type(nothing.dtype, *{each.dtype for each in pieces})
-    )
+    """One array that may be modified; read-only pieces belong to others."""
+    if len(pieces) == 1 and pieces[0].flags.writeable:
+        return pieces[0]
+    kind = np.result_type(nothing, *{piece.dtype for piece in pieces})
+    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+    found: NDArray[_Number] = np.empty(ends[-1] if ends else 0, dtype=kind)
 
-    def copy(number: int) -> None:
-        found[bounds[number] : bounds[number + 1]] = pieces[number]
+    def put(place: int) -> None:
+        found[ends[place] - len(pieces[place]) : ends[place]] = pieces[place]
 
-    in_threads(copy, range(len(pieces)))
+    in_threads(put, range(len(pieces)))
     return found
 
 
@@ -380,7 +372,7 @@ def _of_codes(codes: _Codes, values: NDArray[NameId]) -> NDArray[NameId]:
     if len(values) == 1 and not values[0]:
         return np.zeros(len(codes), dtype=values.dtype)  # untouched zero pages cost nothing
     if np.array_equal(values, np.arange(len(values))):
-        return codes.astype(values.dtype)
+        return codes.astype(values.dtype, copy=codes.flags.writeable)
     found = np.empty(len(codes), dtype=values.dtype)
 
     def take(piece: slice) -> None:
@@ -388,29 +380,6 @@ def _of_codes(codes: _Codes, values: NDArray[NameId]) -> NDArray[NameId]:
         np.take(values, codes[piece], out=found[piece], mode="clip")
 
     in_threads(take, pieces_of(len(codes), _PIECE))
-    return found
-
-
-def _ids_in(
-    order: NDArray[np.uint32], ids: NDArray[np.int64], *, rising: bool
-) -> NDArray[np.int64]:
-    """The ids in the given order; ids that are consecutive but for a few gaps are computed."""
-    if not rising or not len(ids):
-        return take_in_threads(ids, order)
-    gaps: list[int] = []
-    if int(ids[-1]) - int(ids[0]) >= len(ids):
-        steps = np.diff(ids) - 1
-        gaps = np.flatnonzero(steps).tolist()
-    if len(gaps) > _MAX_GAPS:
-        return take_in_threads(ids, order)
-    found = np.empty(len(ids), dtype=np.int64)
-
-    def put(piece: slice) -> None:
-        np.add(order[piece], ids[0], out=found[piece])
-        for gap in gaps:
-            found[piece] += (order[piece] > gap) * steps[gap]
-
-    in_threads(put, pieces_of(len(ids), _PIECE))
     return found
 
 

@@ -161,23 +161,26 @@ class IdentifierSpace:
         self._index = index
         self._pieces = []
 
-    def lookup(self, pieces: Sequence[pa.Array], origins: Sequence[Origin]) -> NDArray[np.uint32]:
-        """Node indexes of the external ids of several batches, concatenated.
+    def lookup(
+        self, pieces: Sequence[pa.Array], origins: Sequence[Origin]
+    ) -> list[NDArray[np.uint32]]:
+        """Node indexes of the external ids of each batch; read-only where they are the ids.
 
         Raises:
             SourceError: An id belongs to no node, is null or has the wrong type.
         """
         ids = [self._normalised(p, origin) for p, origin in zip(pieces, origins, strict=True)]
-        total = sum(map(len, ids))
         if self._index is None:
-            found = np.full(total, NO_NODE, dtype=np.uint32)
+            found = [np.full(len(piece), NO_NODE, dtype=np.uint32) for piece in ids]
+        elif (same := self._index.unchanged(ids)) is not None:
+            return same
         else:
             found = self._index.lookup(ids)
-        missing = in_threads(
-            lambda piece: bool((found[piece] == NO_NODE).any()), pieces_of(total, _LOOKUP_ROWS)
-        )
-        if any(missing):
-            self._refuse_dangling(ids, origins, int(np.argmax(found == NO_NODE)))
+        for nodes, piece, origin in zip(found, ids, origins, strict=True):
+            if any(
+                in_threads(_lacks_some, [nodes[at] for at in pieces_of(len(nodes), _LOOKUP_ROWS)])
+            ):
+                self._refuse_dangling(piece, origin, int(np.argmax(nodes == NO_NODE)))
         return found
 
     # -------------------------------------------------------------- checks
@@ -235,16 +238,11 @@ class IdentifierSpace:
             position -= len(piece)
         raise AssertionError("position beyond the ids")
 
-    def _refuse_dangling(
-        self, ids: Sequence[pa.Array], origins: Sequence[Origin], position: int
-    ) -> None:
-        for piece, origin in zip(ids, origins, strict=True):
-            if position < len(piece):
-                raise SourceError(
-                    f"{origin.place(position)}: no node has the id {piece[position].as_py()!r}"
-                    f"{self._space()}: add the node, or remove the relationship"
-                )
-            position -= len(piece)
+    def _refuse_dangling(self, ids: pa.Array, origin: Origin, position: int) -> None:
+        raise SourceError(
+            f"{origin.place(position)}: no node has the id {ids[position].as_py()!r}"
+            f"{self._space()}: add the node, or remove the relationship"
+        )
 
     def _space(self) -> str:
         return f" of the id space {self.name!r}" if self.name else ""
@@ -268,26 +266,32 @@ class IdentifierMap:
             space.freeze()
 
 
+def _lacks_some(nodes: NDArray[np.uint32]) -> bool:
+    return bool((nodes == NO_NODE).any())
+
+
 # ------------------------------------------------------------------ indexes
 class _Index:
     """Maps ids to node indexes, absent ids to ``NO_NODE``."""
 
     has_repeats: bool
 
-    def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
+    def lookup(self, pieces: Sequence[pa.Array]) -> list[NDArray[np.uint32]]:
         raise NotImplementedError
+
+    def unchanged(self, pieces: Sequence[pa.Array]) -> list[NDArray[np.uint32]] | None:
+        """The ids themselves, read-only, if they are the node indexes and none is absent."""
+        return None
 
 
 class _IntegerIndex(_Index):
-    def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
-        found = np.empty(sum(map(len, pieces)), dtype=np.uint32)
+    def lookup(self, pieces: Sequence[pa.Array]) -> list[NDArray[np.uint32]]:
+        found: list[NDArray[np.uint32]] = []
         parts: list[tuple[NDArray[Any], NDArray[np.uint32]]] = []
-        start = 0
         for piece in pieces:
-            ids = numpy_numbers(piece)
-            into = found[start : start + len(ids)]
+            ids, into = numpy_numbers(piece), np.empty(len(piece), dtype=np.uint32)
+            found.append(into)
             parts += [(ids[each], into[each]) for each in pieces_of(len(ids), _LOOKUP_ROWS)]
-            start += len(ids)
         in_threads(self._find_into, parts)
         return found
 
@@ -326,9 +330,21 @@ class _ShiftedIndex(_IntegerIndex):
         self.shift = first_id - first_node
         self.has_repeats = False
 
+    def unchanged(self, pieces: Sequence[pa.Array]) -> list[NDArray[np.uint32]] | None:
+        if self.shift:
+            return None
+        found = [numpy_numbers(piece).view() for piece in pieces]
+        for each in found:
+            each.flags.writeable = False  # the memory belongs to the source
+        same = all(each.dtype == np.uint32 and self._has_all(each) for each in found)
+        return found if same else None
+
+    def _has_all(self, ids: NDArray[Any]) -> bool:
+        return not len(ids) or self.smallest <= int(ids.min()) <= int(ids.max()) <= self.largest
+
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
         found = (ids - self.shift if self.shift else ids).astype(np.uint32)
-        if len(ids) and not self.smallest <= int(ids.min()) <= int(ids.max()) <= self.largest:
+        if not self._has_all(ids):
             found[(ids < self.smallest) | (ids > self.largest)] = NO_NODE
         return found
 
@@ -383,10 +399,10 @@ class _TextIndex(_Index):
         self.ids, self.nodes = ids, nodes
         self.has_repeats = len(pc.unique(ids)) != len(ids)
 
-    def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
+    def lookup(self, pieces: Sequence[pa.Array]) -> list[NDArray[np.uint32]]:
         ids: Any = pa.chunked_array(pieces, type=self.ids.type)
         places = pc.index_in(ids, value_set=self.ids).combine_chunks()
         found: NDArray[np.uint32] = self.nodes[numpy_numbers(places)]
         if places.null_count:
             found[~valid_entries(places)] = NO_NODE
-        return found
+        return np.split(found, np.cumsum([len(piece) for piece in pieces])[:-1])

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers
-from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.batches import NodeBatch, RelationshipBatch, id_array
 from gpugda.data.label_order import LabelOrder
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.label_order import learn_order
@@ -83,9 +83,13 @@ def _kept(
     batches: Iterable[RelationshipBatch], touched: NDArray[np.int64]
 ) -> Iterable[RelationshipBatch]:
     """The relationships that were not touched."""
+    if not len(touched):
+        yield from batches
+        return
     for batch in batches:
         assert batch.relationship_ids is not None
-        stays = ~np.isin(batch.relationship_ids, touched)
+        ids = id_array(batch.relationship_ids)
+        stays = ~np.isin(ids, touched)
         yield RelationshipBatch(
             count=int(np.count_nonzero(stays)),
             source_ids=pa.array(numpy_numbers(batch.source_ids)[stays]),
@@ -93,7 +97,7 @@ def _kept(
             type_codes=batch.type_codes[stays],
             type_names=batch.type_names,
             origin=batch.origin,
-            relationship_ids=batch.relationship_ids[stays],
+            relationship_ids=ids[stays],
         )
 
 

@@ -94,6 +94,8 @@ def test_an_export_by_the_plugin_equals_one_by_pages(plugged, source):
         "MATCH (n), (m) WHERE m.i = (n.i * 7) % 3001 CREATE (n)-[:R {w: n.i / 2.0}]->(m), (m)-[:`odd S`]->(n)"
     )
     plugged.run("MATCH (n) WHERE n.i % 5 = 1 DETACH DELETE n")
+    many = ":".join(f"Label{place}" for place in range(40))
+    plugged.run(f"MATCH (n) WHERE n.i % 11 = 0 SET n:{many}")  # more than fit a node's record
     for place, value in enumerate(VALUES):
         plugged.run(f"MATCH (n {{i: {place * 10}}}) SET n.mixed = {value}, n.only{place} = {value}")
     keys = ["i", "mixed", "w", *(f"only{place}" for place in range(len(VALUES)))]

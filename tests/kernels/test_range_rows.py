@@ -14,8 +14,9 @@ pytestmark = pytest.mark.one_split
 COUNTS = [1, 63, 64, 65, 5000, 20_000]
 
 
-@pytest.fixture
-def processor(context):
+@pytest.fixture(params=[False, True])
+def processor(context, request, monkeypatch):
+    monkeypatch.setattr(module, "has_fast_sort", lambda: request.param)
     if not context.is_cpu or context.info.type != "cpu":
         pytest.skip("the kernels are for the processor alone")
     return context
@@ -143,5 +144,6 @@ def test_more_than_64_bits_are_refused(processor):
 
 def test_a_range_beyond_the_memory_is_refused(processor, monkeypatch):
     monkeypatch.setattr(module, "_ASIDE_BYTES", 0)
+    monkeypatch.setattr(module, "has_fast_sort", lambda: False)  # otherwise NumPy sorts in place
     with pytest.raises(MemoryLimitError):
         RangeRows(processor, made(1000, 50, 3), with_order=False).outgoing()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
+from gpugda.data.batches import id_array
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.identifiers import name_id_type
 from gpugda.data.increments.changes import ChangesError
@@ -218,4 +219,6 @@ def _ends(
     kinds = [types.get(name) for name in batch.type_names]
     codes = np.array([-1 if kind is None else kind for kind in kinds], dtype=np.int64)
     starts, ends = (numpy_numbers(ids) for ids in (batch.source_ids, batch.target_ids))
-    return Ends(number(starts), codes[batch.type_codes], number(ends), batch.relationship_ids)
+    return Ends(
+        number(starts), codes[batch.type_codes], number(ends), id_array(batch.relationship_ids)
+    )

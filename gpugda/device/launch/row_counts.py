@@ -85,7 +85,7 @@ class RowCounts:
             outgoing.run_types,
             outgoing.run_starts,
             outgoing.node_count,
-            label_sets.codes,
+            label_sets.codes.astype(np.uint8),  # fits, as the table has set_count squared entries
             type_count,
             set_count,
             np.zeros(1, dtype=np.uint32),

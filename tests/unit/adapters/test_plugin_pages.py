@@ -3,14 +3,20 @@
 import numpy as np
 import pytest
 from fake_bolt import FakeBolt, packed_nodes, packed_relationships
-from gpugda_adapters import bolt_export, bolt_walk
+from gpugda_adapters import bolt_export, bolt_relationships, bolt_walk, plugin_pages
 from gpugda_adapters.bolt_export import export
 from gpugda_adapters.bolt_pages import IdList, IdRange
-from gpugda_adapters.plugin_pages import plugin_nodes, plugin_relationships, unpacked
+from gpugda_adapters.plugin_pages import (
+    plugin_nodes,
+    plugin_page,
+    plugin_relationships,
+    unpacked,
+)
 from gpugda_adapters.plugin_properties import plugin_properties
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data.batches import id_array
 from gpugda.data.columns import to_values
 from gpugda.errors import StaleSnapshotError
 from gpugda.ports import DatabaseVersion, SilentProgress
@@ -30,7 +36,7 @@ def exported(bolt):
             (number, source, batch.type_names[code], target)
             for batch in batches.relationships
             for number, source, code, target in zip(
-                batch.relationship_ids.tolist(),
+                id_array(batch.relationship_ids).tolist(),
                 batch.source_ids.to_pylist(),
                 batch.type_codes,
                 batch.target_ids.to_pylist(),
@@ -56,8 +62,10 @@ def test_an_export_by_the_plugin_equals_one_by_pages(data, spread):
         patch.setattr(bolt_walk, "PAGE", 16)
         patch.setattr(bolt_walk, "_ROUND", 64)
         patch.setattr(bolt_walk, "_SMALLEST_ROUND", 5)
-        patch.setattr(bolt_export, "PLUGIN_PAGE", 32)
-        patch.setattr("gpugda_adapters.bolt_relationships.PLUGIN_PAGE", 32)
+        patch.setattr(plugin_pages, "_SMALLEST_PAGE", 16)
+        patch.setattr(plugin_pages, "_LARGEST_PAGE", 48)
+        for module in (bolt_export, bolt_relationships):
+            patch.setattr(module, "PLUGIN_ROUND", 64)
         by_pages = exported(FakeBolt(nodes, relationships))
         bolt = FakeBolt(nodes, relationships, plugin="1")
         assert exported(bolt) == by_pages
@@ -72,6 +80,12 @@ def test_numbers_have_four_or_eight_bytes():
     assert unpacked(b"\xff\xff\xff\xff", 1).tolist() == [2**32 - 1]
     with pytest.raises(ValueError, match="3 bytes for 1"):
         unpacked(b"abc", 1)
+
+
+def test_pages_are_shared_by_the_sessions_and_bounded():
+    assert plugin_page(0, 3) == plugin_page(3 << 16, 3) == 1 << 16
+    assert plugin_page((3 << 16) + 1, 3) == 1 << 17
+    assert plugin_page(10**9, 3) == 1 << 21
 
 
 def test_ids_are_left_out_if_none_is_missing():

@@ -10,7 +10,7 @@ from graphs import ListedBatches, design_graph, make_graph, node_batch, relation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import build, sorting
+from gpugda.data import build, relationship_ids, sorting
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import to_values
 from gpugda.errors import SourceError
@@ -219,16 +219,23 @@ IDS = ([7, 8, 9, 10, 11], [7, 8, 3, 4, 12], [11, 10, 9, 8, 7], [0, 2, 1, 2**40, 
 
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("max_gaps", [0, 1, 4])
-def test_relationship_ids_follow_their_relationships(ids, max_gaps, monkeypatch):
-    monkeypatch.setattr(build, "_MAX_GAPS", max_gaps)
+@pytest.mark.parametrize("as_ranges", [False, True])
+def test_relationship_ids_follow_their_relationships(ids, max_gaps, as_ranges, monkeypatch):
+    monkeypatch.setattr(relationship_ids, "_MAX_GAPS", max_gaps)
     ends = [(2, 0), (0, 1), (2, 1), (1, 2), (0, 0)]
-    batch = replace(
-        relationship_batch([(start, "R", end, {}) for start, end in ends]),
-        relationship_ids=np.array(ids, dtype=np.int64),
-    )
+    pieces = [[each] for each in range(5)] if as_ranges else [range(2), range(2, 5)]
+    batches = [
+        replace(
+            relationship_batch([(ends[place][0], "R", ends[place][1], {}) for place in piece]),
+            relationship_ids=range(ids[piece[0]], ids[piece[0]] + 1)
+            if as_ranges
+            else np.array([ids[place] for place in piece], dtype=np.int64),
+        )
+        for piece in pieces
+    ]
     nodes = node_batch([((), {})] * 3)
     graph = build_data_graph(
-        ListedBatches([nodes], [batch], element_ids=IdentifierPrefixes("n:", "r:"))
+        ListedBatches([nodes], batches, element_ids=IdentifierPrefixes("n:", "r:"))
     )
     found = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True)
     assert dict(zip(found, graph.external_ids.relationships.tolist(), strict=True)) == dict(

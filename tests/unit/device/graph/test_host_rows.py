@@ -23,12 +23,13 @@ from gpugda.ports import SilentProgress
 pytestmark = pytest.mark.device
 
 
-@pytest.fixture(autouse=True)
-def small_ranges(monkeypatch):
+@pytest.fixture(autouse=True, params=[False, True])
+def small_ranges(monkeypatch, request):
     if host_device() is None:
         pytest.skip("no CPU as a device")
     monkeypatch.setattr(module, "_FROM", 1)
     monkeypatch.setattr(range_rows, "_RANGE", 4)
+    monkeypatch.setattr(range_rows, "has_fast_sort", lambda: request.param)
 
 
 @st.composite

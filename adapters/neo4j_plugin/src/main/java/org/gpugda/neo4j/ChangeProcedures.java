@@ -16,7 +16,7 @@ import org.neo4j.procedure.Procedure;
 /** Procedures: facts about the plugin, and the recorded changes. */
 public class ChangeProcedures {
     /** Increases when clients of the last format could not read the answers. */
-    static final long FORMAT = 1;
+    static final long FORMAT = 2;
 
     private static final long MOST_WAIT_MILLIS = 10_000;
 

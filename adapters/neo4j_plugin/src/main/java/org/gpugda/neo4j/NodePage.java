@@ -12,6 +12,8 @@ import org.neo4j.internal.kernel.api.NodeCursor;
 import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.TokenSet;
 import org.neo4j.kernel.api.KernelTransaction;
+import org.neo4j.kernel.impl.store.InlineNodeLabels;
+import org.neo4j.kernel.impl.store.NeoStores;
 import org.neo4j.kernel.impl.store.NodeLabelsField;
 import org.neo4j.kernel.impl.store.record.NodeRecord;
 import org.neo4j.procedure.TerminationGuard;
@@ -21,8 +23,9 @@ import org.neo4j.storageengine.api.StorageReader;
 
 /** The nodes of a range of ids. */
 final class NodePage {
-    /** One row per page; ids are empty if none is missing. */
+    /** Ids are offsets from the first one, and empty if none is missing. */
     public static final class Row {
+        public long first;
         public long count;
         public byte[] ids;
         public byte[] codes;
@@ -30,6 +33,7 @@ final class NodePage {
     }
 
     private static final int UNKNOWN = -1;
+    private static final long NO_FIELD = -1;
 
     private final KernelTransaction kernel;
     private final TerminationGuard guard;
@@ -39,6 +43,9 @@ final class NodePage {
     /** Codes by label field, for records whose field holds all labels. */
     private final MutableLongIntMap codeOfField = LongIntMaps.mutable.empty();
 
+    private NodeCursor cursor;
+    private long lastField;
+    private int lastCode;
     private PackedIds ids;
     private PackedCodes codes;
 
@@ -50,8 +57,9 @@ final class NodePage {
     }
 
     Row read(GraphDatabaseService database) {
-        if (!Store.scanned(kernel, database, this::scan)) seek();
+        if (!decode(database) && !Store.scanned(kernel, database, this::scan)) seek();
         Row row = new Row();
+        row.first = first;
         row.count = ids.count();
         row.ids = ids.done();
         row.codes = codes.done(ids.count());
@@ -64,6 +72,35 @@ final class NodePage {
         ids = new PackedIds(first, width);
         codes = new PackedCodes(width);
         sets.clear();
+        codeOfField.clear();
+        lastField = NO_FIELD;
+    }
+
+    private boolean decode(GraphDatabaseService database) {
+        try (RecordFile<NodeRecord> file = RecordFile.open(kernel, database, NeoStores::getNodeStore, NodeLayout.SIZE);
+                NodeCursor cursor =
+                        kernel.cursors().allocateNodeCursor(kernel.cursorContext(), kernel.memoryTracker())) {
+            if (file == null) return false;
+            begin();
+            this.cursor = cursor;
+            return file.read(first, last, guard, new NodeLayout(this, file.isBigEndian()));
+        }
+    }
+
+    /** Adds a node whose labels are in the field. */
+    void add(long id, long field) {
+        if (field != lastField) {
+            lastCode = codeOfField.getIfAbsent(field, UNKNOWN);
+            if (lastCode == UNKNOWN) codeOfField.put(field, lastCode = code(InlineNodeLabels.parseInlined(field)));
+            lastField = field;
+        }
+        codes.put(ids.add(id), lastCode);
+    }
+
+    /** Adds a node that has its labels elsewhere; nothing if it was deleted meanwhile. */
+    void add(long id) {
+        kernel.dataRead().singleNode(id, cursor);
+        if (cursor.next()) codes.put(ids.add(id), code(all(cursor.labels())));
     }
 
     private boolean scan(StorageReader store) {

@@ -7,6 +7,8 @@ import org.neo4j.graphdb.GraphDatabaseService;
 import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.RelationshipScanCursor;
 import org.neo4j.kernel.api.KernelTransaction;
+import org.neo4j.kernel.impl.store.NeoStores;
+import org.neo4j.kernel.impl.store.record.RelationshipRecord;
 import org.neo4j.procedure.TerminationGuard;
 import org.neo4j.storageengine.api.AllRelationshipsScan;
 import org.neo4j.storageengine.api.StorageReader;
@@ -14,8 +16,9 @@ import org.neo4j.storageengine.api.StorageRelationshipScanCursor;
 
 /** The relationships of a range of ids. */
 final class RelationshipPage {
-    /** One row per page; ids are empty if none is missing. */
+    /** Ids are offsets from the first one, and empty if none is missing. */
     public static final class Row {
+        public long first;
         public long count;
         public byte[] ids;
         public byte[] sources;
@@ -42,8 +45,9 @@ final class RelationshipPage {
     }
 
     Row read(GraphDatabaseService database) {
-        if (!Store.scanned(kernel, database, this::scan)) seek();
+        if (!decode(database) && !Store.scanned(kernel, database, this::scan)) seek();
         Row row = new Row();
+        row.first = first;
         row.count = ids.count();
         row.ids = ids.done();
         row.sources = sources.done(ids.count());
@@ -62,11 +66,20 @@ final class RelationshipPage {
         types = new Codes();
     }
 
-    private void add(long id, long source, long target, int type) {
+    void add(long id, long source, long target, int type) {
         int place = ids.add(id);
         sources.put(place, source);
         targets.put(place, target);
         codes.put(place, types.of(type));
+    }
+
+    private boolean decode(GraphDatabaseService database) {
+        try (RecordFile<RelationshipRecord> file =
+                RecordFile.open(kernel, database, NeoStores::getRelationshipStore, RelationshipLayout.SIZE)) {
+            if (file == null) return false;
+            begin();
+            return file.read(first, last, guard, new RelationshipLayout(file, this));
+        }
     }
 
     private boolean scan(StorageReader store) {
