@@ -24,7 +24,7 @@ from gpugda.data.property_store import PropertyStore
 from gpugda.data.relationship_ids import ArrivingIds
 from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.data.stored_lists import with_stored_lists
-from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.threads import beside, in_threads, pieces_of
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -141,9 +141,12 @@ def _assemble(
 ) -> DataGraph:
     label_sets = nodes.label_sets()
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
+    rows_of_labels = beside(
+        lambda: label_rows(label_sets.codes, label_sets.sets, label_sets.label_count), nodes.count
+    )
     rows, relationship_properties, relationship_ids = relationships.sorted(nodes.count, sorter)
     node_properties = nodes.properties.columns()
-    label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets, label_sets.label_count)
+    label_offsets, label_ids = rows_of_labels()
     statistics = gather_statistics(
         label_sets,
         len(types),

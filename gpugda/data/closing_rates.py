@@ -13,6 +13,7 @@ import numpy as np
 
 from gpugda.data.runs import places_in_runs
 from gpugda.data.statistics import ANY
+from gpugda.data.threads import pieces_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +28,8 @@ _PER_RELATIONSHIP: Final = 4
 _MAX_RUNS: Final = 1 << 20
 """Maximum number of runs inspected: samples are dropped where nodes have thousands of types."""
 _MIN_SAMPLES: Final = 64
+_PIECE: Final = 1 << 15
+"""Nodes whose degrees are computed at a time."""
 
 
 def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int], float]:
@@ -62,13 +65,13 @@ class _Neighbours:
 
     def paths_before(self) -> NDArray[np.float64]:
         """``float64[n]``: paths of length two through the nodes 0 to v (inclusive prefix sum)."""
-        # Floats are exact here. Computed in place, as the graph may have very many nodes.
-        counts: NDArray[np.float64] = np.zeros(self._outgoing.node_count)
-        for csr in (self._outgoing, self._incoming):
-            counts += csr.row_offsets[1:]
-            counts -= csr.row_offsets[:-1]
-        paths = counts - 1
-        paths *= counts
+        # Floats are exact here. In pieces that fit the cache, as graphs may have very many nodes.
+        paths: NDArray[np.float64] = np.empty(self._outgoing.node_count)
+        for piece in pieces_of(len(paths), _PIECE):
+            counts = np.zeros(piece.stop - piece.start)
+            for csr in (self._outgoing, self._incoming):
+                counts += np.diff(csr.row_offsets[piece.start : piece.stop + 1])
+            np.multiply(counts, counts - 1, out=paths[piece])
         return np.cumsum(paths, out=paths)
 
     def degrees(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -150,10 +153,16 @@ def _searched(
     csr: Csr, low: NDArray[np.int64], high: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Lower bound in each run: the first entry whose neighbour is at least ``wanted``."""
-    low, high = low.copy(), high.copy()
-    while (open_runs := np.flatnonzero(low < high)).size:
-        middle = (low[open_runs] + high[open_runs]) // 2
-        below = csr.neighbours[middle] < wanted[open_runs]
-        low[open_runs[below]] = middle[below] + 1
-        high[open_runs[~below]] = middle[~below]
-    return low
+    found = low.copy()
+    open_runs = np.flatnonzero(low < high)
+    low, high, wanted = low[open_runs], high[open_runs], wanted[open_runs]
+    while len(open_runs):
+        middle = (low + high) >> 1
+        below = csr.neighbours[middle] < wanted
+        low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+        ended = low == high
+        found[open_runs[ended]] = low[ended]
+        still = ~ended
+        open_runs, low, high = open_runs[still], low[still], high[still]
+        wanted = wanted[still]
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 from gpugda.data.closing_rates import sampled_closing_rates
 from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
-from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.threads import beside, in_threads, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,6 +86,9 @@ def gather_statistics(
 
     ``counter`` is tried first.
     """
+    closing_rates = beside(
+        lambda: sampled_closing_rates(outgoing, incoming), outgoing.relationship_count
+    )
     lengths, degrees = _lengths(outgoing, type_count, counter)
     known = facts and _known_triples(label_sets, lengths, outgoing, counter)
     if facts is not None and known is not None:
@@ -107,7 +110,7 @@ def gather_statistics(
         parallel_types=parallel_types,
         has_parallel=facts.has_parallel if facts else _has_parallel(outgoing, parallel_types),
         loop_counts=loop_counts,
-        closing_rates=sampled_closing_rates(outgoing, incoming),
+        closing_rates=closing_rates(),
         distinct_counts=_distinct_counts(node_properties),
         relationship_distinct_counts=_distinct_counts(relationship_properties),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["core_count", "in_threads", "in_threads_ahead", "pieces_of", "take_in_threads"]
+__all__ = ["beside", "core_count", "in_threads", "in_threads_ahead", "pieces_of", "take_in_threads"]
 
 _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
@@ -43,6 +43,19 @@ def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads, thread_name_prefix="gpugda-build") as pool:
         return list(pool.map(work, parts))
+
+
+def beside(work: Callable[[], _Found], size: int) -> Callable[[], _Found]:
+    """Starts work of one core beside the caller's; the returned function waits for its result.
+
+    Work on fewer than some entries starts no thread: it is done when the result is requested.
+    """
+    if core_count() < 2 or size < _PIECE:
+        return work
+    pool = ThreadPoolExecutor(1, thread_name_prefix="gpugda-beside")
+    started = pool.submit(work)
+    pool.shutdown(wait=False)
+    return started.result
 
 
 def in_threads_ahead(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> Iterator[_Found]:

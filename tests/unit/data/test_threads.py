@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from gpugda.data import threads
-from gpugda.data.threads import in_threads_ahead
+from gpugda.data.threads import beside, in_threads_ahead
 
 
 @pytest.fixture(params=[1, 3])
@@ -35,3 +35,13 @@ def test_an_error_reaches_the_reader_in_its_place(cores):
     assert [next(results) for _ in range(3)] == [2, 3, 6]
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+@pytest.mark.parametrize("size", [0, 1 << 30])
+def test_work_beside_gives_its_result_or_error(cores, size):
+    ran_in = []
+    result = beside(lambda: ran_in.append(threading.current_thread()) or 7, size)
+    assert result() == 7
+    assert (ran_in[0] is threading.current_thread()) == (cores == 1 or size == 0)
+    with pytest.raises(ZeroDivisionError):
+        beside(lambda: 1 // 0, size)()
