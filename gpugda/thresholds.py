@@ -205,6 +205,7 @@ class SegmentLimits:
         share_for_directory: Share of the memory limit up to which the directory of runs (where the
             relationships of each node begin) stays on the device; a larger one is sent with the
             segments.
+        share_for_offsets: The same for the row offsets of a graph with one type.
         share_for_parts: Share of the memory that is free when a join begins, for segments.
         share_for_pairs: The same where steps follow two links.
         max_segments: Maximum number of segments; it bounds their size from below.
@@ -223,6 +224,7 @@ class SegmentLimits:
 
     max_entries: int | None = None
     share_for_directory: float = 0.75
+    share_for_offsets: float = 0.4
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
     max_segments: int = 256
@@ -232,6 +234,11 @@ class SegmentLimits:
     share_of_disk: float = 0.5
     reduces: bool = True
     reduces_leaves: bool = False
+
+    def directory_share(self, *, is_one_type: bool) -> float:
+        """Share of the memory limit up to which a graph's directory stays on the device."""
+        share = self.share_for_directory
+        return min(share, self.share_for_offsets) if is_one_type else share
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,15 @@
        run_starts    uint[runs + 1]   run i has the entries run_starts[i] … run_starts[i + 1] - 1
 
    Entry e of an outgoing row is relationship e; for incoming entries an array has the relationship indexes. If the
-   graph has only one type, run_offsets and run_types are null, and row v is run v.
+   graph has only one type, run_offsets and run_types are null, and row v is run v. If only some rows of such a graph are
+   on the device, run_offsets has words that tell where these are, and all others are empty:
+
+       WINDOWS   first node of the second window, then the words of two windows: first node and number of nodes, place of
+                 the first node's start in run_starts, lowest entry and end of those that are here, and what must be added
+                 to get their positions (see gpugda/device/graph/row_windows.py)
+       LISTED    nothing, then two words for 32 nodes: a bit for each node whose row is listed, and the number of listed
+                 rows before these. Row i of the listed ones is run i (see listed_rows.cl)
+
    Finding a run takes two dependent loads: run_offsets, then run_types and run_starts. In a row with more than
    FEW_RUNS runs, a binary search comes first until FEW_RUNS are left: their types are adjacent, so they are read
    together.
@@ -42,6 +50,37 @@ static inline uint relationship_at(
     return outgoing_relationship_indexes ? outgoing_relationship_indexes[entry] : entry;
 }
 
+#define WINDOWS 0
+#define LISTED 1
+#define WINDOW_WORDS 6
+
+/* Not inlined on a CPU, where the code for rows that are all there would suffer. */
+#ifdef ON_CPU
+#define PART_FUNCTION static __attribute__((noinline))
+#else
+#define PART_FUNCTION static inline
+#endif
+
+static inline uint2 row_in_window(global const uint *words, global const uint *run_starts, uint node) {
+    global const uint *window = words + (node < words[1] ? 2 : 2 + WINDOW_WORDS);
+    uint number = node - window[0];
+    if (number >= window[1]) return (uint2)(0, 0);
+    global const uint *starts = run_starts + window[2] + number;
+    return clamp((uint2)(starts[0], starts[1]), (uint2)(window[3]), (uint2)(window[4])) + window[5];
+}
+
+static inline uint2 listed_row(global const uint *words, global const uint *run_starts, uint node) {
+    global const uint *word = words + 2 + 2 * (node >> 5);
+    uint bit = 1u << (node & 31);
+    if (!(word[0] & bit)) return (uint2)(0, 0);
+    uint row = word[1] + popcount(word[0] & (bit - 1));
+    return (uint2)(run_starts[row], run_starts[row + 1]);
+}
+
+PART_FUNCTION uint2 row_in_part(global const uint *words, global const uint *run_starts, uint node) {
+    return words[0] == LISTED ? listed_row(words, run_starts, node) : row_in_window(words, run_starts, node);
+}
+
 #define FEW_RUNS 16
 
 /* Narrows the runs of a row to at most FEW_RUNS that may have a type, as [x, y). */
@@ -58,6 +97,7 @@ static inline uint2 runs_to_look_at(const Csr *csr, uint node, uint type) {
 /* The entries of one type in one row, as [x, y). Types and starts are loaded together. */
 static inline uint2 run_of_type(const Csr *csr, uint node, uint type) {
     if (!csr->run_offsets) return type ? (uint2)(0, 0) : (uint2)(csr->run_starts[node], csr->run_starts[node + 1]);
+    if (!csr->run_types) return type ? (uint2)(0, 0) : row_in_part(csr->run_offsets, csr->run_starts, node);
     uint2 runs = runs_to_look_at(csr, node, type);
     for (uint run = runs.x; run < runs.y; ++run) {
         uint2 found = (uint2)(csr->run_starts[run], csr->run_starts[run + 1]);
@@ -78,5 +118,6 @@ static inline uint place_of_run(const Csr *csr, uint node, uint type) {
 static inline uint2 run_of(const Csr *csr, uint node, uint type) {
     if (type != NONE) return run_of_type(csr, node, type);
     if (!csr->run_offsets) return (uint2)(csr->run_starts[node], csr->run_starts[node + 1]);
+    if (!csr->run_types) return row_in_part(csr->run_offsets, csr->run_starts, node);
     return (uint2)(csr->run_starts[csr->run_offsets[node]], csr->run_starts[csr->run_offsets[node + 1]]);
 }

@@ -118,7 +118,7 @@ static inline bool next_segment(Segments *segments, const Step *step, uint node)
         segments->is_incoming = turn >= segments->per_direction;
         if (!(segments->directions & (segments->is_incoming ? INCOMING : OUTGOING))) continue;
         const Csr *csr = segments->is_incoming ? &step->incoming : &step->outgoing;
-        if (segments->any_type && !segments->whole_rows && csr->run_offsets) {
+        if (segments->any_type && !segments->whole_rows && csr->run_types) {
             segments->run = csr->run_offsets[node];
             segments->last_run = csr->run_offsets[node + 1];
             continue;

@@ -93,7 +93,7 @@ kernel void find_kept(
         for (uint bit = 0; entry < last; ++entry, ++bit) {
             if (entry >= place.end) {
                 while (run_starts[place.run + 1] <= entry) ++place.run;
-                if (!run_offsets) place.node = place.run;
+                if (!run_offsets) place.node = first_run + place.run;
                 else while (run_offsets[place.node + 1] <= first_run + place.run) ++place.node;
                 place.end = run_starts[place.run + 1];
                 place.alive = tests_of(tests, candidates, words, place.node, run_types ? run_types[place.run] : 0);

@@ -9,7 +9,7 @@ from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.device import program
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.graph.directory import FEW_RUNS
+from gpugda.device.graph.directory import FEW_RUNS, RUN_OFFSETS, RUN_STARTS
 from gpugda.device.kernel_text import with_headers
 from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.device.program import GRAPH, get_kernel
@@ -34,11 +34,14 @@ def look_up(context, workspace, monkeypatch):
     monkeypatch.setattr(program, "kernel_text", lambda _: with_headers(TEXT))
     kernel = get_kernel(context, "look_up.cl", "look_up", f"{GRAPH}bbIQb")
 
-    def found(graph, nodes, types, *, incoming):
+    def found(graph, nodes, types, *, incoming, parts=None):
         device_graph = DeviceGraph(context, graph)
         places = [workspace.upload(each.astype(np.uint32)) for each in (nodes, types)]
         runs = workspace.allocate(2 * len(nodes), np.uint32)
         arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
+        if parts is not None:
+            words, starts = (workspace.upload(np.array(each, dtype=np.uint32)) for each in parts)
+            arguments[RUN_OFFSETS], arguments[RUN_STARTS] = words, starts
         kernel(len(nodes), *arguments, *places, incoming, len(nodes), runs)
         return workspace.download(runs).reshape(-1, 2)
 
@@ -105,6 +108,44 @@ def test_few_rows_with_many_runs(look_up, seed):
 def test_a_graph_without_relationships_has_no_runs(look_up):
     graph = typed_graph(5, 0, 3)
     check(look_up, graph, np.arange(5), np.array([0, 1, 2, ANY, 7]))
+
+
+@pytest.mark.parametrize("asked", [ANY, 0, 1])
+def test_rows_are_found_in_windows(look_up, asked):
+    """Nodes 3 to 7 and 20 to 29 have starts from place 2 and 11 on, of which 2 are cut off."""
+    graph = typed_graph(40, 600, 1)
+    starts = graph.outgoing.row_offsets.astype(np.int64)
+    low, high = int(starts[3]), int(starts[8])
+    second = int(starts[20]) + 1, int(starts[30]) - 1
+    windows = [[3, 5, 2, low, high, 1000 - low], [20, 10, 11, *second, 5 - second[0] + (1 << 32)]]
+    words = [0, 20, *windows[0], *windows[1]]
+    here = [9, 9, *starts[3:9], 9, 9, 9, *starts[20:31]]
+    nodes = np.arange(40)
+    found = look_up(graph, nodes, np.full(40, asked), incoming=0, parts=(words, here))
+    for node, (begin, end) in enumerate(found.tolist()):
+        shift = 1000 - low if node < 20 else 5 - second[0]
+        is_here = asked != 1 and (3 <= node < 8 or 20 <= node < 30)
+        bounds = (low, high) if node < 20 else second
+        row = starts[node : node + 2].clip(*bounds) + shift
+        assert [begin, end] == row.tolist() if is_here else begin == end
+
+
+@pytest.mark.parametrize("asked", [ANY, 0, 1])
+def test_listed_rows_are_found(look_up, asked):
+    graph, nodes = typed_graph(70, 600, 1), np.arange(70)
+    listed = np.random.default_rng(3).random(70) < 0.4
+    bits = np.packbits(np.append(listed, [False] * 26), bitorder="little").view(np.uint32)
+    before = np.cumsum(np.bitwise_count(bits)) - np.bitwise_count(bits)
+    words = [1, 0, *np.column_stack([bits, before]).ravel()]
+    starts = np.arange(listed.sum() + 1) * 3
+    found = look_up(graph, nodes, np.full(70, asked), incoming=0, parts=(words, starts))
+    number = 0
+    for is_listed, (begin, end) in zip(listed, found.tolist(), strict=True):
+        if is_listed and asked != 1:
+            assert (begin, end) == (3 * number, 3 * number + 3)
+        else:
+            assert begin == end
+        number += is_listed
 
 
 def test_runs_of_three_types_are_found(look_up):

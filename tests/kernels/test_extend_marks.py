@@ -75,7 +75,9 @@ def check(context, workspace, step, max_work):
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
     for output in (extended, None):
         workspace.write(counters, np.zeros(1, dtype=np.uint32), start=1)
-        tasks = Tasks((0, ROWS), counters, scratch, words, max_work, step.totals)
+        tasks = Tasks(
+            (0, ROWS), counters, scratch, words, max_work, step.totals, kernels.item_count
+        )
         while workspace.download(counters)[1] < -(-ROWS // kernels.task_rows(ROWS)):
             kernels.intersect(step.arrays, step.table, tasks, output)
         every = workspace.download(scratch)[: words * levels * kernels.item_count]

@@ -5,12 +5,12 @@ The directory is either complete on the device, or each part brings its own piec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gpugda.device.graph.directory import RUN_OFFSETS, RUN_STARTS, RUN_TYPES
+from gpugda.device.graph.row_windows import RowWindows
 from gpugda.device.graph.segments import max_runs
 from gpugda.device.launch.segments import SegmentKernels
 
@@ -21,46 +21,17 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import Csr
     from gpugda.device.graph.device_graph import DeviceGraph
-    from gpugda.device.graph.segments import Part, Ranges, Segments
+    from gpugda.device.graph.regions import Region
+    from gpugda.device.graph.segments import Segments
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["Directory", "PartDirectory", "Region", "WholeDirectory", "directory_bytes"]
+__all__ = ["Directory", "PartDirectory", "WholeDirectory", "directory_bytes"]
 
 _FIRST = 0
 _START_BYTES = 4
 _NOTHING = np.zeros(5, dtype=np.uint32)
 """A range without runs and entries."""
-
-
-@dataclass(slots=True, eq=False)
-class Region:
-    """A region of device memory for one part.
-
-    Args:
-        number: Number of the region.
-        part: The part that is there or on its way.
-        nodes: Its first node, and the one after the last.
-        ranges: Its runs and entries.
-        place: Position of its first entry.
-        events: Events that complete its upload.
-        run_count: The number of its runs with entries there, if parts bring their runs.
-        is_shifted: True if its starts of runs are positions on the device.
-    """
-
-    number: int
-    part: Part | None = None
-    nodes: tuple[int, int] = (0, 0)
-    ranges: Ranges | None = None
-    place: int = 0
-    events: list[Any] = field(default_factory=list)
-    run_count: int = 0
-    is_shifted: bool = False
-
-    @property
-    def end(self) -> int:
-        """Position after its last entry."""
-        return self.place + (0 if self.ranges is None else self.ranges.count)
 
 
 class Directory(Protocol):
@@ -83,6 +54,9 @@ class Directory(Protocol):
         ``alone``: True if kernels read no other nodes. Otherwise the rows of all other nodes must
         appear empty, which takes time for each node of the data graph.
         """
+
+    def release(self) -> None:
+        """Releases its arrays."""
 
 
 class WholeDirectory:
@@ -115,6 +89,10 @@ class WholeDirectory:
         """See `Directory.show`."""
         words = [_range_words(each) for each in regions]
         _shift(self._workspace, self._kernels, self._starts, words, self._shifted, alone=alone)
+
+    def release(self) -> None:
+        """See `Directory.release`."""
+        self._workspace.release(self._shifted)
 
 
 class PartDirectory:
@@ -190,6 +168,10 @@ class PartDirectory:
         words = [self._node_words(each) for each in regions]
         _shift(self._workspace, self._kernels, self._offsets, words, self._shifted, alone=alone)
 
+    def release(self) -> None:
+        """See `Directory.release`."""
+        self._workspace.release(*self.arguments.values())
+
     def _place(self, region: Region) -> int:
         """Position of a region's first run."""
         place = region.number * self._size
@@ -232,9 +214,11 @@ def directory_bytes(
         places: The number of regions per direction.
         segments: The segments if parts bring their runs; None if all runs are on the device.
     """
-    total = 0
+    total, is_one_type = 0, len(graph.graph.types) <= 1
     for name, regions in places.items():
-        if segments is None:
+        if is_one_type:
+            total += 0 if segments is None else RowWindows.nbytes(regions, segments)
+        elif segments is None:
             total += WholeDirectory.nbytes(len(graph.starts_of(name)))
         else:
             csr = graph.direction(name)

@@ -13,7 +13,9 @@ from gpugda.device.graph.directory import (
     arrays_of,
     numbers_of,
 )
-from gpugda.device.graph.part_directories import PartDirectory, Region, WholeDirectory
+from gpugda.device.graph.part_directories import PartDirectory, WholeDirectory
+from gpugda.device.graph.regions import Region
+from gpugda.device.graph.row_windows import RowWindows
 from gpugda.device.graph.segments import Part, max_runs, ranges_of
 from gpugda.device.launch.segments import SegmentKernels
 
@@ -79,7 +81,9 @@ class _Direction:
             self.relationships = workspace.allocate(max(1, size), np.uint32, "segments")
         self.directory: Directory
         starts, offsets = directory[RUN_STARTS], directory[RUN_OFFSETS]
-        if starts is not None:
+        if self._one_type:
+            self.directory = RowWindows(workspace, graph, self._csr, starts, places, segments)
+        elif starts is not None:
             self.directory = WholeDirectory(workspace, self._kernels, starts)
         else:
             assert offsets is not None
@@ -132,15 +136,15 @@ class _Direction:
 
     def release(self) -> None:
         """Releases the arrays."""
-        shifted = self.directory.arguments.values()
-        self._workspace.release(self.neighbours, self.relationships, *shifted)
+        self._workspace.release(self.neighbours, self.relationships)
+        self.directory.release()
 
     def _must_join(self, lower: Part, upper: Part) -> bool:
         """True if the last run of ``lower`` ends where the first run of ``upper`` begins."""
+        if self._one_type:
+            return False  # each part has its own window
         bounds = self._segments.bounds
         last, first = bounds[lower.segment + 1], bounds[upper.segment]
-        if self._one_type:
-            return bool(last == first)
         return bool(self._csr.run_offsets[last] == self._csr.run_offsets[first])
 
     def _region_of(self, part: Part) -> int | None:
@@ -164,7 +168,7 @@ class _Direction:
         region.part, region.ranges = part, ranges
         region.nodes = int(bounds[0]), int(bounds[1])
         region.place = number * longest
-        if number == _FIRST:
+        if number == _FIRST and not self._one_type:
             region.place = longest - ranges.count
         region.events = self._sent(region, ranges, uploads)
         region.events += self.directory.fill(region, uploads)

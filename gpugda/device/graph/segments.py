@@ -71,17 +71,18 @@ class Segments:
         return one is None or two is None or (one[0] < two[1] and two[0] < one[1])
 
 
-def cut_segments(directions: Sequence[Csr], most: int) -> Segments:
-    """Cuts segments of at most ``most`` entries in each direction.
+def cut_segments(directions: Sequence[Csr], most: int, most_nodes: int | None = None) -> Segments:
+    """Cuts segments of at most ``most`` entries in each direction, and ``most_nodes`` nodes.
 
     Relationships to the same neighbour stay together: a part has more than ``most`` entries if a
     node has that many to one neighbour.
     """
     nodes = directions[0].node_count
     bounds, pieces, longest = [0], {}, 0
+    most_nodes = nodes if most_nodes is None else most_nodes
     while bounds[-1] < nodes:
         first = bounds[-1]
-        last = min(_last_node(csr, first, most) for csr in directions)
+        last = min(first + most_nodes, *(_last_node(csr, first, most) for csr in directions))
         if last == first:
             last = first + 1
             cuts, entries = _cut_row(directions, first, most)
@@ -180,9 +181,9 @@ def _below(row: NDArray[np.uint32], begins: NDArray[np.int64], bound: int) -> ND
 
 
 def directory_bytes(graph: DataGraph) -> int:
-    """Bytes on a device of the whole directory, plus a copy rewritten for the parts."""
+    """Bytes on a device of the whole directory and, with several types, a copy for the parts."""
     if len(graph.types) <= 1:
-        return 0
+        return 2 * 4 * (graph.node_count + 1)
     total = 0
     for csr in (graph.outgoing, graph.incoming):
         parts = csr.parts

@@ -34,6 +34,7 @@ class Tasks:
         words: Words of a level; with one link the number of nodes, or 0.
         max_work: Maximum number of neighbours that an item reads in one launch.
         totals: ``uint64``, one per item.
+        items: The number of items that there is memory for.
         row_work: Maximum number of neighbours that an item reads for one row.
     """
 
@@ -43,6 +44,7 @@ class Tasks:
     words: int
     max_work: int
     totals: DeviceArray
+    items: int
     row_work: int = 1
 
 
@@ -80,7 +82,7 @@ class MarkKernels:
         ``weighs``: True to append each row that has new rows once, with their number.
         """
         self._intersect.launch_groups(
-            self.item_count,
+            tasks.items,
             *arrays.arguments(table),
             arrays.end_count,
             *tasks.rows,

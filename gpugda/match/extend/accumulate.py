@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,14 @@ _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
 
 
+class _Scratch(NamedTuple):
+    """Memory of the work items: the array, words of a level, and how many items it is for."""
+
+    array: DeviceArray
+    words: int
+    items: int
+
+
 class SparseAccumulator:
     """Counts and appends row by row on a CPU.
 
@@ -44,17 +52,14 @@ class SparseAccumulator:
         self._arrays = setup.words.arrays
         self._counters = counters
         self._least = min_bytes(setup.steps)
-        self._scratch: dict[int, tuple[DeviceArray, int]] = {}
+        self._scratch: dict[int, _Scratch] = {}
 
     def can_run(self, number: int) -> bool:
         """True if a step can go row by row and its accumulator fits in memory."""
         step = self._steps[number]
         if not step.by_rows or len(step.tests) > MAX_EXCLUDED:
             return False
-        needed = 4 * self._words(number) * self._levels(number)
-        whole = self._run.placement.is_whole
-        share = _SHARE_FOR_SCRATCH if whole else _SHARE_IF_SEGMENTED
-        return number in self._scratch or needed < self._free() * share
+        return number in self._scratch or self._items(number) > 0
 
     def prepare(self, number: int) -> None:
         """Allocates a step's accumulator, if it fits, before the rows use the memory."""
@@ -95,10 +100,12 @@ class SparseAccumulator:
         extended: Table | None,
         totals: DeviceArray,
     ) -> int:
-        scratch, words = self._scratch_of(number)
+        scratch, words, items = self._scratch_of(number)
         self._run.workspace.write(self._counters, _ZERO, start=1)
         row_work = self._row_work(number)
-        tasks = Tasks(rows, self._counters, scratch, words, self._item_work, totals, row_work)
+        tasks = Tasks(
+            rows, self._counters, scratch, words, self._item_work, totals, items, row_work
+        )
         row_count = rows[1] - rows[0]
         count = -(-row_count // self._kernels.task_rows(row_count, row_work))
         while True:
@@ -113,18 +120,28 @@ class SparseAccumulator:
         """Bytes that no step needs in order to continue."""
         return self._run.workspace.available - self._least
 
-    def _scratch_of(self, number: int) -> tuple[DeviceArray, int]:
+    def _scratch_of(self, number: int) -> _Scratch:
         if number not in self._scratch:
-            words = self._words(number)
-            size = max(1, words * self._levels(number))
+            words, items = self._words(number), max(1, self._items(number))
+            size = max(1, words * self._levels(number) * items)
             scratch = self._run.workspace.allocate(size, np.uint32, "sparse accumulator")
             self._run.workspace.fill(scratch, 0)
-            self._scratch[number] = (scratch, words)
+            self._scratch[number] = _Scratch(scratch, words, items)
         return self._scratch[number]
 
+    def _items(self, number: int) -> int:
+        """Work items for whose levels there is room; fewer if memory is short."""
+        whole = self._run.placement.is_whole
+        room = self._free() * (_SHARE_FOR_SCRATCH if whole else _SHARE_IF_SEGMENTED)
+        each, items = 4 * self._words(number) * self._levels(number), self._kernels.item_count
+        if each * items < room:
+            return items
+        # Pair by pair, all cores together take longer than one item.
+        return 0 if whole or room <= 0 else int(room) // each
+
     def _levels(self, number: int) -> int:
-        """Levels of all work items together."""
-        return max(1, len(self._steps[number].links) - 1) * self._kernels.item_count
+        """Levels of a work item."""
+        return max(1, len(self._steps[number].links) - 1)
 
     def _words(self, number: int) -> int:
         """Words per level: a byte per node and the list of set ones, or a count per node."""

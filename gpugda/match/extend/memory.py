@@ -120,13 +120,15 @@ def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: 
     """A limit that suffices even if all nodes are candidates of all query nodes."""
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
     words, rows = -(-graph.node_count // 32), len(bound.nodes)
-    directory = 8 * runs + 8 * graph.node_count
+    is_one_type = len(graph.types) <= 1
+    directory = 8 * graph.node_count + (0 if is_one_type else 8 * runs)
     # Three arrays of entries per direction, and the starts of runs.
     relationships = directory + 12 * graph.relationship_count
+    parts = _SHARE_OF_PARTS * graph.relationship_count
     if not placement.has_directory:
-        relationships = 16 * graph.node_count + _SHARE_OF_PARTS * graph.relationship_count
+        relationships = (2 if is_one_type else 16) * graph.node_count + parts
     elif not placement.is_whole:
-        relationships = 2 * directory + _SHARE_OF_PARTS * graph.relationship_count
+        relationships = (1 if is_one_type else 2) * directory + parts
     labels = 2 * 4 * words * (len(graph.labels) + 1)
     bitmaps = sum(
         each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values(), *masks.keys)

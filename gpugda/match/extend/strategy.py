@@ -150,8 +150,9 @@ class ExtendStrategy(Matcher):
 
     @property
     def _fits_directory(self) -> bool:
-        share = self._thresholds.segments.share_for_directory
-        return directory_bytes(self._graph.graph) <= self.limit * share
+        graph = self._graph.graph
+        share = self._thresholds.segments.directory_share(is_one_type=len(graph.types) <= 1)
+        return directory_bytes(graph) <= self.limit * share
 
     @contextmanager
     def on(self, graph: DataGraph) -> Generator[Matcher | None]:
@@ -166,9 +167,7 @@ class ExtendStrategy(Matcher):
             yield beside
 
     def _segment(self, error: MemoryLimitError) -> None:
-        """Removes the graph's entries from the device for good; from now on they come in segments.
-
-        The second call also removes the directory of run starts, if the graph has several types.
+        """Removes the graph's entries for good, at the second call the starts of runs, too.
 
         Raises:
             MemoryLimitError: The given error, if that is not possible.
@@ -185,7 +184,7 @@ class ExtendStrategy(Matcher):
 
     @property
     def _may_cut_directory(self) -> bool:
-        return bool(self._has_directory) and len(self._graph.graph.types) > 1
+        return bool(self._has_directory)
 
     def decisions_for(self, graph: DataGraph) -> object:
         """See `Matcher.decisions_for`: count plans and compiled steps."""

@@ -93,7 +93,8 @@ class StoredGraph:
         type_counts: Relationships per type; empty if unknown.
         runs: Number of runs of one type, over both directions; 0 for a graph of one type.
         run_bytes: Bytes per run: its type and its start.
-        directory_bytes: Bytes of the offsets of all nodes and runs, with a second copy for parts.
+        directory_bytes: Bytes of the offsets of all nodes and runs, with a second copy for parts if
+            there are several types.
     """
 
     nodes: int
@@ -105,19 +106,26 @@ class StoredGraph:
     directory_bytes: int = 0
 
     def streams_runs(self, limit: int) -> bool:
-        """True if the runs are sent together with the entries."""
-        return self.directory_bytes > SegmentLimits().share_for_directory * limit
+        """True if the runs, or the rows of one type, are sent together with the entries."""
+        share = SegmentLimits().directory_share(is_one_type=not self.runs)
+        return self.directory_bytes > share * limit
 
     def staying_bytes(self, limit: int) -> float:
         """Bytes that stay on the device: offsets of nodes and, unless they are sent, of runs."""
-        if self.runs and not self.streams_runs(limit):
+        if not self.streams_runs(limit):
             return self.directory_bytes
-        return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes
+        return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes if self.runs else 0.0
+
+    def kept_start_bytes(self, limit: int) -> float:
+        """Bytes that say where kept entries of nodes start: those of one type are listed."""
+        return self.staying_bytes(limit) / 2 if self.runs else float(_DIRECTIONS * self.nodes)
 
     def entry_bytes(self, limit: int) -> float:
-        """Bytes sent per entry, including its share of a run."""
+        """Bytes sent per entry, including its share of a run or a row."""
         if not self.streams_runs(limit):
             return _ENTRY_BYTES
+        if not self.runs:
+            return _ENTRY_BYTES * (1 + self.nodes / max(1, self.relationships))
         return _ENTRY_BYTES + self.run_bytes * self.runs / (_DIRECTIONS * self.relationships)
 
     def of_types(self, types: tuple[int, ...] | None) -> float:
@@ -193,10 +201,11 @@ def _kept_entries(
     for number, _ in links:
         each = plan.bound.relationships[number]
         kept += graph.of_types(each.types) * shares[each.source] * shares[each.target]
-    entry, starts = _KEPT_BYTES, graph.staying_bytes(limit) / 2
-    if graph.streams_runs(limit):
+    entry, starts = _KEPT_BYTES, graph.kept_start_bytes(limit)
+    if graph.runs and graph.streams_runs(limit):
         entry += graph.run_bytes
-    has_room = kept * entry + starts <= (limit - starts) * _SHARE_FOR_KEPT
+    staying = starts if graph.runs else graph.staying_bytes(limit)
+    has_room = kept * entry + starts <= (limit - staying) * _SHARE_FOR_KEPT
     return kept if has_room and kept else None
 
 

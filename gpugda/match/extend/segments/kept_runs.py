@@ -8,14 +8,16 @@ import numpy as np
 
 from gpugda.device.launch.kept_entries import KeptBits, KeptRuns, Runs
 from gpugda.device.launch.kept_runs import RunKernels
+from gpugda.match.extend.segments.listed_rows import ListedRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.data.csr import Csr
-    from gpugda.device.launch.kept_entries import Chunk, KeptEntries, KeptKernels
+    from gpugda.device.launch.kept_entries import Chunk, EntryTest, KeptEntries, KeptKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.device.memory.uploads import Uploads
+    from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.run import Run
 
 __all__ = ["FullDirectory", "RunDirectory", "StreamedDirectory", "directory_of"]
@@ -30,14 +32,19 @@ class RunDirectory(Protocol):
         chunk_bytes: Maximum directory bytes per entry of a chunk.
         entry_bytes: Maximum directory bytes per kept entry.
         fixed_bytes: Further bytes of the kept directory.
+        listed: The list of the rows that are kept, once `target` was called; None if all are.
     """
 
     chunk_bytes: int
     entry_bytes: int
     fixed_bytes: int
+    listed: DeviceArray | None
 
-    def cut(self, size: int) -> None:
-        """Allocates arrays for the directory parts of chunks of ``size`` entries."""
+    def cut(self, size: int) -> bool:
+        """Allocates arrays for the directory parts of chunks of ``size`` entries.
+
+        Returns False if there is no room for them.
+        """
 
     def arrays(self) -> Sequence[DeviceArray | None]:
         """The arrays that `cut` allocated."""
@@ -56,22 +63,30 @@ class RunDirectory(Protocol):
 
 
 def directory_of(
-    run: Run, csr: Csr, starts: Any, kernels: KeptKernels, arguments: Sequence[Any]
+    run: Run,
+    csr: Csr,
+    kernels: KeptKernels,
+    arguments: Sequence[Any],
+    candidates: Candidates,
+    tests: Sequence[EntryTest],
 ) -> RunDirectory:
     """The directory of one direction.
 
     Args:
         run: The query's run.
         csr: The rows on the host.
-        starts: Starts of the runs that kernels know.
         kernels: Kernels of the device.
         arguments: The direction's part of ``GRAPH_PARAMETERS`` on the device.
+        candidates: Candidates of the query nodes.
+        tests: What entries are tested for.
     """
     _, offsets, types, all_starts = arguments
+    if len(run.graph.graph.types) <= 1:
+        return ListedRows(run, csr, all_starts, candidates, tests)
     if all_starts is None:
         return StreamedDirectory(run, csr, offsets)
-    runs = Runs(all_starts, len(starts) - 1, offsets, types, csr.node_count)
-    return FullDirectory(run, starts, kernels, runs)
+    runs = Runs(all_starts, len(csr.run_starts) - 1, offsets, types, csr.node_count)
+    return FullDirectory(run, csr.run_starts, kernels, runs)
 
 
 class FullDirectory:
@@ -85,6 +100,7 @@ class FullDirectory:
     """
 
     chunk_bytes = entry_bytes = 0
+    listed: DeviceArray | None = None
 
     def __init__(self, run: Run, starts: Any, kernels: KeptKernels, runs: Runs) -> None:
         self._workspace, self._starts, self._kernels, self._runs = (
@@ -96,8 +112,10 @@ class FullDirectory:
         self.fixed_bytes = _BYTES * len(starts)
         self._total = int(starts[-1])
 
-    def cut(self, size: int) -> None:
+    def cut(self, size: int) -> bool:
         """See `RunDirectory.cut`: nothing is sent."""
+        del size
+        return True
 
     def arrays(self) -> Sequence[DeviceArray | None]:
         """See `RunDirectory.arrays`."""
@@ -140,6 +158,8 @@ class StreamedDirectory:
         offsets: ``uint32[n+1]``, the first run of each node, on the device.
     """
 
+    listed: DeviceArray | None = None
+
     def __init__(self, run: Run, csr: Csr, offsets: DeviceArray) -> None:
         self._run, self._csr, self._offsets = run, csr, offsets
         self._kernels = RunKernels(run.graph.context)
@@ -148,7 +168,7 @@ class StreamedDirectory:
         self.chunk_bytes = self.entry_bytes
         self.fixed_bytes = _BYTES * (csr.node_count + 1)
 
-    def cut(self, size: int) -> None:
+    def cut(self, size: int) -> bool:
         """See `RunDirectory.cut`."""
         starts, workspace = self._csr.run_starts, self._run.workspace
         firsts = np.arange(0, self._csr.relationship_count, size, dtype=np.uint32)
@@ -161,6 +181,7 @@ class StreamedDirectory:
         self._starts = workspace.allocate(2 * self._size, np.uint32, "runs of a chunk")
         self._types = workspace.allocate(2 * self._size, self._types_dtype, "runs of a chunk")
         self._bits = workspace.allocate(-(-self._size // 32), np.uint32, "kept runs of a chunk")
+        return True
 
     def arrays(self) -> Sequence[DeviceArray | None]:
         """See `RunDirectory.arrays`."""

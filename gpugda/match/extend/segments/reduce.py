@@ -17,11 +17,11 @@ from gpugda.device.graph.directory import (
     RUN_TYPES,
     arrays_of,
     numbers_of,
-    run_starts,
 )
 from gpugda.device.launch.kept_entries import MAX_TESTS
 from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
+from gpugda.match.extend.segments.listed_rows import listed_bytes, listed_count
 from gpugda.match.extend.segments.reducer import SAFETY, Reducer
 from gpugda.match.extend.segments.views import knows_relationships
 
@@ -43,7 +43,7 @@ _NAMES = ("outgoing", "incoming")
 _ENTRY_BYTES = 4
 _SHARE = 0.85
 """Share of the free memory for the kept entries and other needs; the rest is for rows."""
-_SHARE_TO_KEEP = 0.25
+_SHARE_TO_KEEP = 0.5
 """Share of all memory for entries that are kept after the query."""
 
 _RUNS_BEFORE_KEEPING = 1
@@ -111,7 +111,7 @@ def _reduced_graph(
     expected = {
         name: _expected(run, candidates, each, name) for name, each in by_name.items() if each
     }
-    starts = sum(_ENTRY_BYTES * _start_count(run, name) for name in expected)
+    starts = sum(_start_bytes(run, name, candidates, by_name[name]) for name in expected)
     workspace = run.workspace
     needed = int(starts + SAFETY * entry * sum(expected.values()) + least)
     workspace.make_room(int(needed / _SHARE))
@@ -123,8 +123,9 @@ def _reduced_graph(
     for place, name in enumerate(_NAMES):
         if name not in expected:
             continue
-        direction = Reducer(run, candidates, name, arguments[arrays_of(place)], numbered=numbered)
-        found = direction.run(by_name[name], expected[name])
+        directory = arguments[arrays_of(place)]
+        direction = Reducer(run, candidates, name, directory, by_name[name], numbered=numbered)
+        found = direction.run(expected[name])
         if found is None:
             workspace.release(*arrays)
             return None
@@ -140,17 +141,19 @@ def _reduced_graph(
     return ReducedGraph(made, arrays, tests, numbered, kept, looked_at, uploads)
 
 
-def _start_count(run: Run, name: str) -> int:
-    """Number of starts in the directory: of runs, or of nodes if runs come with entries."""
-    graph = run.graph
+def _start_bytes(run: Run, name: str, candidates: Candidates, tests: Sequence[EntryTest]) -> int:
+    """Bytes of the kept starts: of rows, of runs, or of nodes if runs come with entries."""
+    graph, nodes = run.graph, run.graph.graph.node_count
+    if len(graph.graph.types) <= 1:
+        return listed_bytes(nodes, listed_count(candidates, tests, nodes))
     if not run.placement.has_directory:
-        return graph.graph.node_count + 1
-    return len(run_starts(graph.direction(name), len(graph.graph.types)))
+        return _ENTRY_BYTES * (nodes + 1)
+    return _ENTRY_BYTES * len(graph.direction(name).parts.run_starts)
 
 
 def _run_bytes(run: Run) -> int:
     """Bytes per kept entry for runs that come with entries: at most one run per entry."""
-    if run.placement.has_directory:
+    if run.placement.has_directory or len(run.graph.graph.types) <= 1:
         return 0
     return _ENTRY_BYTES + run.graph.direction(_NAMES[0]).parts.run_types.dtype.itemsize
 

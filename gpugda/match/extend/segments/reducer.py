@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gpugda.device.graph.directory import run_starts
 from gpugda.device.launch.kept_entries import Chunk, KeptBits, KeptEntries, KeptKernels, entry_words
 from gpugda.match.extend.segments.kept_runs import directory_of
 
@@ -40,7 +39,8 @@ _SPARE = 1 << 12
 class Kept(NamedTuple):
     """The kept entries of one direction; ``total`` counts them even if not all were written.
 
-    Offsets and types of runs are set if runs without entries are dropped.
+    Offsets and types of runs are set if runs without entries are dropped; in a graph with one type,
+    the offsets are the list of its rows (see ``csr.h``).
     """
 
     neighbours: DeviceArray
@@ -64,6 +64,7 @@ class Reducer:
         candidates: Candidates,
         name: str,
         directory: Sequence[Any],
+        tests: Sequence[EntryTest],
         *,
         numbered: bool,
     ) -> None:
@@ -74,16 +75,19 @@ class Reducer:
         self._entry_bytes = _ENTRY_BYTES * (2 if numbered else 1)
         self._total = graph.graph.relationship_count
         self._kernels = KeptKernels(graph.context)
-        starts = run_starts(self._csr, len(graph.graph.types))
-        self._runs = directory_of(run, self._csr, starts, self._kernels, directory)
+        self._tests = tests
+        self._runs = directory_of(run, self._csr, self._kernels, directory, candidates, tests)
         chunk_bytes = _CHUNK_BYTES + self._runs.chunk_bytes
         size = int(run.workspace.available * _CHUNK_SHARE) // chunk_bytes
         self._size = max(_MIN_CHUNK, min(_MAX_CHUNK, size, -(-self._total // 32) * 32)) & ~31
 
-    def run(self, tests: Sequence[EntryTest], expected: float) -> Kept | None:
+    def run(self, expected: float) -> Kept | None:
         """The entries that pass the tests; None if they do not fit."""
         workspace = self._run.workspace
-        words = workspace.upload(np.array(entry_words(tests), dtype=np.uint32), "what links ask")
+        if not self._runs.cut(self._size):
+            return None
+        asked = np.array(entry_words(self._tests), dtype=np.uint32)
+        words = workspace.upload(asked, "what links ask")
         chunk_arrays = self._chunk_arrays()
         free = workspace.available - self._runs.fixed_bytes
         room = int(free * _SHARE_WHILE_MADE) // (self._entry_bytes + self._runs.entry_bytes)
@@ -120,7 +124,8 @@ class Reducer:
         count = int(workspace.download(target.kept, chunks, 1)[0])
         workspace.release(target.kept)
         if runs is None:
-            return Kept(target.neighbours, target.numbers, starts, None, None, count)
+            listed = self._runs.listed
+            return Kept(target.neighbours, target.numbers, starts, listed, None, count)
         workspace.release(runs.kept)
         found = target.neighbours, target.numbers, starts, runs.offsets, runs.types
         return Kept(*found, count)
@@ -153,7 +158,6 @@ class Reducer:
         if self._numbered and self._csr.relationship_indexes is not None:
             numbers = workspace.allocate(2 * self._size, np.uint32, "entries of a chunk")
         bits = workspace.allocate(self._size // 32, np.uint32, "kept entries of a chunk")
-        self._runs.cut(self._size)
         return [neighbours, numbers, bits]
 
     def _as_long(self, array: DeviceArray, count: int) -> DeviceArray:

@@ -28,6 +28,8 @@ _BYTES = 4
 _SMALL_ARRAYS = 48
 """Number of small arrays that round up to a minimum size, or are reused although too long."""
 _SMALLER = 0.8
+_MAX_NODES = 2
+"""Maximum nodes of a segment, as a multiple of the mean number for its entries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +220,13 @@ class _SegmentSizes:
     def _segments(self, most: int) -> Segments:
         # Without any direction no entries are read, but segments are needed all the same.
         names = tuple(self.needs.places) or ("outgoing",)
-        return cut_segments([self.run.graph.direction(name) for name in names], most)
+        directions = [self.run.graph.direction(name) for name in names]
+        graph = self.run.graph.graph
+        if self.run.placement.has_directory or len(graph.types) > 1:
+            return cut_segments(directions, most)
+        # What comes for each node is limited, too, where many nodes have no relationships.
+        share = most / max(1, graph.relationship_count)
+        return cut_segments(directions, most, 1 + int(_MAX_NODES * share * graph.node_count))
 
 
 def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[InterchangeableLeaves]) -> int:
