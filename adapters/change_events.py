@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +10,13 @@ import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import column_from_values
+from gpugda.data.patches.sorted_sets import sorted_distinct
 from gpugda.errors import SourceError
 from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges, TouchedEntities
 
 from .bolt_values import refuse_vectors
 from .bolt_zones import in_unknown_zone
+from .entity_events import EntityEvents, Lifetimes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,25 +27,6 @@ if TYPE_CHECKING:
     from gpugda.ports import DatabaseVersion
 
 __all__ = ["ChangeEvents", "EntityEvents", "PropertyEvents", "net_changes"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EntityEvents:
-    """Creations or deletions, in order of transactions.
-
-    Args:
-        steps: ``int64``: number of the transaction, counted in order.
-        ids: ``int64``: ids of the nodes or relationships.
-        sources: Start nodes, for relationships.
-        targets: End nodes, for relationships.
-        codes: Types, for relationships, as positions in `ChangeEvents.names`.
-    """
-
-    steps: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    sources: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    targets: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    codes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +79,8 @@ class ChangeEvents:
 
 def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> ChangeBatch:
     """The difference between the states before and after."""
-    nodes = _Lifetimes(events.created_nodes, events.deleted_nodes)
-    relationships = _Lifetimes(events.created_relationships, events.deleted_relationships)
+    nodes = Lifetimes(events.created_nodes, events.deleted_nodes)
+    relationships = Lifetimes(events.created_relationships, events.deleted_relationships)
     created, labels, on_the_way = _labels(events, nodes)
     return ChangeBatch(
         since=since,
@@ -117,63 +100,19 @@ def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> C
             events.relationship_properties, relationships, events.names
         ),
         touched=TouchedEntities(
-            np.union1d(events.created_nodes.ids, events.deleted_nodes.ids),
-            np.union1d(events.created_relationships.ids, events.deleted_relationships.ids),
+            _ids_of(events.created_nodes, events.deleted_nodes),
+            _ids_of(events.created_relationships, events.deleted_relationships),
             on_the_way,
         ),
     )
 
 
-class _Lifetimes:
-    """Lifetimes of the ids that were created or deleted.
-
-    Attributes:
-        new: Rows of the creations that last to the end, by increasing id.
-        gone: Rows of the deletions of entities that existed before, by increasing id.
-    """
-
-    def __init__(self, created: EntityEvents, deleted: EntityEvents) -> None:
-        ids = np.concatenate([created.ids, deleted.ids])
-        # An id is deleted before it is reused, and by different transactions; an entity deleted and
-        # created by the same one is ordered this way.
-        steps = 2 * np.concatenate([created.steps, deleted.steps])
-        steps[: len(created.ids)] += 1
-        order = np.lexsort((steps, ids))
-        sorted_ids = ids[order]
-        starts = np.flatnonzero(np.r_[True, sorted_ids[1:] != sorted_ids[:-1]][: len(ids)])
-        ends = np.r_[starts[1:], len(ids)][: len(starts)] - 1
-        first, last = order[starts], order[ends]
-        self.new = last[last < len(created.ids)]
-        self.gone = first[first >= len(created.ids)] - len(created.ids)
-        self._ids = sorted_ids[starts]
-        # Events of an id count from its last creation on; those of a deleted one do not count.
-        self._since = np.where(
-            last < len(created.ids), np.r_[created.steps, deleted.steps][last], _NEVER
-        )
-        self._new = last < len(created.ids)
-
-    def counts(self, ids: NDArray[np.int64], steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """``bool`` per event: True if it still applies to the entity with that id at the end."""
-        found, known = self._find(ids)
-        return np.logical_or(np.logical_not(known), steps >= self._since[found])
-
-    def is_new(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """``bool`` per id: True if the entity was created meanwhile."""
-        found, known = self._find(ids)
-        new: NDArray[np.bool_] = known & self._new[found]
-        return new
-
-    def _find(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        if len(self._ids) == 0:
-            self._ids = np.array([-1], dtype=np.int64)
-            self._since = np.array([_NEVER], dtype=np.int64)
-            self._new = np.zeros(1, dtype=np.bool_)
-        places = np.searchsorted(self._ids, ids)
-        places[places == len(self._ids)] = 0
-        return places, np.equal(self._ids[places], ids)
+def _ids_of(created: EntityEvents, deleted: EntityEvents) -> NDArray[np.int64]:
+    """Ids of the events, increasing, without duplicates."""
+    return sorted_distinct(created.ids, deleted.ids)
 
 
-_NEVER = np.iinfo(np.int64).max
+_TRUE = np.ones(1, dtype=np.bool_)
 
 
 def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -184,15 +123,16 @@ def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDA
     differs = np.zeros(len(order) - 1, dtype=np.bool_)
     for key in keys:
         differs |= key[order[1:]] != key[order[:-1]]
-    return order[np.r_[differs, True]]
+    lasts: NDArray[np.intp] = order[np.concatenate([differs, _TRUE])]
+    return lasts
 
 
 # ------------------------------------------------------------------ nodes
-def _labels(
-    events: ChangeEvents, nodes: _Lifetimes
-) -> tuple[NodeBatch, LabelChanges, LabelChanges]:
+def _labels(events: ChangeEvents, nodes: Lifetimes) -> tuple[NodeBatch, LabelChanges, LabelChanges]:
     """The created nodes, net label changes of the others, and all label events of the others."""
     given = events.labels
+    if not len(given.ids) and not len(nodes.new):
+        return _NO_NODES, _NO_LABELS, _NO_LABELS
     label = np.where(given.codes < 0, -1 - given.codes, given.codes)
     counted = np.flatnonzero(nodes.counts(given.ids, given.steps))
     keys, steps = (given.ids[counted], label[counted]), given.steps[counted]
@@ -235,10 +175,17 @@ def _created_nodes(
     )
 
 
+_NO_IDS = np.empty(0, dtype=np.int64)
+_NO_NODES = _created_nodes(_NO_IDS, _NO_IDS, _NO_IDS, ())
+_NO_LABELS = LabelChanges(_NO_IDS, _NO_IDS.astype(np.int32), _NO_IDS.astype(np.bool_), ())
+
+
 # ------------------------------------------------------------------ relationships
 def _relationships(
     events: EntityEvents, rows: NDArray[np.intp], names: Sequence[str]
 ) -> RelationshipBatch:
+    if not len(rows):
+        return _NO_RELATIONSHIPS
     codes, types = _recoded(events.codes[rows], names)
     return RelationshipBatch(
         count=len(rows),
@@ -255,14 +202,28 @@ def _recoded(
     codes: NDArray[np.int64], names: Sequence[str]
 ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Codes and names of the names that occur."""
-    found, places = np.unique(codes, return_inverse=True)
-    return places.astype(np.int32).reshape(-1), tuple(names[code] for code in found.tolist())
+    found = sorted_distinct(codes)
+    places = np.searchsorted(found, codes).astype(np.int32)
+    return places, tuple(names[code] for code in found.tolist())
+
+
+_NO_RELATIONSHIPS = RelationshipBatch(
+    count=0,
+    source_ids=pa.array(_NO_IDS),
+    target_ids=pa.array(_NO_IDS),
+    type_codes=_NO_IDS.astype(np.int32),
+    type_names=(),
+    origin="relationships that were created or deleted",
+    relationship_ids=_NO_IDS,
+)
 
 
 # ------------------------------------------------------------------ properties
 def _properties(
-    events: PropertyEvents, lives: _Lifetimes, names: Sequence[str]
+    events: PropertyEvents, lives: Lifetimes, names: Sequence[str]
 ) -> Mapping[str, PropertyChanges]:
+    if not len(events.ids):
+        return {}
     counted = np.flatnonzero(lives.counts(events.ids, events.steps))
     keys = (events.codes[counted], events.ids[counted])
     rows = counted[_last_of(keys, events.steps[counted])]

@@ -139,9 +139,11 @@ class PluginChanges:
         ):
             result = session.run(query, dict(parameters))
             link = self._connection.link_of(session)
+            record: Any
             (record,) = list(result)
             version = self._connection.version_in_answer(session, link)
-        return None if version is None else (record, version)
+        # A record looks up each name among its keys.
+        return None if version is None else (dict(record.items()), version)
 
 
 def _at(version: DatabaseVersion, transaction: int) -> DatabaseVersion:
@@ -154,10 +156,7 @@ def _at(version: DatabaseVersion, transaction: int) -> DatabaseVersion:
 def _events(row: Mapping[str, Any]) -> ChangeEvents:
     counts = np.frombuffer(row["counts"], "<i8").reshape(-1, len(_SECTIONS))
     sections = {
-        name: (
-            np.repeat(np.arange(len(counts)), counts[:, place]),
-            np.frombuffer(row[name], "<i8").reshape(-1, width),
-        )
+        name: _section(row[name], width, counts[:, place])
         for place, (name, width) in enumerate(_SECTIONS.items())
     }
     # Positions in the list of names: the server's codes may be much larger than their number here.
@@ -187,6 +186,19 @@ def _events(row: Mapping[str, Any]) -> ChangeEvents:
     )
 
 
+def _section(
+    packed: bytes, width: int, counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per entry of a section, the number of its transaction; and the entries."""
+    if not packed:
+        return _NO_STEPS, _NO_STEPS.reshape(0, width)
+    steps = np.repeat(np.arange(len(counts)), counts)
+    return steps, np.frombuffer(packed, "<i8").reshape(-1, width)
+
+
+_NO_STEPS = np.empty(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
     """Maps the server's codes to positions in the list of names."""
@@ -196,10 +208,14 @@ class _Places:
 
     def of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions of known codes."""
+        if not len(codes):
+            return codes
         return self.order[np.searchsorted(self.codes, codes)].astype(np.int64)
 
     def signed(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Like `of`, for codes or -1 - code."""
+        if not len(codes):
+            return codes
         places = self.of(np.where(codes < 0, -1 - codes, codes))
         return np.where(codes < 0, -1 - places, places)
 
@@ -218,16 +234,22 @@ def _properties(
     names: list[str],
     keys: Collection[str],
 ) -> PropertyEvents:
+    if not len(rows):
+        return _NO_PROPERTIES
     codes = places.signed(rows[:, 1])
     recorded = codes < 0
     numbers = np.where(recorded, np.cumsum(recorded) - 1, -1)
     if len(values) != int(recorded.sum()):
         numbers = np.full(len(rows), -1, dtype=np.int64)  # this user may not see values
+    known = set(keys)
     return PropertyEvents(
         steps=steps,
         ids=rows[:, 0],
         codes=np.where(recorded, -1 - codes, codes),
         places=numbers,
         values=values,
-        complete=frozenset(place for place, name in enumerate(names) if name in set(keys)),
+        complete=frozenset(place for place, name in enumerate(names) if name in known),
     )
+
+
+_NO_PROPERTIES = PropertyEvents(_NO_STEPS, _NO_STEPS, _NO_STEPS, _NO_STEPS, (), frozenset())
