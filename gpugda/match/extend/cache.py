@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.match.extend.decisions import Found, Orders
 from gpugda.plan.counting.degree_messages import find_degree_messages
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import best_order
@@ -22,20 +23,18 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.decisions import Decisions, StepsKey
     from gpugda.match.extend.earlier_candidates import KnownCandidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
     from gpugda.plan.join_rates import Corrections
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.plan_feedback import PlanFeedback
     from gpugda.thresholds import CountThresholds
 
-    StepsKey = tuple[Rows, frozenset[int], bool, int]
-
-__all__ = ["Decisions", "KeptQueries", "KeptQuery"]
+__all__ = ["KeptQueries", "KeptQuery"]
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +109,15 @@ class KeptQuery:
             self._orders[left_out] = list(nodes)
             self._cost = self._cost if left_out else cost
         return self._orders[left_out]
+
+    def known_orders(self) -> Orders:
+        """The orders found so far, for the same query on the next snapshot."""
+        return Orders(dict(self._orders), self._cost)
+
+    def take_orders(self, orders: Orders) -> None:
+        """Takes over orders that were found for similar numbers of candidates."""
+        self._orders.update(orders.nodes)
+        self._cost = orders.cost
 
     @property
     def join_cost(self) -> float:
@@ -192,35 +200,6 @@ class KeptQuery:
             and self.masks.comparisons == masks.comparisons
             and all(map(_is_same_array, self.masks.keys, masks.keys))
         )
-
-
-class Found(NamedTuple):
-    """Plans, orders and steps of a query, see `KeptQuery`."""
-
-    plans: dict[object, CountPlan]
-    orders: dict[frozenset[int], list[int]]
-    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Decisions:
-    """Decisions about a query that outlive a snapshot; they hold no arrays of it.
-
-    Args:
-        plans: As in `KeptQuery`.
-        join_seconds: As in `KeptQuery`.
-        leaves: As in `KeptQuery`.
-        feedback: Its judgement is complete, or there is nothing to judge.
-        candidates: Those of that snapshot, on the host; None if not kept.
-        counts: Number of candidates per query node when the plans were chosen.
-    """
-
-    plans: Mapping[object, CountPlan]
-    join_seconds: float | None
-    leaves: frozenset[int] | None
-    feedback: PlanFeedback[Found]
-    candidates: KnownCandidates | None
-    counts: tuple[int, ...]
 
 
 class KeptQueries:

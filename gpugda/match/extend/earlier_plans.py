@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.extend.cache import Decisions
+from gpugda.match.extend.decisions import Decisions
 from gpugda.plan.counting.count_plan import Eliminate, Join
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class EarlierPlans:
             query.earlier = None
             return
         query.plans.update(before.plans)
+        query.take_orders(before.orders)
         query.join_seconds = before.join_seconds
         feedback = before.feedback.for_next_snapshot()
         query.feedback = query.feedback if feedback is None else feedback
@@ -88,7 +89,15 @@ def _decided(query: KeptQuery) -> Decisions | None:
     }
     before = query.earlier
     counts = _counts(query) if before is None else before.counts
-    return Decisions(plans, query.join_seconds, query.known_leaves, feedback, query.on_host, counts)
+    return Decisions(
+        plans,
+        query.known_orders(),
+        query.join_seconds,
+        query.known_leaves,
+        feedback,
+        query.on_host,
+        counts,
+    )
 
 
 def _counts(query: KeptQuery) -> tuple[int, ...]:
