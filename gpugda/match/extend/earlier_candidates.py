@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gpugda.data.node_changes import NodeChanges
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.query_words import Degree
+    from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
@@ -67,6 +68,7 @@ class KnownCandidates:
         needs: Per position of a query node: the degrees that its candidates have.
         explored: True if neighbours were explored.
         touched: Number of candidates that changed or were added since the last full search.
+        encoding: The query without its masks, if it was encoded for an update.
     """
 
     state: NodeChanges
@@ -75,6 +77,7 @@ class KnownCandidates:
     needs: tuple[tuple[Degree, ...], ...]
     explored: bool
     touched: int = 0
+    encoding: Encoding | None = None
 
 
 def can_update(bound: BoundQuery, masks: Masks) -> bool:
@@ -90,15 +93,23 @@ def can_update(bound: BoundQuery, masks: Masks) -> bool:
 
 def allowed_nodes(bound: BoundQuery, masks: Masks, graph: DeviceGraph) -> dict[int, Bits]:
     """See `KnownCandidates.allowed`."""
-    return {node.position: _allowed(node, masks, graph) for node in bound.nodes}
+    found: dict[int, Bits] = {}
+    alike: dict[object, Bits] = {}
+    for node in bound.nodes:
+        mask = masks.nodes.get(node.position)
+        key = node.labels, id(mask)
+        if key not in alike:
+            alike[key] = _allowed(node, mask, graph)
+        found[node.position] = alike[key]
+    return found
 
 
-def _allowed(node: BoundNode, masks: Masks, graph: DeviceGraph) -> Bits:
-    mask, labelled = masks.nodes.get(node.position), None
-    if node.labels:
-        labelled = program_bits(node.labels, graph)
+def _allowed(node: BoundNode, mask: Bits | None, graph: DeviceGraph) -> Bits:
+    labelled = program_bits(node.labels, graph) if node.labels else None
     if mask is not None:  # masks have no bits past the last node
         return mask if labelled is None else mask & labelled
+    if labelled is not None and len(node.labels) == 1:
+        return labelled  # of one label: the same object as long as no node gets or loses it
     everything = np.full(graph.words, 0xFFFFFFFF, dtype=np.uint32)
     everything[-1:] >>= np.uint32(-graph.graph.node_count % 32)
     return everything if labelled is None else everything & labelled
@@ -129,8 +140,15 @@ def update_candidates(
     touched = earlier.touched + change.touched
     if touched * _SHARE_TOUCHED > count and touched > _FEW_TOUCHED:
         return None
-    state, explored = graph.node_changes(), earlier.explored
-    return KnownCandidates(state, allowed, change.bits, needs, explored, touched)
+    return KnownCandidates(
+        graph.node_changes(),
+        allowed,
+        change.bits,
+        needs,
+        earlier.explored,
+        touched,
+        earlier.encoding,
+    )
 
 
 class _TooManyError(Exception):
@@ -168,12 +186,14 @@ class _Change:
         """Removes nodes that no longer match; queues those that do apart from neighbours."""
         for node in self._bound.nodes:
             position, allowed = node.position, self._allowed[node.position]
-            before = _padded(self._earlier.allowed[position], len(allowed))
-            bits = _padded(self._earlier.bits[position], len(allowed)) & allowed
-            came = allowed & ~before
-            if int(np.bitwise_count(came).sum()) > _MAX_TOUCHED:
-                raise _TooManyError
-            touched = sorted_distinct(self._changed, nodes_of(came))
+            before, bits = self._earlier.allowed[position], self._earlier.bits[position]
+            touched = self._changed
+            if before is not allowed:
+                bits = _padded(bits, len(allowed)) & allowed
+                came = allowed & ~_padded(before, len(allowed))
+                if int(np.bitwise_count(came).sum()) > _MAX_TOUCHED:
+                    raise _TooManyError
+                touched = sorted_distinct(touched, nodes_of(came))
             self._touch(int(np.count_nonzero(has_nodes(bits, self._changed))))
             fits = self._fits(node, touched)
             lost = touched[~fits]

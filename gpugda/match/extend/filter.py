@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +99,12 @@ def update_from_snapshot(
     known = update_candidates(earlier, bound, graph.graph, allowed_nodes(bound, masks, graph))
     if known is None:
         return None
-    exploration = Exploration(with_counted_cardinalities(bound, masks, graph.graph))
-    encoding = encode_query(exploration, masks, graph, {}, 0.0)
+    encoding = known.encoding
+    if encoding is None:
+        exploration = Exploration(with_counted_cardinalities(bound, masks, graph.graph))
+        encoding = encode_query(exploration, masks, graph, {}, 0.0)
+        encoding = replace(encoding, node_masks=None, relationship_masks=None)
+        known = replace(known, encoding=encoding)
     rows = [known.bits[position] for position in encoding.rows]
     counts = [int(np.bitwise_count(each).sum(dtype=np.int64)) for each in rows]
     if 0 in counts:
