@@ -87,8 +87,8 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
     if workspace.available < least:
         limit = workspace.budget.limit_bytes
         enough = limit - workspace.available + least
-        # A run that only counts needs slightly different amounts, so the limit is rounded up.
-        enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
+        # Other attempts of the same query take a few small arrays more, so the limit is rounded up.
+        enough = (-(-enough // _STEP_BYTES) + 1) * _STEP_BYTES
         raise MemoryLimitError(
             f"joining row by row needs {least:,} bytes, but {limit - workspace.available:,} of the "
             f"memory limit of {limit:,} bytes are taken: the smallest memory_limit that suffices "
