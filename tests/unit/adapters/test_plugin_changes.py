@@ -260,8 +260,8 @@ def found(answer):
 
 
 def test_the_plugin_is_found_or_the_reason_is_given():
-    assert found({"version": "0.1.0", "format": 1}) == ("0.1.0", "")
-    version, advice = found({"version": "9.9", "format": 2})
+    assert found({"version": "0.1.0", "format": 2}) == ("0.1.0", "")
+    version, advice = found({"version": "9.9", "format": 3})
     assert version == ""
     assert "9.9" in advice
     missing = Neo4jError._hydrate_neo4j(
