@@ -50,7 +50,8 @@ def test_concurrent_queries_in_segments_and_closing():
             thread.join()
         steps = small.run(QUERIES[2], engine="gpu").summary.steps
     assert [found[each] for each in range(len(QUERIES))] == expected
-    assert any("bytes were sent to the device" in line for line in steps)
+    # The entries that the first run kept are still there unless another query needed their room.
+    assert any("sent to the device" in line or "from an earlier run" in line for line in steps)
 
 
 PARTS = ["MATCH (c)", "MATCH (a)-->(b)-->(c)<--(a)"]
