@@ -40,7 +40,7 @@ def check_labels(graph: DataGraph) -> None:
     lengths = np.diff(offsets)
     several = np.repeat(lengths > 1, lengths)
     nodes = np.repeat(np.arange(graph.node_count, dtype=np.uint64), lengths)[several]
-    pairs = (nodes << np.uint64(16)) | label_ids[several]
+    pairs = nodes * np.uint64(len(graph.labels)) + label_ids[several]
     pairs.sort()
     if (pairs[1:] == pairs[:-1]).any():
         raise ValueError("label_ids: a node has a duplicate label")

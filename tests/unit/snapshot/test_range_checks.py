@@ -8,10 +8,12 @@ import pytest
 from graphs import design_graph, make_graph
 
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.data.identifiers import NameTable
 from gpugda.data.sorting import reversed_csr
 from gpugda.errors import SourceError
 from gpugda.snapshot import row_checks
 from gpugda.snapshot.opening import open_snapshot
+from gpugda.snapshot.range_checks import check_labels
 from gpugda.snapshot.store import save_snapshot
 
 # The example has 2 nodes, 5 relationships, 2 types; rows 4 and 1 long outgoing, 2 and 3 incoming.
@@ -104,6 +106,17 @@ def test_wrong_labels_are_found(tmp_path, labels, part):
     )
     with pytest.raises(SourceError, match=part):
         open_saved_copy(wrong, tmp_path)
+
+
+def test_labels_beyond_sixteen_bits_are_not_taken_for_those_of_other_nodes():
+    last = 1 << 16
+    graph = dataclasses.replace(
+        make_graph([("A", {})] * 2),
+        labels=NameTable([f"L{each}" for each in range(last + 1)]),
+        label_ids=np.array([0, last, 0, 1], dtype=np.uint32),
+        label_offsets=np.array([0, 2, 4], dtype=np.uint32),
+    )
+    check_labels(graph)
 
 
 def with_column(graph, key, **parts):
