@@ -9,6 +9,8 @@ import java.util.Map;
 
 /** The row of gpugda.changes: sections of eight-byte numbers, over all transactions in order. */
 public final class ChangesRow {
+    private static final long MOST_NUMBERS = Integer.MAX_VALUE / 8 - 1;
+
     /** Why the changes are unknown; empty if they are known. */
     public String gap = "";
     /** True if asking again is of no use. */
@@ -57,6 +59,7 @@ public final class ChangesRow {
         row.last = found.last();
         row.newest = found.newest();
         List<Map.Entry<Long, Changes>> changes = found.changes();
+        if (isTooLong(changes)) return gap("more was changed than one answer holds");
         ByteBuffer transactions = Columns.bytes(8 * changes.size());
         ByteBuffer counts = Columns.bytes(8 * changes.size() * Section.ALL.length);
         for (Map.Entry<Long, Changes> each : changes) {
@@ -84,6 +87,17 @@ public final class ChangesRow {
                 row.relationshipValues.addAll(each.getValue().relationshipValues());
             }
         return row;
+    }
+
+    /** True if a section of eight-byte numbers would exceed the length of an array. */
+    private static boolean isTooLong(List<Map.Entry<Long, Changes>> changes) {
+        if ((long) changes.size() * Section.ALL.length > MOST_NUMBERS) return true;
+        for (Section section : Section.ALL) {
+            long count = 0;
+            for (Map.Entry<Long, Changes> each : changes) count += each.getValue().length(section);
+            if (count > MOST_NUMBERS) return true;
+        }
+        return false;
     }
 
     private static List<String> keys(Map<String, Long> kept, long since) {
