@@ -195,6 +195,10 @@ class JoinLimits:
     max_queries: int = 128
 
 
+_ROW_COPIES = 6
+"""Sorting holds rows twice, and half of the memory is for results; the rest is for safety."""
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentLimits:
     """How a data graph that exceeds the device's memory is sent to it in segments.
@@ -207,7 +211,10 @@ class SegmentLimits:
             segments.
         share_for_offsets: The same for the row offsets of a graph with one type.
         share_for_parts: Share of the memory that is free when a join begins, for segments.
-        share_for_pairs: The same where steps follow two links.
+        share_for_pairs: The same where steps follow two links: there, larger windows of rows send
+            the second link's segments less often.
+        share_beside_rows: The same if all rows fit into what is left: the number of segments counts
+            by its square.
         max_segments: Maximum number of segments; it bounds their size from below.
         share_for_rows: Share of the host's memory for rows that wait for their segments, unless the
             caller sets a limit.
@@ -227,6 +234,7 @@ class SegmentLimits:
     share_for_offsets: float = 0.4
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
+    share_beside_rows: float = 0.85
     max_segments: int = 256
     share_for_rows: float = 0.25
     rows_bytes: int | None = None
@@ -239,6 +247,14 @@ class SegmentLimits:
         """Share of the memory limit up to which a graph's directory stays on the device."""
         share = self.share_for_directory
         return min(share, self.share_for_offsets) if is_one_type else share
+
+    def share_of_pairs(self, rows: float) -> float:
+        """Share of the free memory for segments if steps follow two links.
+
+        Args:
+            rows: Bytes of the rows that these steps take, as a share of the same memory.
+        """
+        return max(self.share_for_pairs, min(self.share_beside_rows, 1.0 - _ROW_COPIES * rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,9 @@ class DeviceCosts:
         size = whole_bytes(graph)
         if size <= limit:
             return None
-        found = streaming(plan, stored_graph(graph), limit)
-        if found is None or not self._session.intersects_lists:
+        is_gpu = self._session.intersects_lists
+        found = streaming(plan, stored_graph(graph), limit, is_gpu=is_gpu)
+        if found is None or not is_gpu:
             return found
         if not isinstance(need_of(plan.bound.query, plan.bound), Count):
             return found

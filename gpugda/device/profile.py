@@ -87,6 +87,15 @@ class DeviceProfile:
     fresh_upload_bytes: int = 0
     page_locked_bytes: int = 0
 
+    @property
+    def prefetches_segments(self) -> bool:
+        """True if steps of two links have a place for the next segment while kernels work.
+
+        On a device that shares the host's memory, kernels wait for the same cores: larger segments
+        are worth more.
+        """
+        return self.aside_bytes is not None
+
 
 CPU = DeviceProfile(
     defines=("-DON_CPU",),

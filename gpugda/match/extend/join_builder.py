@@ -248,6 +248,7 @@ class JoinBuilder:
 
     def _segment_needs(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentNeeds:
         """The needs of the segments that the plan's joins read one after the other."""
+        from gpugda.match.extend.segments.link_tests import paired_bytes
         from gpugda.match.extend.segments.views import needs_of_steps
 
         graph, masks = self.run.graph.graph, self.query.masks
@@ -260,7 +261,14 @@ class JoinBuilder:
         least = self._least(joins)
         messages = self._message_bytes(plan if isinstance(plan, Eliminate) else None)
         return needs_of_steps(
-            self.run, steps, self.segments, least, groups, messages=messages, masked=masked
+            self.run,
+            steps,
+            self.segments,
+            least,
+            groups,
+            messages=messages,
+            masked=masked,
+            row_bytes=paired_bytes(self.query, joins),
         )
 
     def _all_steps(

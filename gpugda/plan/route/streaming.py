@@ -21,8 +21,13 @@ _KEPT_BYTES: Final = 10
 """Bytes per kept entry: its neighbour, its relationship index, and overhead."""
 _SHARE_FOR_KEPT: Final = 0.85
 _MANY_ROWS: Final = 16
-_BUFFERS_PER_DIRECTION: Final = 2
-"""Segment buffers per direction: one in use, one being filled."""
+_VALUE_BYTES: Final = 4
+_SORTED: Final = 2
+"""Rows are on the device twice while they are sorted by a segment."""
+_SHARE_FOR_TABLE: Final = 0.2
+"""Share of the memory beside segments for a table of sorted rows."""
+_LINKS: Final = 2
+"""Links that a step follows at a time; others are closed by separate steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +140,32 @@ class StoredGraph:
         return sum(self.type_counts[each] for each in types)
 
 
-def streaming(plan: Plan, graph: StoredGraph, limit: int) -> Streaming | None:
+def streaming(
+    plan: Plan, graph: StoredGraph, limit: int, *, is_gpu: bool = False
+) -> Streaming | None:
     """The transfers of a plan's steps; None if the graph fits or the plan does not stream.
 
     Args:
         plan: A plan of a strategy that streams the graph in segments.
         graph: Size of the data graph.
         limit: Memory limit for graph and query, in bytes.
+        is_gpu: True if the device has a place for the next segment, and compares no relationships
+            in steps with two links, as GPUs do.
     """
     if graph.nbytes <= limit or plan.bound.no_rows is not None or plan.declined:
         return None
     direction, links = graph.entry_bytes(limit) * graph.relationships, _links(plan)
     directions = len({outgoing for _, outgoing in links})
-    segments = _segments(plan, graph, limit, directions)
+    share, tables = _share(plan, graph, limit)
+    is_large = not is_gpu and _paired_bytes(plan) is not None
+    segments = _segments(plan, graph, limit, share, is_large=is_large)
+    # Numbers of outgoing relationships often just count up, and are not sent.
+    of_pairs = direction + is_large * _ENTRY_BYTES * graph.relationships / _DIRECTIONS
     sent, rows = 0.0, 0.0
     for step in plan.steps:
-        sent += direction * _passes(plan, step, rows, segments)
+        pairs = len(_along(step)) > 1
+        passes = _passes(plan, step, rows, segments, tables / segments if pairs else 1.0)
+        sent += (of_pairs if pairs else direction) * passes
         rows = step.cardinality
     kept = _kept_entries(plan, graph, limit, links)
     if kept is None:
@@ -176,14 +191,53 @@ def _along(step: PlanStep) -> tuple[int, ...]:
     return step.along or (step.position,)
 
 
-def _segments(plan: Plan, graph: StoredGraph, limit: int, directions: int) -> int:
-    """Number of segments per direction, with the buffer sizes that a run would use."""
-    limits = SegmentLimits()
-    max_links = max((len(_along(step)) for step in plan.steps), default=0)
-    share = limits.share_for_pairs if max_links > 1 else limits.share_for_parts
-    room = max(1.0, share * (limit - graph.staying_bytes(limit)))
-    size = room / (_BUFFERS_PER_DIRECTION * max(1, directions) * graph.entry_bytes(limit))
-    return max(1, min(limits.max_segments, math.ceil(graph.relationships / size)))
+def _share(plan: Plan, graph: StoredGraph, limit: int) -> tuple[float, float]:
+    """Share of the memory for segments, and the number of tables of rows for all pairs of them."""
+    limits, rows = SegmentLimits(), _paired_bytes(plan)
+    if rows is None:
+        return limits.share_for_parts, 0.0
+    room = max(1.0, limit - graph.staying_bytes(limit))
+    share = limits.share_of_pairs(rows / room)
+    return share, _SORTED * rows / (_SHARE_FOR_TABLE * (1.0 - share) * room)
+
+
+def _segments(plan: Plan, graph: StoredGraph, limit: int, share: float, *, is_large: bool) -> int:
+    """Number of segments per direction, with the places that a run would use.
+
+    ``is_large``: True if entries have the indexes of their relationships, and no place is spared
+    for the next segment.
+    """
+    room = max(1.0, limit - graph.staying_bytes(limit))
+    places = sum(_places(plan, outgoing, int(not is_large)) for outgoing in (True, False))
+    entry = graph.entry_bytes(limit) + is_large * _ENTRY_BYTES
+    size = share * room / (max(1, places) * entry)
+    return max(1, min(SegmentLimits().max_segments, math.ceil(graph.relationships / size)))
+
+
+def _paired_bytes(plan: Plan) -> float | None:
+    """Expected bytes of the rows that steps with two links take; None if there is no such step."""
+    most, rows, width = None, 0.0, 0
+    for step in plan.steps:
+        if len(_along(step)) > 1:
+            most = max(most or 0.0, _VALUE_BYTES * width * rows)
+        rows, width = step.cardinality, width + 1
+    return most
+
+
+def _places(plan: Plan, outgoing: bool, spare: int) -> int:
+    """Number of places for segments of a direction; ``spare``: for the next one."""
+    most = 0
+    for step in plan.steps:
+        used = [_follows(plan, step, number, outgoing) for number in _along(step)[:_LINKS]]
+        if used:
+            most = max(most, sum(used) + spare * used[-1])
+    return most
+
+
+def _follows(plan: Plan, step: PlanStep, number: int, outgoing: bool) -> bool:
+    """True if a step follows a link in this direction."""
+    each = plan.bound.relationships[number]
+    return not each.directed or (each.source != step.position) == outgoing
 
 
 def _kept_entries(
@@ -209,12 +263,15 @@ def _kept_entries(
     return kept if has_room and kept else None
 
 
-def _passes(plan: Plan, step: PlanStep, rows: float, segments: int) -> float:
-    """How often a step sends a whole direction; few rows need only a share of the segments."""
+def _passes(plan: Plan, step: PlanStep, rows: float, segments: int, tables: float) -> float:
+    """How often a step sends a whole direction; few rows need only a share of the segments.
+
+    ``tables``: number of tables per segment of the first link.
+    """
     along = _along(step)
     directions = [1 if plan.bound.relationships[each].directed else 2 for each in along]
-    # With two links, the second link's segments are sent for each segment of the first.
-    times = [1.0, float(segments), *[1.0] * len(along)]
+    # With two links, the second link's segments are sent for each table of each of the first's.
+    times = [1.0, float(segments) * math.ceil(max(1.0, tables)), *[1.0] * len(along)]
     share = min(1.0, rows / segments)
     return (
         sum(

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     PlanSteps = tuple[Eliminate | None, Sequence[ExtendStep]]
 
-__all__ = ["PlanSteps", "link_tests", "many_rows"]
+__all__ = ["PlanSteps", "link_tests", "many_rows", "paired_bytes"]
 
 _MANY_ROWS = 16
+_VALUE_BYTES = 4
 _WITH_ROWS = (ExtendKind.NODES, ExtendKind.EXTEND)
 
 
@@ -64,17 +65,40 @@ def many_rows(
     ``with_leaves``: also true if only leaves have links, for which each segment is sent once.
     """
     assert query.candidates is not None
-    bound, rates = query.bound, Rates(query.bound, query.candidates)
+    rates = Rates(query.bound, query.candidates)
     for plan, steps in joins:
         masks = query.masks if plan is None else plan.masks(query.masks)
         seen = with_leaves and plan is not None and groups_read(plan, masks, graph)
         if not seen and not any(each.links for each in steps):
             continue
-        order = [each.position for each in steps if each.kind in _WITH_ROWS]
-        rows = JoinCost(bound, order, rates).rows(query.masks.comparisons)
-        if max(list(rows)[: max(1, len(order) - 1)], default=0.0) >= _MANY_ROWS:
+        rows = _rows_of(query, steps, rates)
+        if max(rows[: max(1, len(rows) - 1)], default=0.0) >= _MANY_ROWS:
             return True
     return False
+
+
+def paired_bytes(query: KeptQuery, joins: Sequence[PlanSteps]) -> float:
+    """Expected bytes of the rows for which a step with two links needs pairs of segments."""
+    assert query.candidates is not None
+    rates, most = Rates(query.bound, query.candidates), 0.0
+    for _, steps in joins:
+        if not any(len(each.device_links) > 1 for each in steps):
+            continue
+        rows, made = _rows_of(query, steps, rates), 1.0
+        counts, width = iter(rows), 0
+        for step in steps:
+            if len(step.device_links) > 1:
+                most = max(most, _VALUE_BYTES * width * made)
+            if step.kind in _WITH_ROWS:
+                made = next(counts, made)
+            width = len(step.variables)
+    return most
+
+
+def _rows_of(query: KeptQuery, steps: Sequence[ExtendStep], rates: Rates) -> list[float]:
+    """Expected rows after each step that adds a node."""
+    order = [each.position for each in steps if each.kind in _WITH_ROWS]
+    return list(JoinCost(query.bound, order, rates).rows(query.masks.comparisons))
 
 
 def _tests_of_step(

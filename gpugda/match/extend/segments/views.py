@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.part_directories import directory_bytes
-from gpugda.device.graph.segment_views import SegmentViews
+from gpugda.device.graph.segment_views import MAX_PARTS, SegmentViews
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
@@ -44,6 +44,7 @@ class SegmentNeeds:
         messages: Further bytes that are needed, of which no step's rows take a share.
         knows_relationships: True if the relationship index of each entry is needed.
         sorted_by: Number of segments by which rows are sorted.
+        row_bytes: Expected bytes of the rows that need pairs of segments.
     """
 
     places: Mapping[str, int]
@@ -52,6 +53,7 @@ class SegmentNeeds:
     messages: int
     knows_relationships: bool
     sorted_by: int
+    row_bytes: float = 0.0
 
 
 def needs_of_steps(
@@ -63,6 +65,7 @@ def needs_of_steps(
     *,
     messages: int = 0,
     masked: bool = False,
+    row_bytes: float = 0.0,
 ) -> SegmentNeeds:
     """The needs of all joins of a plan, which read the segments one after the other.
 
@@ -74,6 +77,7 @@ def needs_of_steps(
         others: Groups of leaves whose entries are read outside the steps.
         messages: Bytes of the messages that rows are multiplied with.
         masked: True if predicates restrict these groups' relationships.
+        row_bytes: Expected bytes of the rows that need pairs of segments.
     """
     links = [link for step in steps for link in step.device_links]
     seen: list[Link | InterchangeableLeaves] = [*links, *others]
@@ -88,8 +92,10 @@ def needs_of_steps(
     knows = knows_relationships(run, steps, masked=masked)
     sorted_by = max((len(step.device_links) for step in steps), default=0)
     sorted_by = max(sorted_by, int(bool(others)))
-    places = {name: _places(name, steps, others) for name in directions}
-    return SegmentNeeds(places, limits, least, messages, knows, sorted_by)
+    # Small segments suffice for few rows, unless steps need pairs of them.
+    spare = int(sorted_by < MAX_PARTS or run.graph.context.profile.prefetches_segments)
+    places = {name: _places(name, steps, others, spare) for name in directions}
+    return SegmentNeeds(places, limits, least, messages, knows, sorted_by, row_bytes)
 
 
 def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) -> bool:
@@ -150,11 +156,12 @@ class _SegmentSizes:
     def cut(self) -> Segments:
         """Segments of the largest size that fits; if none fits, of the smallest."""
         free, limits, needs = self.run.workspace.available, self.needs.limits, self.needs
-        # If a step needs two segments, larger row windows send the second ones less often.
-        share = limits.share_for_pairs if needs.sorted_by > 1 else limits.share_for_parts
         has_directory = self.run.placement.has_directory
         beside = self._directory_bytes(None) if has_directory else needs.messages
         keys = self._key_bytes(limits.max_segments)
+        share = limits.share_for_parts
+        if needs.sorted_by > 1:
+            share = limits.share_of_pairs(needs.row_bytes / max(1, free - beside))
         size = min((free - beside) * share, free - beside - keys - self._small_bytes - needs.least)
         most, fewest = int(size) // self._bytes_per_entry, self._fewest_entries
         if limits.max_entries is not None:
@@ -229,16 +236,19 @@ class _SegmentSizes:
         return cut_segments(directions, most, 1 + int(_MAX_NODES * share * graph.node_count))
 
 
-def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[InterchangeableLeaves]) -> int:
+def _places(
+    name: str, steps: Sequence[ExtendStep], others: Sequence[InterchangeableLeaves], spare: int
+) -> int:
     """Number of places for segments of a direction that a step reads together, or prefetches.
 
     In a step with two links, the first link's segment stays while the second link's pass.
+    ``spare``: number of places for those that are prefetched.
     """
-    most = 2 if any(getattr(each, name) for each in others) else 1
+    most = 1 + spare if any(getattr(each, name) for each in others) else 1
     for step in steps:
         used = [bool(getattr(link, name)) for link in step.device_links]
         if used:
-            most = max(most, sum(used) + used[-1])
+            most = max(most, sum(used) + spare * used[-1])
     return most
 
 

@@ -12,7 +12,7 @@ from graphs import make_graph
 
 import gpugda
 from gpugda.answer.device_costs import stored_graph
-from gpugda.device.context import list_devices
+from gpugda.device.context import choose_device, list_devices
 from gpugda.execute.pipeline import plan_of
 from gpugda.loading import load
 from gpugda.plan.route.cost import device_seconds
@@ -20,6 +20,7 @@ from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
 from gpugda.plan.route.streaming import StoredGraph, streaming
 from gpugda.query.prepare import prepare
+from gpugda.thresholds import SegmentLimits
 
 NODES, RELATIONSHIPS = 300, 30_000
 
@@ -115,13 +116,22 @@ def test_the_expected_bytes_of_many_types_are_sent():
         assert stored.streams_runs(limit)
         with gpugda.connect(data, memory_limit=limit) as small:
             for text, is_kept in queries.items():
-                expected = streaming(plan_of(prepare(text), graph, "extend"), stored, limit)
+                # The device is open after the query: explain does not open it.
+                steps = "\n".join(small.run(text, engine="gpu").summary.steps)
+                query = plan_of(prepare(text), graph, "extend")
+                expected = streaming(query, stored, limit, is_gpu=choose_device().type != "cpu")
                 assert str(expected) in str(small.explain(text))
                 assert is_kept == (expected.kept is not None)
-                steps = "\n".join(small.run(text, engine="gpu").summary.steps)
                 assert is_kept == ("relationships between candidates" in steps)
                 sent = re.search(r"([\d,]+) bytes were sent", steps).group(1)
                 assert 0.5 < expected.sent_bytes / int(sent.replace(",", "")) < 2, (text, share)
+
+
+def test_segments_take_what_rows_leave():
+    limits = SegmentLimits()
+    assert limits.share_of_pairs(0.0) == limits.share_beside_rows
+    assert limits.share_for_pairs < limits.share_of_pairs(0.08) < limits.share_beside_rows
+    assert limits.share_of_pairs(1.0) == limits.share_for_pairs
 
 
 def test_the_router_counts_sent_bytes():
