@@ -1,10 +1,11 @@
 """Time of a small transaction of each kind until a query's next answer, by stage.
 
-Run as a program, it prints milliseconds of processor time, the median of several turns; also for
-1,000 changes in one transaction, in ten transactions that the server reports in one answer, as it
-does for all commits since the last query, and in ten that are applied one by one, as if a query had
-come after each. The follower's thread beside the queries is excluded:
-python tests/benchmarks/test_single_changes.py [RELATIONSHIPS] [TURNS]
+Run as a program, it prints the median milliseconds of several turns: processor time, or wall time,
+which means something on an idle machine. 1,000 changes are made in one transaction, in ten that the
+server reports in one answer, as it does for all commits since the last query, and in ten that are
+applied one by one, as if a query had come after each. The follower's thread beside the queries is
+excluded:
+python tests/benchmarks/test_single_changes.py [RELATIONSHIPS] [TURNS] [wall]
 """
 
 from __future__ import annotations
@@ -217,7 +218,7 @@ def _composed(second, first):
     return lambda graph: second(first(graph))
 
 
-def measure(count, turns, text):
+def measure(count, turns, text, clock=time.process_time):
     """By case, the median seconds of each stage, the answer and the graph."""
     graph, random = make_graph(count)
     asker, writer = Asker(graph, text), Writer(graph, random)
@@ -229,7 +230,7 @@ def measure(count, turns, text):
             make = _composed(events_of, make)
         makes, times = [make] * transactions, []
         for turn in range(turns + 2):
-            taken, answer = asker.step(makes)
+            taken, answer = asker.step(makes, clock)
             if turn > 1:  # the first turns of a kind allocate new arrays
                 times.append(taken)
         yield name, np.median(np.array(times), axis=0), answer, asker.loaded.graph
@@ -243,12 +244,12 @@ def test_answers_after_single_changes_are_those_of_all_arrays(text):
         assert answer == expected(graph, text), kind
 
 
-def main(count=10_000_000, turns=15):
+def main(count=10_000_000, turns=15, clock=time.process_time):
     """Prints a table for each query."""
     for name, text in QUERIES.items():
         print(f"{name:17}" + "".join(f"{each:>9}" for each in (*STAGES, "all", "besides")))
         alone, last = None, ()
-        for kind, times, answer, graph in measure(count, turns, text):
+        for kind, times, answer, graph in measure(count, turns, text, clock):
             alone = times.sum() if alone is None else alone
             cells = [*times, times.sum(), times.sum() - alone]
             print(f"{kind:17}" + "".join(f"{1000 * each:9.2f}" for each in cells), flush=True)
@@ -257,4 +258,5 @@ def main(count=10_000_000, turns=15):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    numbers = [int(each) for each in sys.argv[1:] if each != "wall"]
+    main(*numbers, clock=time.perf_counter if "wall" in sys.argv else time.process_time)
