@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,12 +10,14 @@ import numpy as np
 
 from gpugda.data.data_graph import DataGraph
 from gpugda.execute.operators.match import Match
+from gpugda.execute.operators.pattern import Planned
 from gpugda.execute.pipeline import make_pipeline
 from gpugda.execute.result_table import ResultTable
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.need import Groups, Need
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.plan import BoundQuery
+from gpugda.plan.plan_basis import PlanBasis
 from gpugda.query.query_graph import Query
 
 
@@ -53,5 +56,6 @@ def projected(
         operator = pipeline.root
         while not isinstance(operator, Match):
             (operator,) = operator.children
-        operator._plan = (graph, "extend", make_plan(rest, graph.statistics, "extend"))
+        plan = make_plan(rest, graph.statistics, "extend")
+        operator._planned = Planned(weakref.ref(graph), "extend", plan, PlanBasis.of(graph))
     return pipeline.run(graph, matcher, parameters, StrategyReport())  # type: ignore[arg-type]

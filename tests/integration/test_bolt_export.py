@@ -70,9 +70,9 @@ def asked(monkeypatch):
     found = []
     ask = PageReader._ask_once
 
-    def remember(self, text, parameters):
+    def remember(self, text, parameters, decode):
         found.append((text, dict(parameters)))
-        return ask(self, text, parameters)
+        return ask(self, text, parameters, decode)
 
     monkeypatch.setattr(PageReader, "_ask_once", remember)
     return found

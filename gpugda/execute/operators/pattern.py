@@ -33,7 +33,7 @@ _LONGEST_PATTERN: Final = 200
 """Characters of a pattern in an error."""
 
 
-class _Planned(NamedTuple):
+class Planned(NamedTuple):
     """A plan, the graph that it was last used for, held weakly, and what it rests on."""
 
     graph: weakref.ref[DataGraph]
@@ -45,7 +45,7 @@ class _Planned(NamedTuple):
 class PatternOperator(Operator):
     """An operator whose pattern is matched on the device."""
 
-    _planned: _Planned | None = None
+    _planned: Planned | None = None
 
     @property
     @abstractmethod
@@ -88,11 +88,11 @@ class PatternOperator(Operator):
                 return kept.plan
             if kept.basis.holds_for(graph):
                 plan = kept.plan.for_later_state()
-                self._planned = _Planned(weakref.ref(graph), strategy, plan, kept.basis)
+                self._planned = Planned(weakref.ref(graph), strategy, plan, kept.basis)
                 return plan
         bound = bind(self.query, graph)
         plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
-        self._planned = _Planned(weakref.ref(graph), strategy, plan, PlanBasis.of(graph))
+        self._planned = Planned(weakref.ref(graph), strategy, plan, PlanBasis.of(graph))
         return plan
 
 

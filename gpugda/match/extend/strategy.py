@@ -38,6 +38,7 @@ from gpugda.match.extend.prepared_core import (
     weighted_groups,
 )
 from gpugda.match.extend.report import describe_count_part, first_text
+from gpugda.match.extend.segments.waiting import SpillError
 from gpugda.match.matcher import Matcher, total_count
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
@@ -173,7 +174,9 @@ class ExtendStrategy(Matcher):
             MemoryLimitError: The given error, if that is not possible.
         """
         again = self._is_segmented
-        if not self._may_segment or (again and not self._may_cut_directory):
+        if not self._may_segment or isinstance(error, SpillError):
+            raise error
+        if again and not self._has_directory:
             raise error
         self.drop_cached()
         if not self._graph.free_entries(directory=again):
@@ -181,10 +184,6 @@ class ExtendStrategy(Matcher):
         self._is_segmented = True
         if again:
             self._has_directory = False
-
-    @property
-    def _may_cut_directory(self) -> bool:
-        return bool(self._has_directory)
 
     def decisions_for(self, graph: DataGraph) -> object:
         """See `Matcher.decisions_for`: count plans and compiled steps."""

@@ -73,7 +73,7 @@ def test_a_simple_graph_has_its_number_of_relationships_and_none_twice(piece, mo
 
 def test_unknown_recipes_and_scales_are_refused():
     with pytest.raises(ConfigurationError, match="enron, gowalla"):
-        make_recipe("dbpedia", 1, 1)
+        make_recipe("nowhere", 1, 1)
     with pytest.raises(ConfigurationError, match="--scale"):
         make_recipe("enron", 0, 1)
 

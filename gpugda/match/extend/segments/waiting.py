@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["SpilledFile", "WaitingRows", "host_bytes"]
+__all__ = ["SpillError", "SpilledFile", "WaitingRows", "host_bytes"]
 
 Columns = list["NDArray[np.uint32]"]
 
@@ -42,6 +42,10 @@ class SpilledFile:
     path: Path
     tables: Sequence[Columns]
     nbytes: int
+
+
+class SpillError(MemoryLimitError):
+    """Rows that wait for segments cannot be written to disk; less of the graph does not help."""
 
 
 class WaitingRows:
@@ -91,7 +95,7 @@ class WaitingRows:
         """Writes tables to disk. Returns them memory-mapped.
 
         Raises:
-            MemoryLimitError: There is no room, or writing failed; the partial file is removed.
+            SpillError: There is no room, or writing failed; the partial file is removed.
         """
         assert self._place is not None
         path = None
@@ -105,7 +109,7 @@ class WaitingRows:
         except OSError as error:
             if path is not None:
                 path.unlink(missing_ok=True)
-            raise MemoryLimitError(self._error_text(error, nbytes)) from error
+            raise SpillError(self._error_text(error, nbytes)) from error
         self._on_disk += found.nbytes
         self.written += found.nbytes
         return found
