@@ -139,7 +139,7 @@ def table_by_query(options: StrategiesOptions, runs: Sequence[Timed], names: Seq
             own = {run.strategy: run for run in mine}
             found = {f"{run.embeddings:,}" for run in mine if run.embeddings is not None}
             if own:
-                cells = [_milliseconds(own[name]) for name in names]
+                cells = [_milliseconds(own[name]) if name in own else "-" for name in names]
                 rows.append([title, ", ".join(sorted(found)), *cells])
         text += "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return text

@@ -54,7 +54,7 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize("pair", DIFFERENT, ids=str)
+@pytest.mark.parametrize("pair", DIFFERENT)
 def test_different_values_have_different_identities(pair):
     first, second = map(row_identity, pair)
     assert first != second
