@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["are_consecutive", "offsets_of", "places_in_runs", "positions", "repeated"]
+__all__ = [
+    "are_consecutive",
+    "offsets_of",
+    "places_in_runs",
+    "positions",
+    "repeated",
+    "windows_of",
+]
 
 _Number = TypeVar("_Number", bound=np.generic)
 _Integer = TypeVar("_Integer", bound=np.integer)
@@ -94,3 +103,18 @@ def repeated(values: NDArray[_Number], lengths: NDArray[Any]) -> NDArray[_Number
     marks[ends[:-1]] = 1
     np.cumsum(marks, out=marks)
     return values.take(marks, mode="clip")
+
+
+def windows_of(lengths: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Bounds of windows of runs with at most ``most`` entries together; at least one run each.
+
+    Example:
+        >>> list(windows_of(np.array([2, 1, 5, 1]), 3))
+        [(0, 2), (2, 3), (3, 4)]
+    """
+    ends = np.cumsum(lengths)
+    start = done = 0
+    while start < len(lengths):
+        stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
+        yield start, stop
+        start, done = stop, int(ends[stop - 1])

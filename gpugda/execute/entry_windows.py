@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
+from gpugda.data import runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +20,7 @@ _MAX_ENTRIES = 1 << 20
 
 def windows_of(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
     """Bounds of windows of rows whose counts add up to at most ``most``; at least one row each."""
-    most = _MAX_ENTRIES if most is None else most
-    ends = np.cumsum(counts)
-    start = done = 0
-    while start < len(counts):
-        stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
-        yield start, stop
-        start, done = stop, int(ends[stop - 1])
+    return runs.windows_of(counts, _MAX_ENTRIES if most is None else most)
 
 
 def entries_of(
@@ -36,4 +30,4 @@ def entries_of(
     firsts = offsets[nodes]
     counts = offsets[nodes + 1] - firsts
     places = np.repeat(np.arange(len(nodes)), counts)
-    return places, firsts[places] + places_in_runs(counts)
+    return places, firsts[places] + runs.places_in_runs(counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import neo4j_account
@@ -133,6 +134,15 @@ def new_server() -> Iterator[Callable[..., Server]]:
     yield make
     for opened in made:
         _close(opened)
+
+
+@pytest.fixture(scope="session")
+def plugin_jar() -> Path:
+    """The plugin's jar; tests that need it are skipped if it cannot be built."""
+    try:
+        return neo4j_servers.plugin_jar()
+    except UnavailableError as error:
+        pytest.skip(str(error))
 
 
 def _writable(opened: Server) -> Server:

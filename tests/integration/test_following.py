@@ -8,12 +8,10 @@ import threading
 import time
 from contextlib import closing
 
-import neo4j_servers
 import numpy as np
 import pytest
 from gpugda_adapters import bolt_export
 from gpugda_adapters.bolt_nodes import read_nodes
-from neo4j_servers import UnavailableError
 
 import gpugda
 from gpugda.data.columns import to_values
@@ -33,13 +31,9 @@ WRITE = (
 
 
 @pytest.fixture(scope="module")
-def plugged(new_server):
-    try:
-        jar = neo4j_servers.plugin_jar()
-    except UnavailableError as error:
-        pytest.skip(str(error))
+def plugged(new_server, plugin_jar):
     settings = {"server.gpugda.changes.max_size": "1m"}
-    return new_server("following", settings=settings, plugins=[jar])
+    return new_server("following", settings=settings, plugins=[plugin_jar])
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import neo4j_servers
 import pytest
-from neo4j_servers import LocalServer, UnavailableError
+from neo4j_servers import LocalServer
 
 import gpugda
 
@@ -27,12 +26,8 @@ WRITE = "MATCH (l:Left), (r:Right) SET l.x = l.x + 1, r.x = r.x + 1 CREATE (:Mad
 
 
 @pytest.fixture(scope="module")
-def plugged(new_server):
-    try:
-        jar = neo4j_servers.plugin_jar()
-    except UnavailableError as error:
-        pytest.skip(str(error))
-    return new_server("live-faults", plugins=[jar])
+def plugged(new_server, plugin_jar):
+    return new_server("live-faults", plugins=[plugin_jar])
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import live_statements
 import neo4j
 import neo4j_servers
 import pytest
-from neo4j_servers import UnavailableError
 
 import gpugda
 from gpugda.answer.row_identity import row_identity
@@ -24,14 +23,10 @@ EXPECTED_ERRORS = (neo4j.exceptions.Neo4jError,)
 
 
 @pytest.fixture(scope="module", params=["5.26", "2026"])
-def plugged(request, new_server):
+def plugged(request, new_server, plugin_jar):
     image = neo4j_servers.IMAGE if request.param == "5.26" else neo4j_servers.IMAGE_2026
-    try:
-        jar = neo4j_servers.plugin_jar()
-    except UnavailableError as error:
-        pytest.skip(str(error))
     settings = {"server.gpugda.changes.max_size": "1m"}
-    return new_server(f"random-{request.param}", image, settings=settings, plugins=[jar])
+    return new_server(f"random-{request.param}", image, settings=settings, plugins=[plugin_jar])
 
 
 @pytest.fixture(params=[1, 2])

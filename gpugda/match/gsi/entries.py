@@ -51,6 +51,12 @@ class SortedLists(NamedTuple):
     neighbours: NDArray[np.uint32]
     relationships: NDArray[np.uint32]
 
+    def row_offsets(self, node_count: int) -> NDArray[np.int64]:
+        """``int64[node_count+1]``: offsets of the lists of all nodes, empty ones too."""
+        found = np.zeros(node_count + 1, dtype=np.int64)
+        found[self.owners.astype(np.int64) + 1] = np.diff(self.offsets)
+        return np.cumsum(found, out=found)
+
 
 class _Piece(NamedTuple):
     """The lists of a range of nodes; ``lengths`` (``int64``) per owner."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs, positions, repeated
+from gpugda.data.runs import places_in_runs, positions, repeated, windows_of
 from gpugda.data.threads import core_count, in_threads_ahead, pieces_of
 from gpugda.deadline import check_time, working_deadline, working_until
 from gpugda.match.gsi.entries import PIECE, sorted_lists
@@ -77,17 +77,14 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
     found = sorted_lists(graph, partition if hashed is not None else partition._replace(types=None))
     if hashed is not None:
         return hashed_lists(found, hashed)
-    lengths = np.zeros(graph.node_count + 1, dtype=np.uint32)
-    own = np.diff(found.offsets)
-    lengths[found.owners.astype(np.int64) + 1] = own
-    offsets = np.cumsum(lengths, dtype=np.uint32)
+    offsets = found.row_offsets(graph.node_count).astype(np.uint32)
     check_time()
     of_relationships = graph.relationship_types()
     types = np.empty(len(found.relationships), dtype=of_relationships.dtype)
     for piece in pieces_of(len(types), PIECE):
         check_time()
         of_relationships.take(found.relationships[piece], mode="clip", out=types[piece])
-    longest = int(own.max(initial=0))
+    longest = int(np.diff(found.offsets).max(initial=0))
     return HostLists(offsets, 0, found.neighbours, found.relationships, types, longest)
 
 
@@ -239,18 +236,14 @@ def _gather(
 ) -> None:
     """Copies runs of entries, one after the other, to ``found`` from ``begin`` on."""
     firsts, lengths = runs
-    ends = np.cumsum(lengths)
-    first = 0
-    while first < len(ends):
+    for first, last in windows_of(lengths, PIECE):
         check_time()
-        done = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, done + PIECE, side="right")))
         places = positions(firsts[first:last], lengths[first:last])
-        target = slice(begin + done, begin + done + len(places))
+        target = slice(begin, begin + len(places))
         for values, column in zip(entries, found, strict=True):
             # All indexes are valid; without "clip" NumPy would make another copy to check them.
             values.take(places, mode="clip", out=column[target])
-        first = last
+        begin = target.stop
 
 
 def _order_of(homes: NDArray[np.uint32], base: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.adjacency import Adjacency
-from gpugda.data.runs import positions, repeated
+from gpugda.data.runs import positions, repeated, windows_of
 from gpugda.data.threads import in_threads_ahead, take_in_threads
 from gpugda.deadline import check_time
 from gpugda.match.gsi.entries import PIECE, SortedLists, sorted_lists
@@ -48,9 +48,7 @@ def make_host_rows(graph: DataGraph, key: Partition) -> Adjacency:
         MemoryLimitError: They have more entries than 32-bit offsets can address.
     """
     found = sorted_lists(graph, key)
-    offsets = np.zeros(graph.node_count + 1, dtype=np.int64)
-    offsets[found.owners.astype(np.int64) + 1] = np.diff(found.offsets)
-    np.cumsum(offsets, out=offsets)
+    offsets = found.row_offsets(graph.node_count)
     return Adjacency(offsets, found.neighbours, found.relationships)
 
 
@@ -64,7 +62,6 @@ def _inside(rows: Adjacency, plan: PartitionPlan, partition: int) -> SortedLists
     nodes = plan.nodes_of(partition)
     firsts = rows.offsets[nodes]
     lengths = rows.offsets[nodes.astype(np.int64) + 1] - firsts
-    ends = np.cumsum(lengths)
 
     def look(piece: slice) -> tuple[NDArray[np.int64], ...]:
         own, begins = lengths[piece], firsts[piece]
@@ -73,8 +70,9 @@ def _inside(rows: Adjacency, plan: PartitionPlan, partition: int) -> SortedLists
         owners = repeated(np.arange(len(own)), own)[is_inside]
         return places[is_inside], np.bincount(owners, minlength=len(own))
 
+    node_pieces = [slice(*each) for each in windows_of(lengths, PIECE)]
     left, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for places, found in in_threads_ahead(look, _node_pieces(ends)):
+    for places, found in in_threads_ahead(look, node_pieces):
         check_time()
         left.append(places)
         counts.append(found)
@@ -83,14 +81,3 @@ def _inside(rows: Adjacency, plan: PartitionPlan, partition: int) -> SortedLists
     offsets = np.concatenate([[0], np.cumsum(inside[has])])
     neighbours = take_in_threads(rows.neighbours, places)
     return SortedLists(nodes[has], offsets, neighbours, take_in_threads(rows.relationships, places))
-
-
-def _node_pieces(ends: NDArray[np.int64]) -> list[slice]:
-    """Slices of nodes with about a `PIECE` of entries each, or one node."""
-    found, first = list[slice](), 0
-    while first < len(ends):
-        done = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, done + PIECE, side="right")))
-        found.append(slice(first, last))
-        first = last
-    return found
