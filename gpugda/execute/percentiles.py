@@ -126,7 +126,8 @@ def _at_ranks(values: NDArray[Any], ranks: list[int]) -> NDArray[Any]:
     few.partition(ranks[0] - below)
     found = few[[rank - below for rank in ranks]]
     if ranks[-1] > ranks[0]:
-        found[-1] = few[ranks[0] - below + 1 :].min()
+        # NaN comes last in the order, but `min` would return it.
+        found[-1] = np.fmin.reduce(few[ranks[0] - below + 1 :])
     return found
 
 

@@ -67,6 +67,7 @@ def by_columns(name, column, groups, *further):
     few=st.sampled_from([0, 1000]),
 )
 @example(rows=[(0, 0.0), (0, -0.0)], share=0, name="percentiledisc", few=1000)
+@example(rows=[(0, 1.0), (0, 1.0), (0, math.nan)], share=0.25, name="percentilecont", few=1000)
 def test_percentiles_equal_the_references(rows, share, name, few):
     column, groups = of_rows(rows)
     with pytest.MonkeyPatch.context() as patch:
