@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gpugda.bench.pbe_patterns import PBE_PATTERNS
 from gpugda.bench.random_relationships import draw_kinds, draw_mesh, draw_rmat, draw_simple
+from gpugda.bench.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.errors import ConfigurationError
@@ -41,12 +42,13 @@ class Recipe:
         relationships: Number of relationships.
         labels: Number of labels; one per node, distributed by a power law.
         types: Number of relationship types, distributed likewise.
-        quadrants: R-MAT's a, b and c; None for a mesh.
+        quadrants: R-MAT's a, b and c; None for a mesh, and for a graph like WatDiv's.
         query_nodes: Numbers of nodes of the query graphs, in turn.
         by_walks: True if random walks make the query graphs. Else nodes have random labels, and
             there are twice as many relationships between random nodes, as for the STwig join.
         patterns: Query graphs by name, instead of drawn ones; the graph is then simple: at most
             one relationship between two nodes.
+        like_watdiv: True if nodes belong to classes, which decide their labels and types.
     """
 
     nodes: int
@@ -57,6 +59,7 @@ class Recipe:
     query_nodes: Sequence[int] = (12,)
     by_walks: bool = True
     patterns: Mapping[str, str] | None = None
+    like_watdiv: bool = False
 
 
 _SCALE_FREE = (0.57, 0.19, 0.19)
@@ -73,12 +76,12 @@ RECIPES = {
     "gowalla": Recipe(196_000, 1_900_000, 100, 100, _SCALE_FREE),
     "patent": Recipe(6_000_000, 16_000_000, 453, 1_000, (0.45, 0.22, 0.22)),
     "road": Recipe(14_000_000, 16_000_000, 1_000, 1_000, None),
-    "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, _SCALE_FREE),
+    "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, None, like_watdiv=True),
     "stwig": Recipe(16_000, 256_000, 16, 1, (0.4, 0.2, 0.2), range(5, 11), by_walks=False),
     "db": Recipe(233_000_000, 1_100_000_000, 1_000, 124_000, _SCALE_FREE),
     "fr": Recipe(65_000_000, 1_800_000_000, 1_000, 1_000, _SCALE_FREE),
     "yh": Recipe(417_000_000, 2_800_000_000, 1_000, 1_000, _SCALE_FREE),
-    "wd": Recipe(97_000_000, 1_000_000_000, 1_000, 86, _SCALE_FREE),
+    "wd": Recipe(97_000_000, 1_000_000_000, 1_000, 86, None, like_watdiv=True),
     "youtube": _social(1_100_000, 2_900_000),
     "livejournal": _social(3_900_000, 34_600_000),
     "orkut": _social(3_000_000, 117_100_000),
@@ -118,8 +121,7 @@ def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = N
     rng = np.random.default_rng([seed, list(RECIPES).index(name)])
     nodes = max(16, round(scale * recipe.nodes))
     wanted = max(16, round(scale * recipe.relationships))
-    labels = draw_kinds(rng, recipe.labels, nodes)
-    label_sets = tuple((f"L{number}",) for number in range(recipe.labels))
+    labels, label_sets = _labels(rng, recipe, nodes)
     ids = pa.array(np.arange(nodes))
     return build_data_graph(
         _Batches(
@@ -130,10 +132,25 @@ def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = N
     )
 
 
+def _labels(
+    rng: np.random.Generator, recipe: Recipe, nodes: int
+) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
+    """A label per node, and all label sets."""
+    if recipe.like_watdiv:
+        return watdiv_labels(rng, nodes, recipe.labels)
+    label_sets = tuple((f"L{number}",) for number in range(recipe.labels))
+    return draw_kinds(rng, recipe.labels, nodes), label_sets
+
+
 def _relationships(
     rng: np.random.Generator, recipe: Recipe, nodes: int, wanted: int
 ) -> Iterator[RelationshipBatch]:
     """Draws relationships batch by batch: graphs of billions nearly fill the memory."""
+    if recipe.like_watdiv:
+        names = watdiv_types(recipe.types)
+        for starts, ends, kinds in draw_watdiv(rng, nodes, wanted, len(names)):
+            yield RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), kinds, names)
+        return
     if recipe.quadrants is None:
         drawn = draw_mesh(rng, nodes, wanted)
     elif recipe.patterns is None:
