@@ -2,7 +2,7 @@
 
    Nodes are numbered by rank, highest degree first (see ranked_lists.cl). A relationship of the type is in the list
    of its lower node: list 2 v if it leads from node v upwards, 2 v + 1 if it leads to v from above. The outgoing
-   entries of the data graph arrive in chunks. Work split:
+   entries of the data graph arrive in chunks. Self-loops are in no list. Work split:
 
           count_upwards   one item per entry of the chunk: counts[list] += 1
           pack_upwards    one item per entry: appends number of the list, counted from `first_list`, and neighbour in
@@ -24,7 +24,7 @@ typedef struct {
     uint list, neighbour;
 } Upward;
 
-/* List and neighbour of an entry; list NONE if it has another type. */
+/* List and neighbour of an entry; list NONE if it has another type or is a self-loop. */
 static inline Upward upward_of(
     const Csr *csr, uint type, uint node_count, uint run_count, global const uint *ranks, uint entry, uint neighbour
 ) {
@@ -34,6 +34,7 @@ static inline Upward upward_of(
         if (csr->run_types[run] != type) return found;
         node = (uint)upper_bound(csr->run_offsets, 0, (ulong)node_count + 1, run) - 1;
     }
+    if (node == neighbour) return found;
     uint start = ranks[node], end = ranks[neighbour];
     found.list = start > end ? 2 * start : 2 * end + 1;
     found.neighbour = min(start, end);

@@ -1,4 +1,4 @@
-/* Counts triangles of one type without loops in lists of upper neighbours of which a part is on the device (see
+/* Counts triangles of one type, not embeddings with loops, in lists of upper neighbours of which a part is on the device (see
    upward_lists.cl, triangles_above.h), for ranges of lowest nodes x and of nodes y between the lowest and the
    highest. Work split: work groups take tasks of task_nodes nodes x from counters[0].
 

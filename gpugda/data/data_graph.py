@@ -20,6 +20,7 @@ from gpugda.data.node_changes import NodeChanges
 from gpugda.data.parallel import ParallelCounts
 from gpugda.data.patches.patched import stored_bytes, whole
 from gpugda.data.property_store import PropertyStore
+from gpugda.data.self_loops import SelfLoops
 from gpugda.data.skew import degrees_of_kind, reached_degree
 from gpugda.data.statistics import PendingCounts
 
@@ -271,6 +272,13 @@ class DataGraph:
     def note_max_between(self, types: tuple[int, ...] | None, most: int, *, directed: bool) -> None:
         """Stores the exact maximum for `max_between`, for callers that counted it."""
         self._derived.put({("max between", types, directed): most})
+
+    def self_loops(self) -> SelfLoops:
+        """The graph's self-loops, by type."""
+        counts = self.statistics.loop_counts
+        return self._derived.get(
+            "self-loops", lambda: SelfLoops(self.outgoing, self.incoming, counts)
+        )
 
     def reached_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
         """Mean number of relationships of a kind at a node reached along another kind.

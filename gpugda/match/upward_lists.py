@@ -43,7 +43,7 @@ _MAX_NODES = 1 << 30
 
 
 class UpwardLists(NamedTuple):
-    """Lists of one type. Nodes are numbered by rank, the node with most relationships first.
+    """Lists of one type, without self-loops. Nodes are numbered by rank, highest degree first.
 
     Args:
         neighbours: ``uint32``, ascending in each list; page-locked if that pays off.
@@ -78,7 +78,7 @@ class UpwardGraph:
     def lists(self, run: Run, type_id: int) -> UpwardLists | None:
         """The lists of a type; None if there is no room to make them.
 
-        The run holds the device. No relationship of the type is a self-loop.
+        The run holds the device.
         """
         with self._lock:
             if type_id not in self._lists:

@@ -17,7 +17,7 @@ BITS = 8
 
 
 def expected(graph, kind):
-    """Per list, the ranks of higher neighbours, ascending."""
+    """Per list, the ranks of higher neighbours, ascending; no self-loops."""
     chosen = graph.relationship_types() == kind
     starts, ends = graph.start_nodes()[chosen], graph.outgoing.neighbours[chosen]
     degrees = np.bincount(np.concatenate([starts, ends]), minlength=graph.node_count)
@@ -25,6 +25,8 @@ def expected(graph, kind):
     ranks = np.argsort(np.array(order)).tolist()
     lists = [[] for _ in range(2 * graph.node_count)]
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if start == end:
+            continue
         one, other = ranks[start], ranks[end]
         lists[2 * one if one > other else 2 * other + 1].append(min(one, other))
     return [sorted(each) for each in lists]
@@ -38,7 +40,7 @@ def test_upward_lists_of_random_multigraphs(context, data, chunk, kind):
     node = st.integers(0, count - 1)
     types = data.draw(st.sampled_from(["R", "RRS"]))
     one = st.tuples(node, st.sampled_from(types), node, st.just({}))
-    some = data.draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=90))
+    some = data.draw(st.lists(one, max_size=90))
     graph = make_graph([("", {})] * count, [(0, "R", 1, {}), *some])
     kind = min(kind, len(graph.types) - 1)
     wanted = expected(graph, kind)

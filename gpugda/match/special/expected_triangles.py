@@ -46,7 +46,8 @@ def expected_triangles(
     kind = streamed_type(bound, graph) if is_large(graph) else None
     if graph_bytes <= limit or kind is None or not has_host_room(graph):
         return None
-    entries, nodes = graph.statistics.type_counts[kind], graph.node_count
+    statistics, nodes = graph.statistics, graph.node_count
+    entries = statistics.type_counts[kind] - statistics.loop_counts[kind]
     # The starts of rows in both directions, and the starts of lists.
     free = limit - 2 * _ENTRY_BYTES * nodes - 2 * _ENTRY_BYTES * nodes
     windows = -(-entries // window_entries(max(1, free)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.match.run import Run
-    from gpugda.match.upward_lists import UpwardGraph
+    from gpugda.match.upward_lists import UpwardLists
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["count_triangles", "streamed_type", "triangles_in", "weights_of"]
@@ -97,9 +97,7 @@ def _find(bound: BoundQuery, graph: DataGraph) -> tuple[CommonLink, int] | None:
 def streamed_type(bound: BoundQuery, graph: DataGraph) -> int | None:
     """The type of the lists that a graph beyond the memory limit would stream; None if none."""
     found = _find(bound, graph)
-    if found is None or found[0].has_loops(graph):
-        return None
-    return found[0].type_id
+    return None if found is None else found[0].type_id
 
 
 def count_triangles(
@@ -130,36 +128,44 @@ def count_triangles(
     looks_up = links.max_between(graph) > 1
     loop_weights = loop_weights_of(bound)
 
-    def count(run: Run, lists: RankedLists) -> int:
+    def count_whole(run: Run, lists: RankedLists) -> int:
         return triangles_in(run, lists, weights, loop_weights=loop_weights, looks_up=looks_up)
 
     if is_whole:
-        whole = counted_by_rank(links, strategy, report, deadline, count, _TEXT)
+        whole = counted_by_rank(links, strategy, report, deadline, count_whole, _TEXT)
         if whole is not None:
             return whole
-    if links.type_id is None or links.has_loops(graph):
+    if links.type_id is None:
         return None
     with strategy.running(report, deadline) as run, run.locked():
-        return _streamed(run, strategy.upward, links.type_id, weights, looks_up=looks_up)
+        lists = strategy.upward.lists(run, links.type_id)
+        if lists is None:
+            return None
+        with run.stage("join"):
+            more = _with_loops(graph, links.type_id, loop_weights)
+            return _streamed(run, lists, weights, more, looks_up=looks_up)
+
+
+def _with_loops(graph: DataGraph, kind: int, weights: LoopWeights) -> int:
+    """The embeddings in which relationships are self-loops, counted on the host."""
+    pairs = graph.self_loops().pairs(kind)
+    between = zip(weights, (pairs.out_out, pairs.in_in, pairs.out_in), strict=True)
+    return sum(weight * count for weight, count in between) + pairs.loops
 
 
 def _streamed(
-    run: Run, graph: UpwardGraph, kind: int, weights: int, *, looks_up: bool
+    run: Run, lists: UpwardLists, weights: int, with_loops: int, *, looks_up: bool
 ) -> int | None:
-    lists = graph.lists(run, kind)
-    if lists is None:
-        return None
-    with run.stage("join"):
-        found = count_streamed(run, lists, weights, looks_up=looks_up)
+    found = count_streamed(run, lists, weights, looks_up=looks_up)
     if found is None:
         return None
-    report = run.report
+    report, rows = run.report, found.rows + with_loops
     report.sent_bytes = max(report.sent_bytes, found.sent_bytes)
     report.steps.append(
-        f"{_TEXT}: {found.rows:,} rows; lists by rank came in {found.segments:,} segments, "
+        f"{_TEXT}: {rows:,} rows; lists by rank came in {found.segments:,} segments, "
         f"{found.sent_bytes:,} bytes"
     )
-    return found.rows
+    return rows
 
 
 def triangles_in(

@@ -85,10 +85,12 @@ def test_other_patterns_are_not_counted_as_triangles(accelerator, monkeypatch, t
     assert found(accelerator, monkeypatch, text, more=more)[0] is None
 
 
+@pytest.mark.parametrize("share", [0.5, 0.0], ids=["whole", "in segments"])
 @given(graph=any_multigraphs(5, 24, "R", first=((0, "R", 1, {}), (0, "R", 0, {}))))
-def test_triangles_with_loops_equal_the_reference(accelerator, graph):
+def test_triangles_with_loops_equal_the_reference(accelerator, share, graph):
     """Each direction of each relationship, against the join."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.match.ranked_graph._SHARE", share)
         patch.setattr(unrestricted, "_MIN_RELATIONSHIPS", 0)
         device_graph = DeviceGraph(accelerator, graph)
         strategy = ExtendStrategy(device_graph)
@@ -103,11 +105,6 @@ def test_triangles_with_loops_equal_the_reference(accelerator, graph):
         device_graph.close()
 
 
-def test_triangles_with_loops_are_not_counted_in_segments(accelerator, monkeypatch):
-    monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
-    assert found(accelerator, monkeypatch, CYCLE, more=LOOPS)[0] is None
-
-
 def test_triangles_of_a_small_graph_are_joined(accelerator, monkeypatch):
     assert found(accelerator, monkeypatch, CYCLE, fewest=1 << 17)[0] is None
 
@@ -118,9 +115,10 @@ def test_a_cpu_does_not_use_ranked_lists(monkeypatch):
     context.close()
 
 
-def test_lists_beyond_memory_are_sent_in_segments(accelerator, monkeypatch):
+@pytest.mark.parametrize("more", [(), LOOPS], ids=["no loops", "loops"])
+def test_lists_beyond_memory_are_sent_in_segments(accelerator, monkeypatch, more):
     monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
-    count, expected, steps, kept = found(accelerator, monkeypatch, CYCLE)
+    count, expected, steps, kept = found(accelerator, monkeypatch, CYCLE, more=more)
     assert count == expected > 0
     assert not kept
     assert "lists by rank came in 1 segments" in steps[0]
