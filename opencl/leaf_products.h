@@ -5,7 +5,9 @@
        branch           position of its sums among the tables (low word, high word), then its roots as in `group_of`
        factor [0]       number of groups (1 or 2)
               [1] [2]   position and number of the pairs taken from both groups
-              [3]       column with the number of relationships common to both, NONE to look it up; then its groups
+              [3]       column with the number of relationships common to both, NONE to look it up
+              [4] [5]   position and number of the nodes with self-loops if these alone can be common, else 0 and 0;
+                        their numbers of loops follow the nodes, which ascend; then its groups
        group  [0]       column of the anchor
               [1] … [5] its relationship counts, see `Counts`
               [6]       number of leaves                 [7]   directions
@@ -27,7 +29,7 @@
 #include "csr.h"
 #include "query_graph.h"
 
-#define FACTOR_WORDS 4
+#define FACTOR_WORDS 6
 #define GROUP_WORDS 12
 #define KEY_WORDS 3
 #define SUM_WORDS 3
@@ -128,15 +130,16 @@ static inline bool is_one_type(const Core *core) {
 static uint in_common(const Core *core, const Group *group, const Group *other, uint anchor, uint other_anchor) {
     uint total = 0, adjacency = group->adjacency;
     bool sorted = core->query[adjacency + 4] != NONE || is_one_type(core);
+    // Only entries that lead to the other anchor can be in common; in opposite directions from one anchor, only loops.
+    bool all_entries = anchor == other_anchor && (group->directions & other->directions);
     Runs runs = all_runs(group->directions, core->query[adjacency + 3], core->query[adjacency + 4]);
     while (next_run(&runs, &core->outgoing, &core->incoming, core->query, anchor)) {
         global const uint *neighbours = runs.is_incoming ? core->incoming.neighbours : core->outgoing.neighbours;
         uint entry = runs.begin;
-        // Only entries that lead to the other anchor can be in common.
-        if (anchor != other_anchor && sorted) entry = lower_bound(neighbours, runs.begin, runs.end, other_anchor);
+        if (!all_entries && sorted) entry = lower_bound(neighbours, runs.begin, runs.end, other_anchor);
         for (; entry < runs.end; ++entry) {
             uint neighbour = neighbours[entry];
-            if (anchor != other_anchor && neighbour != other_anchor) {
+            if (!all_entries && neighbour != other_anchor) {
                 if (sorted) break;
                 continue;
             }
@@ -147,6 +150,14 @@ static uint in_common(const Core *core, const Group *group, const Group *other, 
         }
     }
     return total;
+}
+
+/* The same for opposite directions from one anchor, by the listed loops. */
+static uint loops_in_common(const Core *core, uint factor, const Group *group, const Group *other, uint anchor) {
+    uint first = core->product[factor + 4], count = core->product[factor + 5];
+    uint place = (uint)lower_bound(core->product, first, (ulong)first + count, anchor);
+    if (place == first + count || core->product[place] != anchor) return 0;
+    return may_be_leaf(core, group, anchor) && may_be_leaf(core, other, anchor) ? core->product[place + count] : 0;
 }
 
 static uint taken_from_both(
@@ -191,8 +202,9 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     uint other_available = count_of(core, other.counts, other_anchor);
     if (other_available < other.leaves) return 0;
     other_available -= taken_from(core, row, &other, other_anchor);
-    uint column = core->product[factor + 3];
-    uint common = column == NONE ? in_common(core, &group, &other, anchor, other_anchor) : node_of(core, row, column);
+    uint column = core->product[factor + 3], common;
+    if (core->product[factor + 5]) common = loops_in_common(core, factor, &group, &other, anchor);
+    else common = column == NONE ? in_common(core, &group, &other, anchor, other_anchor) : node_of(core, row, column);
     common -= taken_from_both(core, row, factor, &group, &other, anchor, other_anchor);
     // Sums over the number of the first group's leaves that take common relationships.
     ulong sum = 0, choices = 1;

@@ -240,3 +240,48 @@ def test_groups_that_share_relationships_are_counted(
         expected % (1 << 64),
         expected % 101,
     )
+
+
+@pytest.mark.parametrize("name", ["outgoing", "two types"])
+@pytest.mark.parametrize("listed", [False, True], ids=["looked up", "listed"])
+@pytest.mark.parametrize("candidate_row", [None, 1])
+@pytest.mark.parametrize("counts", [(1, 1), (2, 1)])
+def test_opposite_groups_of_one_anchor_share_loops(
+    context, workspace, name, listed, candidate_row, counts
+):
+    leaf = Leaf(context, workspace, ADJACENCIES[name])
+    back = leaf.adjacency._replace(relationship=1, outgoing=False, incoming=True)
+    rows = [QueryRow(0, (), None, (), (leaf.adjacency, back)), QueryRow(1, (), None, (), ())]
+    leaf.filter, query = upload_query(context, workspace, leaf.graph, rows)
+    types, found = leaf.adjacency.types, []
+    for slot, each in enumerate((leaf.adjacency, back)):
+        place = query.adjacencies[0, slot]
+        group = leaf.leaves(0, slot, counts[slot], candidate_row, ((0, 1),))
+        directions = {"outgoing": each.outgoing, "incoming": each.incoming}
+        found.append(replace(group, adjacency=place, **directions))
+    starts, ends = leaf.graph.start_nodes(), leaf.graph.outgoing.neighbours
+    is_loop = (starts == ends) & np.isin(leaf.graph.relationship_types(), types)
+    nodes, numbers = np.unique(starts[is_loop], return_counts=True)
+    loops = (nodes.astype(np.uint32), numbers.astype(np.uint32)) if listed else None
+    expected = 0
+    for taken, start in zip(leaf.core.tolist(), leaf.columns[0], strict=True):
+        first, second = (
+            {
+                index
+                for other, index in entries(leaf.graph, start, outgoing, not outgoing, types)
+                if candidate_row is None or leaf.candidates[other]
+            }
+            - {taken}
+            for outgoing in (True, False)
+        )
+        for chosen in permutations(first, counts[0]):
+            expected += math.perm(len(second - {*chosen}), counts[1])
+    kernels, values = ProductKernels(context), wrong(workspace, 2 * NODES)
+    everyone = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
+    for each in found:
+        kernels.count_matches(leaf.filter, leaf.matrix, each, everyone, values, by_length=False)
+    words = workspace.upload(product_words([Factor(tuple(found), ((0, 1),), loops=loops)]))
+    arrays = ProductArrays(leaf.filter, leaf.matrix, words, values, values, words, words)
+    totals = wrong(workspace, kernels.group_count, np.uint64)
+    kernels.multiply(arrays, leaf.table, 0, totals)
+    assert sum(workspace.download(totals).tolist()) == expected > 0

@@ -43,7 +43,7 @@ SUM_WORDS = 3
 
 _FILE = "leaf_products.cl"
 _LEAF = f"{GRAPH}bIbIbIIII"
-_FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 4, 12, 3
+_FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 6, 12, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,14 @@ class Factor:
         groups: The groups.
         taken: Columns of the core's relationships that both groups could match.
         common: Column with the number of relationships that both could match; None to look it up.
+        loops: Nodes with self-loops, ascending, and their numbers of loops, if both groups have one
+            anchor and can share nothing else; then nothing is looked up in rows.
     """
 
     groups: tuple[Leaves, ...]
     taken: tuple[tuple[int, int], ...] = ()
     common: int | None = None
+    loops: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +223,23 @@ def product_words(
         pairs.extend(column for pair in taken for column in pair)
         return place, len(taken)
 
+    taken = [some for each in factors for some in (each.taken, *(g.taken for g in each.groups))]
+    first_loop = size + 2 * sum(map(len, taken))
+    listed: list[NDArray[np.uint32]] = []
+
+    def placed_loops(factor: Factor) -> tuple[int, int]:
+        if factor.loops is None:
+            return 0, 0
+        place = first_loop + sum(map(len, listed))
+        listed.extend(factor.loops)
+        return place, len(factor.loops[0])
+
     words = [len(factors), len(weights), len(branches)]
     words.extend(word for pair in weights for word in pair)
     words.extend(branch_words)
     for factor in factors:
         common = NONE if factor.common is None else factor.common
-        words.extend((len(factor.groups), *placed(factor.taken), common))
+        words.extend((len(factor.groups), *placed(factor.taken), common, *placed_loops(factor)))
         for each in factor.groups:
             words.extend(
                 (
@@ -238,7 +252,7 @@ def product_words(
                     *placed(each.taken),
                 )
             )
-    return np.array(words + pairs, dtype=np.uint32)
+    return np.concatenate([np.array(words + pairs, dtype=np.uint32), *listed])
 
 
 class ProductKernels:

@@ -20,7 +20,7 @@ from gpugda.device.launch.leaf_products import (
 )
 from gpugda.match.extend.degree_counts import DegreeCounts, degree_places, max_degree
 from gpugda.match.extend.primes import falling_prime
-from gpugda.match.extend.segments.degrees import share_no_entries
+from gpugda.match.extend.segments.degrees import share_no_entries, shared_loops
 from gpugda.plan.counting.row_messages import max_matches
 from gpugda.plan.variables import Variable
 
@@ -227,7 +227,11 @@ class Messages:
     def _looked_at(self, factors: Sequence[Factor]) -> FilterArrays:
         """The arrays that multiplication reads; rows only if groups share entries."""
         # A relationship in common is looked up in the rows of the first group's anchor.
-        first = [each.groups[0] for each in factors if len(each.groups) > 1 and each.common is None]
+        first = [
+            each.groups[0]
+            for each in factors
+            if len(each.groups) > 1 and each.common is None and each.loops is None
+        ]
         return self._candidates.arrays.reading(
             outgoing=any(each.outgoing for each in first),
             incoming=any(each.incoming for each in first),
@@ -259,10 +263,14 @@ class Messages:
     ) -> list[Factor]:
         """The factors of one message; ``column``: the next one after those of the core."""
         groups = tuple(map(self._leaves, message.groups, places))
-        if share_no_entries(message, self.plan, self._run.graph.graph):
+        graph, taken = self._run.graph.graph, self._ends(message.taken)
+        if share_no_entries(message, self.plan, graph):
             return [Factor((each,), ()) for each in groups]
-        looks_up = self._views is None or len(groups) < 2
-        return [Factor(groups, self._ends(message.taken), None if looks_up else column)]
+        if len(groups) < 2 or self._run.placement.is_whole:
+            return [Factor(groups, taken)]
+        loops = shared_loops(message, self.plan, graph)
+        looks_up = loops is not None or self._views is None
+        return [Factor(groups, taken, None if looks_up else column, loops)]
 
     def _leaves(self, group: InterchangeableLeaves, place: CountsPlace) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]

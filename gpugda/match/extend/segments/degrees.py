@@ -12,7 +12,7 @@ from gpugda.device.graph.segment_views import MAX_PARTS, Wanted
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,20 +29,51 @@ __all__ = [
     "groups_read",
     "lengths_on_host",
     "share_no_entries",
+    "shared_loops",
     "works_segmented",
 ]
+
+_LISTED_SHARE = 1 / 16
+"""Self-loops are listed if there are at most this many per node; each listed node takes 8 bytes."""
 
 
 def share_no_entries(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
     """True if the groups belong to one node and could only share a self-loop (none exist)."""
-    directions = [(group.outgoing, group.incoming) for group in message.groups]
-    if len({group.anchor for group in message.groups}) > 1 or len(directions) < 2:
-        return False
-    first = message.groups[0].relationships[0]
-    types = type_ids(plan.core.relationships[first], graph)
     loops = graph.statistics.loop_counts
-    is_opposite = sorted(directions) == [(False, True), (True, False)]
-    return is_opposite and not any(loops[each] for each in types)
+    types = _types_of_shared(message, plan, graph)
+    return types is not None and not any(loops[each] for each in types)
+
+
+def _types_of_shared(
+    message: DegreeMessage, plan: Eliminate, graph: DataGraph
+) -> Collection[int] | None:
+    """The types of the self-loops that the groups may share; None if they may share others."""
+    directions = [(group.outgoing, group.incoming) for group in message.groups]
+    if len({group.anchor for group in message.groups}) > 1:
+        return None
+    if sorted(directions) != [(False, True), (True, False)]:
+        return None
+    first = message.groups[0].relationships[0]
+    return type_ids(plan.core.relationships[first], graph)
+
+
+def shared_loops(
+    message: DegreeMessage, plan: Eliminate, graph: DataGraph
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]] | None:
+    """The nodes with self-loops that the groups share, and how many each has.
+
+    None if the groups may share other relationships, or if many nodes have self-loops.
+    """
+    types = _types_of_shared(message, plan, graph)
+    counts = graph.statistics.loop_counts
+    most = graph.node_count * _LISTED_SHARE
+    if types is None or sum(counts[each] for each in types) > most:
+        return None
+    found = [graph.self_loops().nodes(each) for each in sorted(types)]
+    nodes, places = np.unique(np.concatenate([some.nodes for some in found]), return_inverse=True)
+    loops = np.zeros(len(nodes), dtype=np.uint32)
+    np.add.at(loops, places, np.concatenate([some.counts for some in found]).astype(np.uint32))
+    return nodes, loops
 
 
 def works_segmented(plan: Eliminate) -> bool:
@@ -68,7 +99,9 @@ def groups_read(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[Interch
     shared = [
         each.groups[0]
         for each in plan.degrees
-        if len(each.groups) > 1 and not share_no_entries(each, plan, graph)
+        if len(each.groups) > 1
+        and not share_no_entries(each, plan, graph)
+        and shared_loops(each, plan, graph) is None
     ]
     return shared + [each for each in plan.groups if not counts_lengths(each, plan, masks, graph)]
 

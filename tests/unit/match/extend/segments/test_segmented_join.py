@@ -21,6 +21,7 @@ from gpugda.device.graph.segments import whole_bytes
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.segments import degrees
 from gpugda.match.extend.segments.batches import Batch
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
@@ -81,6 +82,39 @@ def test_packed_degrees_of_random_multigraphs_equal_the_reference(
     graph = make_graph(*graph)
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
     assert followed(context, graph, text, entries, packs=True, **how)[0] == expected
+
+
+LISTING_LOOPS = [
+    "MATCH (a)-->(b)-->(c) RETURN count(*)",
+    "MATCH (a:A)-->(b)-->(c:B) RETURN count(*)",
+    "MATCH (a)-[:R]->(b)-[:R|S]->(c) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c), (d)-->(b)-->(e) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c), (b)-->(d)-->(e) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c) RETURN b.id AS x, count(*) ORDER BY x",
+]
+
+
+@pytest.mark.parametrize("reduces", [False, True], ids=["segments", "kept entries"])
+@given(graph=multigraphs(), text=st.sampled_from(LISTING_LOOPS), how=HOW, packs=st.booleans())
+def test_listed_loops_replace_reading_rows(context, reduces, graph, text, how, packs):
+    graph = make_graph(*graph)
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(degrees, "_LISTED_SHARE", 100.0)
+        found, _ = followed(context, graph, text, 3, packs=packs, reduces=reduces, **how)
+    assert found == expected
+
+
+def test_nothing_is_sent_to_count_paths_of_two_in_a_graph_with_few_loops(context):
+    rng = random.Random(4)
+    ends = [(rng.randrange(400), "R", rng.randrange(400), {}) for _ in range(3000)]
+    loops = [(7, "R", 7, {}), (7, "R", 7, {}), (399, "R", 399, {})]
+    graph = make_graph([("", {"id": each}) for each in range(400)], ends + loops)
+    text = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    found, report = followed(context, graph, text, 300)
+    assert found == expected
+    assert report.sent_bytes == 0
 
 
 @pytest.mark.parametrize("most", [40, 300, 70_000])
