@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["HARDWARE", "PUBLISHED", "published_seconds"]
+from typing import Final
 
-HARDWARE = {
+__all__ = ["FINDINGS", "GOALS", "HARDWARE", "PUBLISHED", "paper_of", "published_seconds"]
+
+HARDWARE: Final = {
     "gsi": "NVIDIA Titan Xp, 12 GB (GSI, tables V and VIII; 12 nodes, vertex-injective)",
     "sgsi": "NVIDIA A100, 80 GB (SGSI, table 5, also for pbe on these graphs; 12 nodes, "
     "vertex-injective)",
     "pbe": "NVIDIA Titan V, 12 GB (PBE, section 6 and table 3; vertex-injective)",
     "stwig": "NVIDIA Tesla C2075, 5 GB (STwig join, section 5; 5 to 10 nodes)",
 }
+
+GOALS: Final = {"gsi": (10, "a tenth"), "sgsi": (5, "a fifth"), "pbe": (10, "a tenth")}
+"""What share of the time of each paper's system `extend` may take at most on its graphs."""
 
 _GSI_VARIANTS = ("basic", "+DS", "+PC", "+SO", "+LB", "+DR")
 _GSI_MILLISECONDS = {
@@ -27,7 +32,7 @@ PUBLISHED: dict[tuple[str, str], str] = {
     for graph, figures in _GSI_MILLISECONDS.items()
     for variant, milliseconds in zip(_GSI_VARIANTS, figures, strict=True)
 }
-"""By graph and strategy; figures of the whole graph."""
+"""By graph and strategy; figures of the whole graph. For `extend`, that of the paper's system."""
 
 _SGSI_SECONDS = {"db": (230, 56, 21), "fr": (390, 210, 148), "yh": (2_123, 596, 403)}
 _SGSI_SECONDS["wd"] = 954, 282, 117
@@ -36,11 +41,42 @@ for _graph, _seconds in _SGSI_SECONDS.items():
     for _name, _each in zip(_SGSI_COLUMNS, _seconds, strict=True):
         PUBLISHED[_graph, _name] = f"{_each:,} s"
 
+for _graph, _name in [
+    *((graph, "gsi") for graph in _GSI_MILLISECONDS),
+    *((graph, "sgsi") for graph in _SGSI_SECONDS),
+]:
+    PUBLISHED[_graph, "extend"] = f"{PUBLISHED[_graph, _name]} ({_name})"
+
 PUBLISHED["stwig", "stwig"] = "7.8 to 16.7 times its own CPU version"
 
 for _graph in ("youtube", "livejournal"):
     PUBLISHED[_graph, "pbe +sharing"] = "1.4 to 9.2 times as fast as +order, across partitions"
 PUBLISHED["friendster", "pbe"] = "q2 1,700 s, q3 1,200 s, q5 5,800 s, q6 1,200 s"
+
+FINDINGS: Final = {
+    ("stwig", "nodes"): "STwig join, section 5.2: on the GPU 7.8 to 16.7 times as fast as its own "
+    "CPU version, at all four sizes.",
+    ("stwig", "labels"): "STwig join, section 5.3: times fall as there are more labels, and so "
+    "does the advantage of the GPU (a figure without numbers).",
+    ("stwig", "degree"): "STwig join, section 5.4: times rise with the degree, and so does the "
+    "advantage of the GPU (a figure without numbers).",
+    ("stwig", "query-nodes"): "STwig join, section 5.5: the advantage over its own CPU version "
+    "rises from 5 nodes to 9, where it is 15.66 times, and falls at 10.",
+    ("watdiv", "relationships"): "GSI, figure 15(a): its time rises slowly from 10 to 210 million "
+    "relationships; beyond, the memory of 12 GB does not suffice for most queries. The four other "
+    "systems rise sharply and stop earlier.",
+    ("gowalla", "labels"): "GSI, figure 16(a): times fall up to 100 labels, then hardly.",
+    ("gowalla", "types"): "GSI, figure 16(a): times fall with more types, more slowly from 100 on.",
+    ("gowalla", "query-nodes"): "GSI, figure 16(b), with twice as many relationships as nodes: "
+    "times rise with the nodes, more slowly from 13 on.",
+    ("wd", "relationships"): "SGSI, figure 17: its time rises slowly from 1 to 9 billion "
+    "relationships; beyond, 256 GB of host memory do not suffice. PBE gives no result within 24 "
+    "hours for most queries from 6 billion on.",
+    ("wd", "query-nodes"): "SGSI, figure 17(c): from 4 to 15 nodes its time rises slowly; PBE is "
+    "as fast below 7 nodes and far slower above.",
+    ("wd", "labels"): "SGSI, figure 17(c): faster with more labels.",
+}
+"""What the papers' text says about a sweep, by graph and name of the sweep."""
 
 _SECONDS = {
     (graph, "gsi" if variant == "+DR" else f"gsi {variant}"): milliseconds / 1000
@@ -55,8 +91,17 @@ _PATTERN_SECONDS = {
 }
 
 
+def paper_of(graph: str) -> str:
+    """Name of the strategy in whose paper a graph is."""
+    if graph in _GSI_MILLISECONDS:
+        return "gsi"
+    if graph in _SGSI_SECONDS:
+        return "sgsi"
+    return "stwig" if graph == "stwig" else "pbe"
+
+
 def published_seconds(graph: str, strategy: str, title: str | None = None) -> float | None:
-    """Published seconds per query on a graph of the paper's size; None if there is no figure.
+    """Published mean seconds per query on a graph of the paper's size; None if there is no figure.
 
     Args:
         graph: Name of the recipe.
@@ -66,6 +111,4 @@ def published_seconds(graph: str, strategy: str, title: str | None = None) -> fl
     if title is not None:
         is_own = strategy in ("extend", "pbe")
         return _PATTERN_SECONDS.get((graph, title.partition(" ")[0])) if is_own else None
-    if strategy != "extend":
-        return _SECONDS.get((graph, strategy))
-    return _SECONDS.get((graph, "gsi"), _SECONDS.get((graph, "sgsi")))
+    return _SECONDS.get((graph, paper_of(graph) if strategy == "extend" else strategy))

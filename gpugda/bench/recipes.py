@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Indexes = NDArray[np.int64]
 
-__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries"]
+__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_of", "recipe_queries"]
 
 _WALK_STEPS = 50
 """Maximum steps of a walk, as a multiple of the number of nodes."""
@@ -101,14 +101,8 @@ class _Batches:
     properties_complete: bool = True
 
 
-def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = None) -> DataGraph:
-    """The graph of a recipe, with its nodes and relationships scaled.
-
-    Args:
-        name: Name of the recipe.
-        scale: Factor above 0, at most 100.
-        seed: Seed of the random draws.
-        sorter: See `build_data_graph`.
+def recipe_of(name: str, scale: float) -> Recipe:
+    """The recipe with this name.
 
     Raises:
         ConfigurationError: There is no such recipe, or the scale is out of range.
@@ -118,6 +112,29 @@ def make_recipe(name: str, scale: float, seed: int, sorter: RowSorter | None = N
         raise ConfigurationError(f"--graph is {name!r}; with --strategies: {', '.join(RECIPES)}.")
     if not 0 < scale <= 100:
         raise ConfigurationError(f"--scale is {scale:g}; it must be above 0 and at most 100.")
+    return recipe
+
+
+def make_recipe(
+    name: str,
+    scale: float,
+    seed: int,
+    sorter: RowSorter | None = None,
+    recipe: Recipe | None = None,
+) -> DataGraph:
+    """The graph of a recipe, with its nodes and relationships scaled.
+
+    Args:
+        name: Name of the recipe.
+        scale: Factor above 0; from the user, at most 100.
+        seed: Seed of the random draws.
+        sorter: See `build_data_graph`.
+        recipe: A changed recipe instead of the named one.
+
+    Raises:
+        ConfigurationError: There is no such recipe, or the scale is out of range.
+    """
+    recipe = recipe or recipe_of(name, scale)
     rng = np.random.default_rng([seed, list(RECIPES).index(name)])
     nodes = max(16, round(scale * recipe.nodes))
     wanted = max(16, round(scale * recipe.relationships))
@@ -163,9 +180,14 @@ def _relationships(
         yield RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), types, names)
 
 
-def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[str]:
-    """Patterns on the graph of a recipe; undirected, like the papers' graphs."""
-    recipe = RECIPES[name]
+def recipe_queries(
+    name: str, graph: DataGraph, count: int, seed: int, recipe: Recipe | None = None
+) -> list[str]:
+    """Patterns on the graph of a recipe; undirected, like the papers' graphs.
+
+    Fewer than ``count`` if random walks do not reach enough nodes.
+    """
+    recipe = recipe or RECIPES[name]
     if recipe.patterns is not None:
         return list(recipe.patterns.values())[:count]
     draw = _walk_query if recipe.by_walks else _drawn_query

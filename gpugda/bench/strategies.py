@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import time
-from dataclasses import asdict, replace
-from functools import partial
-from random import Random
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.bench.folders import made_folder
-from gpugda.bench.machine import describe_machine, peak_bytes
+from gpugda.bench.graph_limits import why_too_large
+from gpugda.bench.machine import describe_machine
 from gpugda.bench.recipes import make_recipe, recipe_queries
-from gpugda.bench.strategies_report import (
+from gpugda.bench.strategies_measuring import measured_runs
+from gpugda.bench.strategies_options import (
+    Measured,
     StrategiesOptions,
     StrategiesOutcome,
-    Timed,
-    disagreeing,
-    notes_of,
-    strategy_of,
-    table_by_query,
-    table_of,
-    verdicts,
     within,
 )
-from gpugda.bench.variants import all_matchers
+from gpugda.bench.strategies_report import report_of
+from gpugda.bench.sweeps import Point, number_text, points_of
+from gpugda.bench.variants import chosen_matchers
 from gpugda.config import parse_bytes, requested_device
 from gpugda.device.compile_processes import start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device
@@ -33,98 +30,175 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.program import build_everything
-from gpugda.errors import ConfigurationError, GpugdaError, MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.need import Count, Rows
-from gpugda.match.registry import plan_pattern
-from gpugda.plan.bind import bind
-from gpugda.query.prepare import prepare
-from gpugda.query.query_graph import Query
+from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from gpugda.bench.variants import MatcherMaker
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.sorting import RowSorter, SortedRows, Unsorted
+    from gpugda.device.compile_processes import CompileProcesses
     from gpugda.match.matcher import Matcher
-    from gpugda.plan.plan import Plan
     from gpugda.ports import Progress
 
-__all__ = ["StrategiesOptions", "StrategiesOutcome", "run_strategies"]
+__all__ = ["run_strategies"]
 
 logger = logging.getLogger(__name__)
 _COMMON = ("extend", "gpsm")
 """Strategies whose kernels are compiled for every query."""
-_SLOW_SECONDS = 1.0
-"""Above this time, a query is not run again; its first run counts."""
+_BY_HAND = "Ended by hand"
+
+
+@dataclass(slots=True)
+class _Device:
+    """The device, whose kernels are compiled while the first graph is drawn.
+
+    Args:
+        context: The device.
+        apart: Processes that compile; None if there are none.
+        compiled: True once all kernels are there.
+    """
+
+    context: DeviceContext
+    apart: CompileProcesses | None
+    compiled: bool = False
+
+    def compile_once(self, only: Sequence[str], progress: Progress) -> None:
+        """Waits for the kernels and builds them."""
+        if self.compiled:
+            return
+        progress.phase("compiling kernels")
+        if self.apart is not None:
+            self.apart.wait()
+        build_everything(self.context, on_demand=_needs_more(only))
+        self.compiled = True
+
+    def close(self) -> None:
+        """Stops the processes and frees the device."""
+        if self.apart is not None:
+            self.apart.stop()
+        self.context.close()
 
 
 def run_strategies(options: StrategiesOptions, progress: Progress) -> StrategiesOutcome:
-    """Generates the graph, runs every query with every strategy, and writes the report.
+    """Generates each graph, runs every query with every strategy, and writes the report.
 
-    Ctrl-C during the queries ends the run; the report contains the measurements so far.
+    Ctrl-C ends the run; the report contains the measurements so far. In a sweep, a graph that does
+    not fit is left out, with the reason.
 
     Raises:
-        ConfigurationError: There is no such recipe, or the folder cannot be written.
+        ConfigurationError: There is no such recipe, strategy or sweep, no graph fits, or the folder
+            cannot be written.
         DeviceError: There is no device, or it failed.
     """
+    points = points_of(options.graph, options.scale, options.sweep)
+    makers = chosen_matchers(points[0].recipe, options.only)
+    measured = [
+        Measured(each, why_too_large(options.graph, each.recipe, each.scale) or "")
+        for each in points
+    ]
+    if all(each.left_out for each in measured):
+        raise ConfigurationError(measured[0].left_out)
     folder = made_folder(options.folder)
     context = DeviceContext(choose_device(requested_device(options.connect.get("device"))))
-    apart = start_compile_processes(context)
+    device = _Device(context, start_compile_processes(context))
+    outcome = StrategiesOutcome("", [], [])
     try:
-        progress.phase(f"generating {options.graph}")
-        started = time.perf_counter()
-        graph = make_recipe(options.graph, options.scale, options.seed, _sorter(context))
-        drawn = time.perf_counter() - started
-        patterns = recipe_queries(options.graph, graph, options.count, options.seed)
-        progress.phase("compiling kernels")
-        if apart is not None:
-            apart.wait()
-        build_everything(context, on_demand=_needs_more(options.only))
-        matchers = _chosen(_all_matchers(context, graph, options), options.only)
-        runs = _measure(graph, patterns, matchers, options, progress)
-        device = context.info.name
+        for number, each in enumerate(measured, 1):
+            ended = not each.left_out and _ended_by_hand(device, options, each, makers, progress)
+            outcome = report_of(options, measured[:number], _names(makers, options))
+            _write(folder, options, outcome, measured[:number], context.info.name)
+            if ended:
+                break
     finally:
-        if apart is not None:
-            apart.stop()
-        context.close()
-    outcome = StrategiesOutcome(
-        table_of(options, runs, list(matchers)) + table_by_query(options, runs, list(matchers)),
-        disagreeing(runs),
-        [
-            *notes_of(options, graph, patterns),
-            _account(drawn, len({run.query for run in runs}), len(patterns)),
-            *verdicts(options, runs, list(matchers)),
-        ],
-    )
-    _write(folder, options, outcome, runs, (device, patterns))
+        device.close()
     return outcome
 
 
-def _all_matchers(
-    context: DeviceContext, graph: DataGraph, options: StrategiesOptions
+def _ended_by_hand(
+    device: _Device,
+    options: StrategiesOptions,
+    into: Measured,
+    makers: Mapping[str, MatcherMaker],
+    progress: Progress,
+) -> bool:
+    """Measures one graph; True if Ctrl-C ended it."""
+    try:
+        _measure(device, options, into, makers, progress)
+    except KeyboardInterrupt:
+        logger.info("ended by hand after %d runs", len(into.runs))
+        asked = len({run.query for run in into.runs})
+        into.left_out = f"{_BY_HAND}: {asked} of {len(into.patterns)} queries were asked."
+        return True
+    except MemoryError:
+        into.left_out = "The host's memory did not suffice to draw and hold the graph."
+    finally:
+        gc.collect()  # before the next graph is drawn
+    return False
+
+
+def _measure(
+    device: _Device,
+    options: StrategiesOptions,
+    into: Measured,
+    makers: Mapping[str, MatcherMaker],
+    progress: Progress,
+) -> None:
+    """Draws one graph and runs its queries."""
+    point, context = into.point, device.context
+    progress.phase(f"generating {_title(options, point)}")
+    started = time.perf_counter()
+    graph = make_recipe(options.graph, point.scale, options.seed, _sorter(context), point.recipe)
+    into.drawn = time.perf_counter() - started
+    into.nodes, into.relationships = graph.node_count, graph.relationship_count
+    drawn = recipe_queries(options.graph, graph, options.count, options.seed, point.recipe)
+    into.patterns = drawn
+    if not drawn:
+        into.left_out = "No random walk reached enough nodes for a query: the graph is too small."
+        return
+    device.compile_once(options.only, progress)
+    on_device = [DeviceGraph(context, graph) for _ in range(1 + len(options.shares))]
+    try:
+        matchers = _matchers(on_device, graph, options, makers)
+        progress.phase(f"measuring {_title(options, point)}", len(drawn) * len(options.forms))
+        for run in measured_runs(graph, drawn, matchers, options, progress):
+            into.runs.append(replace(run, value=point.value))
+    finally:
+        for each in on_device:
+            each.close()
+
+
+def _title(options: StrategiesOptions, point: Point) -> str:
+    if point.value is None or options.sweep is None:
+        return options.graph
+    return f"{options.graph}, {options.sweep.partition('=')[0]} {number_text(point.value)}"
+
+
+def _matchers(
+    on_device: Sequence[DeviceGraph],
+    graph: DataGraph,
+    options: StrategiesOptions,
+    makers: Mapping[str, MatcherMaker],
 ) -> dict[str, Matcher]:
     """Matchers by name: under the requested limit, and under each share of the graph's bytes.
 
     Each limit has its own graph on the device, so that the limits share no cached data.
     """
     limit = parse_bytes(options.connect.get("memory_limit"))
-    found = all_matchers(options.graph, DeviceGraph(context, graph), limit)
-    for share in options.shares:
-        beyond = all_matchers(
-            options.graph, DeviceGraph(context, graph), round(share * whole_bytes(graph))
-        )
-        found |= {within(name, share): matcher for name, matcher in beyond.items()}
-    return found
+    limits = [limit, *(round(share * whole_bytes(graph)) for share in options.shares)]
+    names = iter(_names(makers, options))
+    return {
+        next(names): make(own, memory_limit=limit)
+        for own, limit in zip(on_device, limits, strict=True)
+        for make in makers.values()
+    }
 
 
-def _account(drawn: float, asked: int, queries: int) -> str:
-    """Further costs of a run, and whether it completed."""
-    peak = peak_bytes()
-    memory = f"; the process took at most {peak / 2**30:.1f} GiB" if peak else ""
-    ended = "" if asked == queries else f" Ended by hand: {asked} of {queries} queries were asked."
-    return f"Drawn and sorted in {drawn:.1f} s{memory}.{ended}"
+def _names(makers: Mapping[str, MatcherMaker], options: StrategiesOptions) -> list[str]:
+    """Names of all that is measured, in the order of the table."""
+    return [*makers, *(within(name, share) for share in options.shares for name in makers)]
 
 
 def _needs_more(only: Sequence[str]) -> bool:
@@ -144,138 +218,26 @@ def _sorter(context: DeviceContext) -> RowSorter:
     return sort
 
 
-def _chosen(matchers: Mapping[str, Matcher], only: Sequence[str]) -> Mapping[str, Matcher]:
-    unknown = [each for each in only if each not in matchers]
-    if unknown:
-        raise ConfigurationError(f"--strategy is {unknown[0]!r}; there are: {', '.join(matchers)}.")
-    return {
-        name: matcher
-        for name, matcher in matchers.items()
-        if not only or name in only or strategy_of(name) in only
-    }
-
-
-# ------------------------------------------------------------------ measuring
-def _measure(
-    graph: DataGraph,
-    patterns: Sequence[str],
-    matchers: Mapping[str, Matcher],
-    options: StrategiesOptions,
-    progress: Progress,
-) -> list[Timed]:
-    """Runs strategies in random order for each query, so that other load affects all alike."""
-    progress.phase("measuring", len(patterns) * len(options.forms))
-    runs = list[Timed]()
-    try:
-        for run in _asked(graph, patterns, matchers, options, progress):
-            runs.append(run)
-            told = run.query, run.form, run.strategy, run.outcome, run.seconds, run.first
-            stages = ", ".join(f"{name} {taken:.3f}" for name, taken in run.stages.items())
-            logger.info("query %d, %s, %s: %s, %.4f s; first %.4f s (%s)", *told, stages)
-    except KeyboardInterrupt:
-        logger.info("ended by hand after %d runs", len(runs))
-    return runs
-
-
-def _asked(
-    graph: DataGraph,
-    patterns: Sequence[str],
-    matchers: Mapping[str, Matcher],
-    options: StrategiesOptions,
-    progress: Progress,
-) -> Iterator[Timed]:
-    order = Random(options.seed)
-    given_up = set[tuple[int, str]]()  # a strategy that times out on the count does not make rows
-    for number, pattern in enumerate(patterns):
-        for form in options.forms:
-            names = list(matchers)
-            order.shuffle(names)
-            for name in names:
-                if (number, name) in given_up:
-                    yield Timed(number, form, name, "too long", options.timeout, None)
-                    continue
-                started = time.perf_counter()
-                ask = _question(graph, pattern, form, name, matchers[name])
-                planning = time.perf_counter() - started
-                found = _fastest(ask, options, Timed(number, form, name, "", 0, None, planning))
-                yield found
-                if found.outcome == "too long":
-                    given_up.add((number, name))
-            progress.advance(1)
-
-
-def _question(
-    graph: DataGraph, pattern: str, form: str, name: str, matcher: Matcher
-) -> Callable[[StrategyReport, float], int]:
-    """A function that runs one query with one strategy until a deadline; it returns the count."""
-    query = prepare(f"MATCH {pattern} RETURN count(*)")
-    assert isinstance(query, Query)  # one pattern
-    bound = bind(query, graph)
-    everything = Rows(frozenset(range(len(bound.nodes))), frozenset())
-    need = Count() if form == "count" else everything
-    plan = plan_pattern(bound, graph.statistics, name.partition(" ")[0], need)
-    if form == "count":
-        return partial(_count, matcher, plan)
-    return partial(_rows, matcher, plan, everything)
-
-
-def _count(matcher: Matcher, plan: Plan, report: StrategyReport, deadline: float) -> int:
-    return matcher.count(plan, Masks({}, {}), report, deadline)
-
-
-def _rows(matcher: Matcher, plan: Plan, need: Rows, report: StrategyReport, deadline: float) -> int:
-    chunks = matcher.embeddings(plan, Masks({}, {}), need, report, deadline)
-    return sum(chunk.row_count for chunk in chunks)
-
-
-def _fastest(
-    ask: Callable[[StrategyReport, float], int], options: StrategiesOptions, planned: Timed
-) -> Timed:
-    """The first run, to which planning belongs, and the fastest counted run."""
-    first, best = planned.first, 0.0
-    found: int | None = None
-    stages = dict[str, float]()
-    for number in range(options.repetitions + 1):
-        started, report = time.perf_counter(), StrategyReport()
-        outcome = "ok"
-        try:
-            found = ask(report, time.monotonic() + options.timeout)
-        except GpugdaError as error:
-            outcome, found = _outcome(error), None
-        seconds = time.perf_counter() - started
-        if not number:
-            first += seconds
-            stages = {"plan": planned.first, **report.timings}
-        best = seconds if number < 2 or outcome != "ok" else min(best, seconds)
-        if outcome != "ok" or (number and seconds > _SLOW_SECONDS):
-            break
-    return replace(
-        planned, outcome=outcome, seconds=best, embeddings=found, first=first, stages=stages
-    )
-
-
-def _outcome(error: GpugdaError) -> str:
-    if isinstance(error, QueryTimeoutError):
-        return "too long"
-    return "too much memory" if isinstance(error, MemoryLimitError) else str(error)
-
-
 def _write(
     folder: Path,
     options: StrategiesOptions,
     outcome: StrategiesOutcome,
-    runs: Sequence[Timed],
-    facts: tuple[str, Sequence[str]],
+    measured: Sequence[Measured],
+    device: str,
 ) -> None:
     notes = "\n\n".join(outcome.notes)
     text = f"# Strategies on {options.graph}\n\n{notes}\n\n{outcome.table}"
-    (folder / "strategies.md").write_text(text, encoding="utf-8")
     content = {
         "options": asdict(options) | {"connect": {}, "folder": ""},
-        "machine": describe_machine({"device": facts[0]}),
+        "machine": describe_machine({"device": device}),
         "wrong": outcome.wrong,
-        "patterns": list(facts[1]),
-        "runs": [asdict(run) for run in runs],
+        "graphs": [each.facts() for each in measured],
+        "patterns": list(measured[0].patterns),
+        "runs": [asdict(run) for each in measured for run in each.runs],
     }
     lines = json.dumps(content, indent=2, ensure_ascii=False, default=str)
-    (folder / "strategies.json").write_text(f"{lines}\n", encoding="utf-8")
+    try:
+        (folder / "strategies.md").write_text(text, encoding="utf-8")
+        (folder / "strategies.json").write_text(f"{lines}\n", encoding="utf-8")
+    except OSError as error:
+        outcome.notes.append(f"The report could not be written to --out: {error.strerror}.")

@@ -2,110 +2,104 @@
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpugda.bench.published import HARDWARE, PUBLISHED, published_seconds
-from gpugda.bench.recipes import RECIPES
+from gpugda.bench.machine import peak_bytes
+from gpugda.bench.published import GOALS, HARDWARE, PUBLISHED, paper_of, published_seconds
+from gpugda.bench.strategies_figures import (
+    answered_by_all,
+    bounded,
+    markdown,
+    mean_ms,
+    mean_seconds,
+    median_ms,
+    total_s,
+)
+from gpugda.bench.strategies_options import StrategiesOutcome, strategy_of
+from gpugda.bench.sweep_report import sweep_notes, sweep_tables
+from gpugda.bench.sweeps import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from gpugda.data.data_graph import DataGraph
+    from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
 
-__all__ = [
-    "StrategiesOptions",
-    "StrategiesOutcome",
-    "Timed",
-    "disagreeing",
-    "notes_of",
-    "strategy_of",
-    "table_by_query",
-    "table_of",
-    "verdicts",
-    "within",
-]
+__all__ = ["report_of", "verdicts"]
 
-_FORMS = ("count", "rows")
-_WITHIN = " within "
+_HEAD = (
+    *("asked for", "strategy", "answered", "too long", "first ms", "total s", "mean ms"),
+    *("median ms", "mean ms of all's", "median ms of all's", "times extend"),
+    *("the paper's figure", "share of it"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class StrategiesOptions:
-    """Options of the comparison.
+def report_of(
+    options: StrategiesOptions, measured: Sequence[Measured], names: Sequence[str]
+) -> StrategiesOutcome:
+    """Tables, wrong queries and notes of all graphs.
 
     Args:
-        graph: Name of the recipe.
-        scale: Factor of its nodes and relationships.
-        count: Number of query graphs.
-        forms: ``count``, ``rows`` or both.
-        only: Names of strategies and variants; empty for all.
-        seed: Seed of graph and queries.
-        repetitions: Counted runs, after an uncounted one.
-        timeout: Seconds per run.
-        shares: Shares of the graph's bytes; all strategies also run with each as memory limit.
-        folder: Folder of the report.
-        connect: ``device`` and ``memory_limit``, as in `gpugda.connect`.
+        options: What was asked for.
+        measured: The graphs; without a sweep, one.
+        names: What was measured, in the order of the tables.
     """
-
-    graph: str = "enron"
-    scale: float = 0.1
-    count: int = 30
-    forms: tuple[str, ...] = _FORMS
-    only: tuple[str, ...] = ()
-    seed: int = 1
-    repetitions: int = 3
-    timeout: float = 30.0
-    shares: tuple[float, ...] = ()
-    folder: str = "bench-results"
-    connect: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """The fastest run of one strategy on one query; ``embeddings`` is None if it failed.
-
-    ``first`` is the time of planning and of the first, uncounted run, which includes one-time work
-    of a strategy; ``stages`` are its parts.
-    """
-
-    query: int
-    form: str
-    strategy: str
-    outcome: str
-    seconds: float
-    embeddings: int | None
-    first: float = 0.0
-    stages: Mapping[str, float] = field(default_factory=dict)
+    table = sweep_tables(options, measured, names) if options.sweep else ""
+    notes, wrong = _general_notes(options), list[str]()
+    if options.sweep:
+        notes += sweep_notes(options, measured, names)
+    for each in measured:
+        prefix = "" if each.point.value is None else f"{_title(options, each)}: "
+        notes += [prefix + note for note in _notes_of(options, each)]
+        notes += [prefix + note for note in verdicts(options, each, names)]
+        wrong += [prefix + query for query in _disagreeing(each.runs)]
+        if each.runs:
+            table += f"\n## {_title(options, each)}\n\n" if prefix else ""
+            table += _table_of(options, each, names) + _table_by_query(options, each, names)
+    return StrategiesOutcome(table, wrong, [*notes, *_peak()])
 
 
-@dataclass(slots=True)
-class StrategiesOutcome:
-    """Result of the comparison.
-
-    Args:
-        table: The table in Markdown.
-        wrong: Queries on which the strategies disagree.
-        notes: Notes to the table.
-    """
-
-    table: str
-    wrong: list[str]
-    notes: list[str]
+def _title(options: StrategiesOptions, measured: Measured) -> str:
+    name = (options.sweep or "").partition("=")[0]
+    return f"{name} {number_text(measured.point.value or 0)}"
 
 
-def within(name: str, share: float) -> str:
-    """Name of a strategy under a limit that is a share of the graph."""
-    return f"{name}{_WITHIN}{share:g} of the graph"
+def _general_notes(options: StrategiesOptions) -> list[str]:
+    """How to read the tables, and the hardware of the paper's figures."""
+    paper = paper_of(options.graph)
+    return [
+        "Relationships of an embedding are different; in the papers its nodes are, so there are "
+        "fewer.",
+        "Total and mean are over the queries that a strategy answered or was too slow for, which "
+        "count with the limit (≥); the papers give means. Columns of all's: over the queries that "
+        "every strategy answered.",
+        f"The figures of {paper}'s paper: {HARDWARE[paper]}.",
+    ]
 
 
-def strategy_of(name: str) -> str:
-    """Name of the strategy with its variant, without the limit."""
-    return name.partition(_WITHIN)[0]
+def _notes_of(options: StrategiesOptions, measured: Measured) -> list[str]:
+    """What was measured on one graph, and what was not."""
+    point = measured.point
+    left_out = [measured.left_out] if measured.left_out else []
+    if options.sweep or not measured.relationships:
+        return left_out
+    sizes = point.recipe.query_nodes
+    what = " to ".join(map(str, dict.fromkeys([min(sizes), max(sizes)])))
+    notes = [
+        f"{options.graph} at scale {point.scale:g}: {measured.nodes:,} nodes, "
+        f"{measured.relationships:,} relationships; {len(measured.patterns)} queries of "
+        f"{what} nodes. Drawn and sorted in {measured.drawn:.1f} s."
+    ]
+    if not point.as_published:
+        notes.append("The papers' figures are of scale 1.")
+    return [*notes, *left_out]
 
 
-def disagreeing(runs: Sequence[Timed]) -> list[str]:
+def _peak() -> list[str]:
+    peak = peak_bytes()
+    return [f"The process took at most {peak / 2**30:.1f} GiB."] if peak else []
+
+
+def _disagreeing(runs: Sequence[Timed]) -> list[str]:
     """Queries with differing numbers of embeddings."""
     counts: dict[int, set[int]] = {}
     for run in runs:
@@ -114,34 +108,67 @@ def disagreeing(runs: Sequence[Timed]) -> list[str]:
     return [f"query {number}" for number, found in counts.items() if len(found) > 1]
 
 
-def table_of(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> str:
+# ------------------------------------------------------------------ tables
+def _table_of(options: StrategiesOptions, measured: Measured, names: Sequence[str]) -> str:
     """A table in Markdown with a line per form and strategy."""
-    head = ["asked for", "strategy", "answered", "first ms", "median ms", "median ms of all's"]
-    head += ["mean ms of all's", "times extend", "the paper's figure"]
-    rows = [head, ["---"] * len(head)]
+    rows = list[list[str]]()
     for form in options.forms:
-        mine = [run for run in runs if run.form == form]
-        common = _answered_by_all(mine)
-        base = _mean([run for run in mine if run.strategy == "extend" and run.query in common])
+        mine = [run for run in measured.runs if run.form == form]
+        common = answered_by_all(mine)
+        base = mean_seconds([each for each in mine if _is(each, "extend", common)])
         for name in names:
             own = [run for run in mine if run.strategy == name]
-            rows.append([form, name, *_figures(own, common, base), _published(options, name)])
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+            rows.append(
+                [form, name, *_figures(own, common, base), *_published(options, measured, own)]
+            )
+    return markdown(_HEAD, rows)
 
 
-def table_by_query(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> str:
+def _is(run: Timed, name: str, queries: set[int]) -> bool:
+    return run.strategy == name and run.query in queries
+
+
+def _figures(own: Sequence[Timed], common: set[int], base: float) -> list[str]:
+    answered = [run for run in own if run.outcome == "ok"]
+    shared = [run for run in answered if run.query in common]
+    return [
+        f"{len(answered)} of {len(own)}",
+        str(sum(run.outcome == "too long" for run in own)),
+        median_ms(own, first=True),
+        total_s(own),
+        mean_ms(own),
+        median_ms(own),
+        mean_ms(shared),
+        median_ms(shared),
+        f"{mean_seconds(shared) / base:.2f}" if shared and base else "-",
+    ]
+
+
+def _published(options: StrategiesOptions, measured: Measured, own: Sequence[Timed]) -> list[str]:
+    """The paper's figure and our share of it, which is known for a graph of the paper's size."""
+    name = strategy_of(own[0].strategy) if own else ""
+    figure = PUBLISHED.get((options.graph, name), "")
+    seconds = published_seconds(options.graph, name)
+    known = bounded(own)
+    if seconds is None or not known or not measured.point.as_published:
+        return [figure, ""]
+    least = "" if len(known) == len(own) and all(run.outcome == "ok" for run in own) else "≥ "
+    return [figure, f"{least}{mean_seconds(known) / seconds:.2g}"]
+
+
+def _table_by_query(options: StrategiesOptions, measured: Measured, names: Sequence[str]) -> str:
     """For named queries: milliseconds of each with each strategy, and the embeddings."""
-    titles, text = RECIPES[options.graph].patterns, ""
+    titles, text = measured.point.recipe.patterns, ""
     for form in options.forms if titles else ():
-        rows = [[form, "embeddings", *names], ["---"] * (len(names) + 2)]
+        rows = list[list[str]]()
         for number, title in enumerate(titles or ()):
-            mine = [run for run in runs if run.query == number and run.form == form]
+            mine = [run for run in measured.runs if run.query == number and run.form == form]
             own = {run.strategy: run for run in mine}
             found = {f"{run.embeddings:,}" for run in mine if run.embeddings is not None}
             if own:
                 cells = [_milliseconds(own[name]) if name in own else "-" for name in names]
                 rows.append([title, ", ".join(sorted(found)), *cells])
-        text += "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+        text += "\n" + markdown([form, "embeddings", *names], rows)
     return text
 
 
@@ -149,84 +176,47 @@ def _milliseconds(run: Timed) -> str:
     return f"{1000 * run.seconds:.2f}" if run.outcome == "ok" else run.outcome
 
 
-def _answered_by_all(runs: Sequence[Timed]) -> set[int]:
-    failed = {run.query for run in runs if run.outcome != "ok"}
-    return {run.query for run in runs} - failed
-
-
-def _figures(own: Sequence[Timed], common: set[int], base: float) -> list[str]:
-    answered = [run for run in own if run.outcome == "ok"]
-    shared = [run for run in answered if run.query in common]
-    times = f"{_mean(shared) / base:.2f}" if shared and base else "-"
-    return [
-        f"{len(answered)} of {len(own)}",
-        _median(answered, first=True),
-        _median(answered),
-        _median(shared),
-        f"{1000 * _mean(shared):.2f}" if shared else "-",
-        times,
-    ]
-
-
-def _mean(runs: Sequence[Timed]) -> float:
-    return statistics.fmean([run.seconds for run in runs]) if runs else 0.0
-
-
-def _median(runs: Sequence[Timed], *, first: bool = False) -> str:
-    seconds = [run.first if first else run.seconds for run in runs]
-    return f"{1000 * statistics.median(seconds):.2f}" if runs else "-"
-
-
-def _published(options: StrategiesOptions, name: str) -> str:
-    return PUBLISHED.get((options.graph, strategy_of(name)), "")
-
-
-def notes_of(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[str]) -> list[str]:
-    """What was measured, and the hardware of the papers' figures."""
-    sizes = RECIPES[options.graph].query_nodes
-    what = " to ".join(map(str, dict.fromkeys([min(sizes), max(sizes)])))
-    notes = [
-        f"{options.graph} at scale {options.scale:g}: {graph.node_count:,} nodes, "
-        f"{graph.relationship_count:,} relationships; {len(patterns)} queries of "
-        f"{what} nodes. Relationships of an embedding are different; "
-        "in the papers its nodes are, so there are fewer.",
-        "Columns of all's: over the queries that every strategy answered.",
-        *(f"The figures of {name}'s paper: {hardware}." for name, hardware in HARDWARE.items()),
-    ]
-    if options.scale != 1:
-        notes.append("The papers' figures are of scale 1.")
-    return notes
-
-
-def verdicts(options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]) -> list[str]:
+# ------------------------------------------------------------------ wins and losses
+def verdicts(options: StrategiesOptions, measured: Measured, names: Sequence[str]) -> list[str]:
     """Names strategies faster and slower than the paper's own system: counts, mean times.
 
-    Empty if the graph is not of the paper's size. A strategy with unanswered queries is slower.
+    Empty if the graph is not the paper's. A strategy with unanswered queries is slower. For
+    `extend`, says whether it takes at most the share of the paper's time that is its goal.
     """
-    if options.scale != 1:
+    if not measured.point.as_published or not measured.runs:
         return []
     sides: dict[bool, list[str]] = {True: [], False: []}
-    for what, published, own in _beside_published(options, runs, names):
-        seconds = _mean(own)
+    goals = list[str]()
+    for what, published, own in _beside_published(options, measured, names):
+        seconds = mean_seconds(own)
         answered = all(run.outcome == "ok" for run in own)
         times = f"{published / seconds:.3g} times" if answered else "not all answered"
         sides[answered and seconds < published].append(
             f"{what} ({times}, {published:,.3g} s there)"
         )
+        if answered and own[0].strategy.startswith("extend"):
+            goals.append(_goal(paper_of(options.graph), what, published / seconds))
     return [
         f"{title} than the paper's own system: {', '.join(sides[side]) or 'none'}."
         for side, title in ((True, "Faster"), (False, "Slower"))
         if any(sides.values())
-    ]
+    ] + goals
+
+
+def _goal(paper: str, what: str, times: float) -> str:
+    """Whether a time is at most the wanted share of the published one."""
+    wanted, share = GOALS[paper]
+    reached = f"at most {share}, as is the goal" if times >= wanted else f"more than {share}"
+    return f"{what} takes 1/{times:.3g} of the time of {paper}'s own system: {reached}."
 
 
 def _beside_published(
-    options: StrategiesOptions, runs: Sequence[Timed], names: Sequence[str]
+    options: StrategiesOptions, measured: Measured, names: Sequence[str]
 ) -> Iterator[tuple[str, float, list[Timed]]]:
     """Name, published time and runs of everything with a published time."""
-    titles = list(RECIPES[options.graph].patterns or ())
+    titles = list(measured.point.recipe.patterns or ())
     for name in names:
-        own = [run for run in runs if run.strategy == name and run.form == "count"]
+        own = [run for run in measured.runs if run.strategy == name and run.form == "count"]
         published = published_seconds(options.graph, strategy_of(name))
         if published is not None and own:
             yield name, published, own

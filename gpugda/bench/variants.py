@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
-from gpugda.bench.recipes import RECIPES
+from gpugda.errors import ConfigurationError
 from gpugda.match.gsi.options import ablation_steps
 from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.pbe.options import pbe_variants
@@ -14,27 +15,38 @@ from gpugda.match.sgsi.options import sgsi_variants
 from gpugda.match.sgsi.strategy import SgsiStrategy
 
 if TYPE_CHECKING:
-    from gpugda.device.graph.device_graph import DeviceGraph
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gpugda.bench.recipes import Recipe
     from gpugda.match.matcher import Matcher
 
-__all__ = ["all_matchers"]
+__all__ = ["MatcherMaker", "chosen_matchers"]
 
 _PARTITIONS = 4
 """Number of partitions in the paper's ablation of PBE."""
+MatcherMaker: TypeAlias = "Callable[..., Matcher]"
+"""Makes a strategy with its options for a graph on a device, and a ``memory_limit``."""
 
 
-def all_matchers(recipe: str, graph: DeviceGraph, limit: int | None) -> dict[str, Matcher]:
-    """Matchers by name, with variants of GSI and SGSI, or of PBE if the graph is from its paper."""
-    found: dict[str, Matcher] = {
-        name: matcher(graph, memory_limit=limit) for name, matcher in STRATEGIES.items()
-    }
-    if RECIPES[recipe].patterns is not None:
+def chosen_matchers(recipe: Recipe, only: Sequence[str]) -> Mapping[str, MatcherMaker]:
+    """Strategies and variants by name: those of ``only``, or all.
+
+    The variants are those of GSI and SGSI, or of PBE if the graph is from its paper.
+
+    Raises:
+        ConfigurationError: There is no strategy with one of the names.
+    """
+    found: dict[str, MatcherMaker] = {**STRATEGIES}
+    if recipe.patterns is not None:
         for name, options in pbe_variants(_PARTITIONS).items():
-            found[f"pbe {name}"] = PbeStrategy(graph, memory_limit=limit, options=options)
-        return found
-    for name, techniques in ablation_steps().items():
-        if name != "+DR":
-            found[f"gsi {name}"] = GsiStrategy(graph, memory_limit=limit, options=techniques)
-    for name, balance in sgsi_variants().items():
-        found[f"sgsi {name}"] = SgsiStrategy(graph, memory_limit=limit, options=balance)
-    return found
+            found[f"pbe {name}"] = partial(PbeStrategy, options=options)
+    else:
+        for name, techniques in ablation_steps().items():
+            if name != "+DR":
+                found[f"gsi {name}"] = partial(GsiStrategy, options=techniques)
+        for name, balance in sgsi_variants().items():
+            found[f"sgsi {name}"] = partial(SgsiStrategy, options=balance)
+    unknown = [each for each in only if each not in found]
+    if unknown:
+        raise ConfigurationError(f"--strategy is {unknown[0]!r}; there are: {', '.join(found)}.")
+    return {name: maker for name, maker in found.items() if not only or name in only}

@@ -101,10 +101,20 @@ def bench(
         typer.Option(
             "--strategies",
             help="All strategies on random walks of 12 nodes over a generated --graph: enron, "
-            "gowalla, patent, road, watdiv, stwig, db, fr, yh, wd; without a server.",
+            "gowalla, patent, road, watdiv, dbpedia, stwig, db, fr, yh, wd; or with the patterns "
+            "of PBE on youtube, livejournal, orkut, uk2002, friendster. Without a server.",
             rich_help_panel=_QUERIES,
         ),
     ] = False,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[=V,V]",
+            help="With --strategies: again for each value of nodes, relationships, labels, types, "
+            "degree or query-nodes, such as labels=4,8,16. Default values: those of the paper.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -264,7 +274,7 @@ def bench(
     asked = _shortened(asked) if quick else asked
     with terminated_as_by_hand():
         if strategies:
-            compare_strategies(asked, graph, scale, strategy or (), within or ())
+            compare_strategies(asked, graph, scale, strategy or (), within or (), sweep)
         elif workload in (None, "applications"):
             _run(uri, graph, replace(asked, applications=workload is not None))
         else:

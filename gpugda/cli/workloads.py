@@ -55,20 +55,21 @@ def compare_strategies(
     scale: float | None,
     only: Sequence[str] = (),
     shares: Sequence[float] = (),
+    sweep: str | None = None,
 ) -> None:
     """Runs all or some strategies on queries of a generated graph and prints the results.
 
     Raises:
-        ConfigurationError: The graph or a strategy is unknown.
+        ConfigurationError: The graph, a strategy or a sweep is unknown, or the graph does not fit.
         typer.Exit: The answers of the strategies differ.
     """
     from gpugda.bench.strategies import run_strategies
-    from gpugda.bench.strategies_report import StrategiesOptions
+    from gpugda.bench.strategies_options import StrategiesOptions
 
     usual = StrategiesOptions()
     options = StrategiesOptions(
         graph=graph or usual.graph,
-        scale=scale or usual.scale,
+        scale=usual.scale if scale is None else scale,
         count=asked.per_size,
         forms=tuple(form for form in usual.forms if form in asked.forms) or usual.forms,
         only=tuple(only),
@@ -78,6 +79,7 @@ def compare_strategies(
         shares=tuple(shares),
         folder=asked.folder,
         connect=asked.connect,
+        sweep=sweep,
     )
     with shown_progress() as progress:
         outcome = run_strategies(options, progress)

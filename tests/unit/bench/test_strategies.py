@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gpugda.bench import random_relationships, strategies
+from gpugda.bench import random_relationships, strategies_measuring
 from gpugda.bench.published import PUBLISHED
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
 from gpugda.bench.strategies import run_strategies
-from gpugda.bench.strategies_report import StrategiesOptions, Timed, verdicts
+from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
+from gpugda.bench.strategies_report import report_of, verdicts
+from gpugda.bench.sweeps import points_of
 from gpugda.cli.app import app
 from gpugda.errors import ConfigurationError
 from gpugda.match.registry import STRATEGIES
@@ -148,7 +150,7 @@ def test_queries_are_measured_again_within_a_memory_limit(tmp_path):
 
 @pytest.mark.device
 def test_ctrl_c_reports_the_measurements_so_far(tmp_path, monkeypatch):
-    asked = strategies._question
+    asked = strategies_measuring._question
 
     def interrupted(graph, pattern, form, name, matcher):
         if pattern == patterns[1]:
@@ -159,7 +161,7 @@ def test_ctrl_c_reports_the_measurements_so_far(tmp_path, monkeypatch):
         "stwig", 0.005, 3, ("count",), ("extend",), repetitions=1, folder=str(tmp_path)
     )
     patterns = recipe_queries("stwig", make_recipe("stwig", 0.005, 1), 3, 1)
-    monkeypatch.setattr(strategies, "_question", interrupted)
+    monkeypatch.setattr(strategies_measuring, "_question", interrupted)
     outcome = run_strategies(options, SilentProgress())
     assert "| count | extend | 1 of 1 |" in outcome.table
     assert any("Ended by hand: 1 of 3 queries were asked." in note for note in outcome.notes)
@@ -168,7 +170,7 @@ def test_ctrl_c_reports_the_measurements_so_far(tmp_path, monkeypatch):
 
 @pytest.mark.device
 def test_what_was_measured_before_a_signal_to_terminate_is_reported(tmp_path, monkeypatch):
-    asked, before = strategies._question, signal.getsignal(signal.SIGTERM)
+    asked, before = strategies_measuring._question, signal.getsignal(signal.SIGTERM)
 
     def terminated(graph, pattern, form, name, matcher):
         if pattern == patterns[1]:
@@ -176,7 +178,7 @@ def test_what_was_measured_before_a_signal_to_terminate_is_reported(tmp_path, mo
         return asked(graph, pattern, form, name, matcher)
 
     patterns = recipe_queries("stwig", make_recipe("stwig", 0.005, 1), 3, 1)
-    monkeypatch.setattr(strategies, "_question", terminated)
+    monkeypatch.setattr(strategies_measuring, "_question", terminated)
     arguments = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--seed", "1"]
     arguments += ["--per-size", "3", "--repetitions", "1", "--forms", "count"]
     result = CliRunner().invoke(app, [*arguments, "--strategy", "extend", "--out", str(tmp_path)])
@@ -189,19 +191,30 @@ def timed(strategy, milliseconds, query=0, outcome="ok"):
     return Timed(query, "count", strategy, outcome, milliseconds / 1000, 1)
 
 
+def told(options, runs, names):
+    return verdicts(
+        options,
+        Measured(points_of(options.graph, options.scale, options.sweep)[0], runs=runs),
+        names,
+    )
+
+
 def test_verdicts_compare_with_published_times():
     options = StrategiesOptions("enron", 1.0)
     runs = [timed("extend", 1), timed("extend", 3, 1), timed("gsi", 56), timed("gpsm", 1)]
-    assert verdicts(options, runs, ["extend", "gsi", "gpsm"]) == [
+    assert told(options, runs, ["extend", "gsi", "gpsm"]) == [
         "Faster than the paper's own system: extend (14 times, 0.028 s there).",
         "Slower than the paper's own system: gsi (0.5 times, 0.028 s there).",
+        "extend takes 1/14 of the time of gsi's own system: at most a tenth, as is the goal.",
     ]
     late = [timed("extend", 1), timed("extend", 2, 1, "too long")]
-    assert verdicts(options, late, ["extend"]) == [
+    assert told(options, late, ["extend"]) == [
         "Faster than the paper's own system: none.",
         "Slower than the paper's own system: extend (not all answered, 0.028 s there).",
     ]
-    assert verdicts(StrategiesOptions("enron", 0.5), runs, ["extend"]) == []
+    assert told(StrategiesOptions("enron", 0.5), runs, ["extend"]) == []
+    slower = told(StrategiesOptions("wd", 1.0), [timed("extend", 50e3)], ["extend"])
+    assert slower[-1] == "extend takes 1/2.34 of the time of sgsi's own system: more than a fifth."
 
 
 def test_verdicts_compare_with_published_times_of_patterns():
@@ -209,8 +222,30 @@ def test_verdicts_compare_with_published_times_of_patterns():
         StrategiesOptions("friendster", 1.0),
         [timed("pbe", 17e3, 1), timed("pbe", 1, 3)],
     )
-    assert verdicts(options, runs, ["pbe"]) == [
+    assert told(options, runs, ["pbe"]) == [
         "Faster than the paper's own system: "
         "pbe on q2 square with a tail (100 times, 1.7e+03 s there).",
         "Slower than the paper's own system: none.",
     ]
+
+
+def test_totals_and_means_count_timeouts_with_their_limit():
+    options = StrategiesOptions("enron", 1.0, forms=("count",))
+    runs = [timed("extend", 1), timed("extend", 3, 1), timed("gsi", 26)]
+    runs += [timed("gsi", 30, 1, "too long"), timed("pbe", 5, 0, "too much memory")]
+    point = points_of(options.graph, options.scale, options.sweep)[0]
+    measured = [Measured(point, nodes=1, relationships=1, patterns=["a", "b"], runs=runs)]
+    rows = [
+        [each.strip() for each in line.strip("|\n").split("|")]
+        for line in report_of(options, measured, ["extend", "gsi", "pbe"]).table.splitlines()
+    ]
+    by_name = {row[1]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]}
+    assert by_name["extend"]["total s"] == "0.004"
+    assert by_name["extend"]["mean ms"] == "2.00"
+    assert by_name["extend"]["the paper's figure"] == "28 ms (gsi)"
+    assert by_name["extend"]["share of it"] == "0.071"
+    assert by_name["gsi"]["too long"] == "1"
+    assert by_name["gsi"]["mean ms"] == "≥ 28.00"
+    assert by_name["gsi"]["median ms"] == "26.00"
+    assert by_name["gsi"]["share of it"] == "≥ 1"
+    assert by_name["pbe"]["mean ms"] == "-"
