@@ -97,7 +97,8 @@ def _check_rising_within(
         high = min(low + _PIECE, len(numbers))
         later, earlier = numbers[low:high], numbers[low - 1 : high - 1]
         wrong = later <= earlier if strictly else later < earlier
-        first, last = np.searchsorted(offsets, (low, high))
+        # In the dtype of the offsets: otherwise searchsorted would cast all of them.
+        first, last = np.searchsorted(offsets, np.array((low, high), dtype=offsets.dtype))
         wrong[offsets[first:last].astype(np.int64) - low] = False
         if wrong.any():
             raise ValueError(f"outgoing: {what} are not sorted")

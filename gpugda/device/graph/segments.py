@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -102,22 +103,27 @@ def _last_node(csr: Csr, first: int, most: int) -> int:
 
 def _cut_row(directions: Sequence[Csr], node: int, most: int) -> tuple[NDArray[np.int64], int]:
     """The neighbours at which a row is cut, and the number of entries of its longest piece."""
-    rows = [np.sort(csr.neighbours[slice(*_row(csr, node))]) for csr in directions]
+    rows = [_sorted_row(csr, node) for csr in directions]
     cuts, nodes, longest = [0], directions[0].node_count, 0
+    begins = [0] * len(rows)
     while cuts[-1] < nodes:
-        begins = [int(np.searchsorted(row, cuts[-1])) for row in rows]
         ends = [
             int(row[begin + most]) if begin + most < len(row) else nodes
             for row, begin in zip(rows, begins, strict=True)
         ]
         cuts.append(max(min(ends), cuts[-1] + 1))
-        found = (int(np.searchsorted(row, cuts[-1])) for row in rows)
+        # In the dtype of the rows: otherwise searchsorted would cast all of them.
+        found = [int(np.searchsorted(row, np.uint32(cuts[-1]))) for row in rows]
         longest = max(longest, *(end - begin for end, begin in zip(found, begins, strict=True)))
+        begins = found
     return np.array(cuts, dtype=np.int64), longest
 
 
-def _row(csr: Csr, node: int) -> tuple[int, int]:
-    return int(csr.row_offsets[node]), int(csr.row_offsets[node + 1])
+def _sorted_row(csr: Csr, node: int) -> NDArray[np.uint32]:
+    """The neighbours of a node, ascending."""
+    row = csr.neighbours[int(csr.row_offsets[node]) : int(csr.row_offsets[node + 1])]
+    runs = int(csr.run_offsets[node + 1] - csr.run_offsets[node])
+    return np.sort(row) if runs > 1 else row
 
 
 def max_runs(csr: Csr, segments: Segments) -> int:
@@ -166,18 +172,16 @@ def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ra
         return Ranges(np.array([runs]), np.array([entries]))
     starts = csr.row_offsets if one_type else csr.run_starts
     begins = starts[runs[0] : runs[1] + 1].astype(np.int64)
-    row = csr.neighbours[begins[0] : begins[-1]]
-    found = [begins[:-1] + _below(row, begins - begins[0], each) for each in neighbours]
+    found = [begins[:-1] + _below(csr.neighbours, begins, each) for each in neighbours]
     numbers = np.arange(*runs, dtype=np.int64)
     return Ranges(np.stack([numbers, numbers + 1], axis=1), np.stack(found, axis=1), is_piece=True)
 
 
-def _below(row: NDArray[np.uint32], begins: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
+def _below(neighbours: NDArray[np.uint32], begins: NDArray[np.int64], bound: int) -> list[int]:
     """The number of neighbours below a bound in each run of a row."""
-    before = np.zeros(len(row) + 1, dtype=np.int64)
-    np.cumsum(row < bound, out=before[1:])
-    found: NDArray[np.int64] = before[begins[1:]] - before[begins[:-1]]
-    return found
+    # In the dtype of the neighbours: otherwise searchsorted would cast all of them.
+    runs, limit = pairwise(begins.tolist()), np.uint32(bound)
+    return [int(np.searchsorted(neighbours[low:high], limit)) for low, high in runs]
 
 
 def directory_bytes(graph: DataGraph) -> int:

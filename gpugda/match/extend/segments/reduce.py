@@ -7,6 +7,7 @@ if the whole graph were on the device.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from gpugda.device.graph.directory import (
     numbers_of,
 )
 from gpugda.device.launch.kept_entries import MAX_TESTS
+from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
 from gpugda.match.extend.segments.listed_rows import listed_bytes, listed_count
@@ -82,7 +84,10 @@ def reduced_for(
         if known is not None:
             query.reduced = None
             run.workspace.uncount(known.nbytes)
-        found = _reduced_graph(run, candidates, tests, least, numbered=numbered)
+        found = None
+        # If memory runs out, the segments may still fit.
+        with suppress(MemoryLimitError), run.workspace.reclaiming(MemoryLimitError):
+            found = _reduced_graph(run, candidates, tests, least, numbered=numbered)
     if found is not None and found.nbytes <= run.workspace.budget.limit_bytes * _SHARE_TO_KEEP:
         run.workspace.hand_over(*found.arrays)
         query.reduced = found

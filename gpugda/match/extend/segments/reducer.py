@@ -82,7 +82,11 @@ class Reducer:
         self._size = max(_MIN_CHUNK, min(_MAX_CHUNK, size, -(-self._total // 32) * 32)) & ~31
 
     def run(self, expected: float) -> Kept | None:
-        """The entries that pass the tests; None if they do not fit."""
+        """The entries that pass the tests; None if they do not fit.
+
+        Raises:
+            MemoryLimitError: There is no room for chunks.
+        """
         workspace = self._run.workspace
         if not self._runs.cut(self._size):
             return None
@@ -91,6 +95,7 @@ class Reducer:
         chunk_arrays = self._chunk_arrays()
         free = workspace.available - self._runs.fixed_bytes
         room = int(free * _SHARE_WHILE_MADE) // (self._entry_bytes + self._runs.entry_bytes)
+        room = min(room, workspace.context.info.max_allocation_bytes // _ENTRY_BYTES)
         # Nodes with many relationships are more likely candidates than others.
         likely = max(int(SAFETY * expected) + _SPARE, room // 2)
         capacity = max(1, min(room, self._total, likely))

@@ -22,9 +22,18 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import InterchangeableLeaves
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["SegmentNeeds", "knows_relationships", "leaves_room", "make_views", "needs_of_steps"]
+__all__ = [
+    "SegmentNeeds",
+    "knows_relationships",
+    "leaves_room",
+    "make_views",
+    "max_segment_entries",
+    "needs_of_steps",
+]
 
 _BYTES = 4
+_POSITIONS = (1 << 32) - 16
+"""Positions of entries have 32 bits; as many of runs, of which each place has one more."""
 _SMALL_ARRAYS = 48
 """Number of small arrays that round up to a minimum size, or are reused although too long."""
 _SMALLER = 0.8
@@ -146,6 +155,17 @@ def leaves_room(run: Run, needs: SegmentNeeds) -> bool:
     return needed <= run.workspace.available
 
 
+def max_segment_entries(places: Mapping[str, int], max_allocation_bytes: int) -> int:
+    """Maximum entries of a segment: all places of a direction are in one array.
+
+    Args:
+        places: Number of places per direction.
+        max_allocation_bytes: Maximum bytes of an array.
+    """
+    most = min(_POSITIONS, max_allocation_bytes // _BYTES)
+    return most // max(places.values(), default=1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _SegmentSizes:
     """Computes the size of segments."""
@@ -163,7 +183,9 @@ class _SegmentSizes:
         if needs.sorted_by > 1:
             share = limits.share_of_pairs(needs.row_bytes / max(1, free - beside))
         size = min((free - beside) * share, free - beside - keys - self._small_bytes - needs.least)
-        most, fewest = int(size) // self._bytes_per_entry, self._fewest_entries
+        longest = self.run.graph.context.info.max_allocation_bytes
+        most = min(int(size) // self._bytes_per_entry, max_segment_entries(needs.places, longest))
+        fewest = self._fewest_entries
         if limits.max_entries is not None:
             most = min(most, limits.max_entries)
         while most > fewest:

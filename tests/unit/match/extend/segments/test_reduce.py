@@ -15,8 +15,10 @@ from strategies import multigraphs
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.segments import directory_bytes, whole_bytes
+from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.segments.reducer import Reducer
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
@@ -85,6 +87,23 @@ def test_count_plans_with_runs_sent_with_entries(context, graph, text, entries):
     expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
     found = followed(context, graph, text, entries, reduces=True, **IN_PARTS)
     assert found[0] == expected
+
+
+@pytest.mark.parametrize("short_of", ["_chunk_arrays", "_kept"])
+def test_segments_are_sent_if_there_is_no_room_to_select_entries(context, monkeypatch, short_of):
+    done = getattr(Reducer, short_of)
+
+    def refused(*arguments):
+        done(*arguments)
+        raise MemoryLimitError("nothing is left")
+
+    graph, text = graph_with_a_hub(1), QUERIES[2]
+    expected, _ = rows(context, graph, text)
+    monkeypatch.setattr(Reducer, short_of, refused)
+    found, report = rows(context, graph, text, 7, reduces=True)
+    assert found == expected
+    assert "segments of" in str(list(report.steps))
+    assert "memory limit" not in str(list(report.steps))
 
 
 def large(types):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.segments import degrees
 from gpugda.match.extend.segments.batches import Batch
+from gpugda.match.extend.segments.views import max_segment_entries
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
@@ -203,6 +205,29 @@ def test_a_graph_larger_than_the_limit_is_joined(context):
     assert found == expected
     assert report.sent_bytes > 0
     assert any("segments" in line for line in report.steps)
+
+
+@pytest.mark.parametrize("types", ["R", "RST"])
+def test_segments_are_no_longer_than_an_array_may_be(context, monkeypatch, types):
+    rng = random.Random(2)
+    ends = [(rng.randrange(300), rng.randrange(300)) for _ in range(12_000)]
+    graph = make_graph([("", {})] * 300, [(a, rng.choice(types), b, {}) for a, b in ends])
+    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    info = replace(context.info, max_allocation_bytes=1 << 12)
+    monkeypatch.setattr(context, "info", info)
+    found, report = rows(context, graph, text, limit=whole_bytes(graph) * 3 // 4)
+    assert found == expected
+    assert "segments of" in str(list(report.steps))
+    assert "memory limit" not in str(list(report.steps))
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+def test_positions_of_all_places_have_32_bits(places):
+    most = max_segment_entries({"incoming": 1, "outgoing": places}, 35 << 30)
+    assert (1 << 32) - 64 < places * (most + 1) + 1 < 1 << 32
+    assert max_segment_entries({"outgoing": places}, 1 << 20) == (1 << 18) // places
+    assert max_segment_entries({}, 1 << 20) == 1 << 18
 
 
 def test_a_limit_too_small_names_one_that_suffices(context):
