@@ -12,11 +12,21 @@ from gpugda.device.launch.candidate_filter import Batch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 
 __all__ = ["Candidates", "CollectedCandidates"]
+
+_SHARE_FOR_LIST = 1 / 8
+"""Share of the free memory for a list of candidates."""
+_BYTES_PER_WORD = 8
+"""Bytes of prefix sums per word of a row, while its list is made."""
+_READ_WORDS = 1 << 16
+"""Words of a row that are downloaded at once."""
+_MAX_WINDOW = 32 * _READ_WORDS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +68,31 @@ class Candidates:
         if row not in self.lists:
             self.lists[row] = self._list(run, row), 0
         return *self.lists[row], self.counts[row]
+
+    def fits_list(self, run: Run, position: int) -> bool:
+        """True if a query node's candidates are listed already, or their list leaves much room."""
+        row = self.rows[position]
+        needed = 4 * self.counts[row] + _BYTES_PER_WORD * self.arrays.words
+        return row in self.lists or needed <= run.workspace.available * _SHARE_FOR_LIST
+
+    def windows(self, run: Run, position: int, most: int) -> Iterator[NDArray[np.uint32]]:
+        """Yields at most ``most`` node indexes at a time, ascending; the device lists none."""
+        words = self.arrays.words
+        first = self.rows[position] * words
+        for begin in range(0, words, _READ_WORDS):
+            size = min(_READ_WORDS, words - begin)
+            bits = run.workspace.download(self.matrix, first + begin, size).view(np.uint8)
+            found = np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(np.uint32)
+            found += np.uint32(32 * begin)
+            for low in range(0, len(found), most):
+                yield found[low : low + most]
+
+    def on_host(self, run: Run, position: int) -> NDArray[np.uint32]:
+        """A query node's candidates, as node indexes on the host, ascending."""
+        if self.fits_list(run, position):
+            listed: NDArray[np.uint32] = run.workspace.download(*self.listed(run, position))
+            return listed
+        return np.concatenate([np.zeros(0, np.uint32), *self.windows(run, position, _MAX_WINDOW)])
 
     def device_arrays(self) -> Iterator[DeviceArray]:
         """The device arrays that they hold."""

@@ -157,7 +157,7 @@ class DegreeCounts:
                 numbers=group.relationships[0] in self._masks.relationships,
                 lengths=by_length,
             )
-            if not self._packs:
+            if not self._packs and self._candidates.fits_list(run, group.anchor):
                 nodes, counts = self._candidates.listed(run, group.anchor), self.counts
                 count_matches = self._kernels.count_matches
                 count_matches(arrays, matrix, leaves, nodes, counts, by_length=by_length)

@@ -189,7 +189,7 @@ class GroupSums(_Rows):
             self._kernels.mark(self._arrays, table, rows, self._keys, self._sums)
 
     def _nodes(self, node: int) -> np.ndarray:
-        return self._run.workspace.download(*self._candidates.listed(self._run, node))
+        return self._candidates.on_host(self._run, node)
 
 
 class RowWeights(_Rows):

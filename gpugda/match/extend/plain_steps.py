@@ -10,7 +10,7 @@ from gpugda.device.launch.join import Product
 from gpugda.match.extend.pairs import prefix_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     """Writes a window of the new rows to a table."""
 
 __all__ = ["PlainSteps"]
+
+_SHARE_FOR_WINDOW = 1 / 16
+"""Share of the free memory for candidates that are listed at a time."""
+_MIN_WINDOW = 64
 
 
 class PlainSteps:
@@ -36,18 +40,39 @@ class PlainSteps:
         self._words = setup.words
         self._candidates = setup.candidates
 
-    def product(self, number: int, table: Table, unused: DeviceArray) -> tuple[int, Write]:
-        """Each row with each candidate; ``unused``: any array, in place of relationships."""
+    def products(
+        self, number: int, table: Table, unused: DeviceArray
+    ) -> Iterator[tuple[int, Write]]:
+        """Each row with each candidate, or with some at a time if all do not fit.
+
+        ``unused``: any array, in place of relationships.
+        """
         step = self._steps[number]
-        nodes, first, size = self._candidates.listed(self._run, step.position)
-        product = Product(size, nodes, first, None, unused, unused, unused)
         words, columns = self._words.plain[number], (step.node_column, None, None)
+        for nodes, first, size in self._listed(step.position):
+            product = Product(size, nodes, first, None, unused, unused, unused)
 
-        def write(window: tuple[int, int], extended: Table) -> None:
-            kernels = self._run.kernels.join
-            kernels.write_product(table, product, words, window, extended, columns)
+            def write(
+                window: tuple[int, int], extended: Table, product: Product = product
+            ) -> None:
+                kernels = self._run.kernels.join
+                kernels.write_product(table, product, words, window, extended, columns)
 
-        return table.row_count * size, write
+            yield table.row_count * size, write
+
+    def _listed(self, position: int) -> Iterator[tuple[DeviceArray, int, int]]:
+        """Yields lists of candidates: an array, the offset of the first one, and their number."""
+        candidates, workspace = self._candidates, self._run.workspace
+        if candidates.fits_list(self._run, position):
+            yield candidates.listed(self._run, position)
+            return
+        most = int(workspace.available * _SHARE_FOR_WINDOW) // 4
+        most = max(_MIN_WINDOW, min(most, candidates.count(position)))
+        nodes = workspace.allocate(most, np.uint32, "listed candidates")
+        for window in candidates.windows(self._run, position, most):
+            workspace.write(nodes, window)
+            yield nodes, 0, len(window)
+        workspace.release(nodes)
 
     def valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
         """Prefix sums of the rows that pass the step's tests, and the number of these rows."""

@@ -80,18 +80,25 @@ class StepTables:
 
     def _products(self, number: int, table: Table) -> Iterator[Table]:
         # The counters stand in for the relationships, which are not read.
-        total, write = self._plain.product(number, table, self._counters)
-        yield from self._written(number, total, write)
+        done, whole = 0, table.row_count * self._candidates.count(self._steps[number].position)
+        for total, write in self._plain.products(number, table, self._counters):
+            yield from self._written(number, total, write, (done, whole))
+            done += total
 
     def _pruned(self, number: int, table: Table) -> Iterator[Table]:
         sums, total = self._plain.valid(number, table)
-        yield from self._written(number, total, self._plain.pruned(number, table, sums))
+        yield from self._written(number, total, self._plain.pruned(number, table, sums), (0, total))
         self._run.workspace.release(sums)
 
     def _written(
-        self, number: int, total: int, write: Callable[[tuple[int, int], Table], None]
+        self,
+        number: int,
+        total: int,
+        write: Callable[[tuple[int, int], Table], None],
+        of: tuple[int, int],
     ) -> Iterator[Table]:
-        for low, high in self._sizes.slices(number, total):
+        """Yields ``total`` rows; ``of``: rows of this step before them, and of the whole step."""
+        for low, high in self._sizes.slices(number, total, of):
             extended = self._table(number, high - low)
             if extended.values is not None:
                 write((low, high), extended)

@@ -94,13 +94,19 @@ class WindowSizes:
         self._grown[number] = min(self._after(self._grown[number]), largest)
         return window
 
-    def slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:
-        """Yields the windows of ``total`` rows."""
+    def slices(
+        self, number: int, total: int, of: tuple[int, int] | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yields the windows of ``total`` rows.
+
+        ``of``: for the progress, the rows that went before and those of the whole step.
+        """
+        before, whole = (0, total) if of is None else of
         low = 0
         while low < total:
             self._run.check_deadline()
             high = min(low + self.next(number), total)
-            self.enter(number, low, high, total)
+            self.enter(number, before + low, before + high, whole)
             yield low, high
             low = high
 

@@ -1,0 +1,50 @@
+"""Limits far below the size of a sparse graph: what grows with all nodes comes in windows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from segmented_runs import rows
+
+import gpugda
+from gpugda.device.context import list_devices
+from gpugda.device.graph.segments import whole_bytes
+from gpugda.loading import load
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+NODES, RELATIONSHIPS = 20_000, 60_000
+QUERIES = [
+    "MATCH (a)-->(b)-->(c) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c) RETURN a.p AS x, count(*) ORDER BY x",
+    "MATCH (a), (b)-->(c) WHERE a.id < 3 AND b.id <> 7 RETURN a.id AS x, count(*) ORDER BY x",
+    "MATCH (a)-[r]->(b) WHERE a.id <> 5 RETURN id(r), b.p",
+    "MATCH (a) WHERE a.id <> 5 RETURN a.p AS x, count(*) ORDER BY x",
+]
+
+
+@cache
+def sparse_graph():
+    random = np.random.default_rng(4)
+    ends = [random.integers(0, NODES, RELATIONSHIPS) for _ in range(2)]
+    types = np.full(RELATIONSHIPS, "R", dtype=object)
+    found = gpugda.graph(
+        {"id": np.arange(NODES), "p": np.arange(NODES) % 10},
+        {"source": ends[0], "target": ends[1], "type": types},
+    )
+    return load(found, None).graph
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_ninth_of_a_sparse_graph_is_enough(context, text):
+    """A list of all nodes takes 80,000 bytes, and the limit is 98,000."""
+    graph = sparse_graph()
+    limit = whole_bytes(graph) // 9
+    expected, _ = rows(context, graph, text)
+    found, _ = rows(context, graph, text, limit=limit)
+    assert found == expected
