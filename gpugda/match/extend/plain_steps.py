@@ -52,9 +52,7 @@ class PlainSteps:
         for nodes, first, size in self._listed(step.position):
             product = Product(size, nodes, first, None, unused, unused, unused)
 
-            def write(
-                window: tuple[int, int], extended: Table, product: Product = product
-            ) -> None:
+            def write(window: tuple[int, int], extended: Table, product: Product = product) -> None:
                 kernels = self._run.kernels.join
                 kernels.write_product(table, product, words, window, extended, columns)
 
