@@ -46,7 +46,7 @@ _SAMPLES = 16
 """Number of labels whose samples of degrees are kept, each of about 50 MB."""
 _ORDER = "order of labels"
 _CHANGES = "node changes"
-_BOUNDS = ("parallel counts", "undirected parallel counts", "max between", "labels disjoint")
+_BOUNDS = ("parallel counts", "max between", "labels disjoint")
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -151,14 +151,12 @@ class DataGraph:
         """
         known = old._derived.known()
         found: dict[Any, Any] = {("label bits", label): bits for label, bits in label_bits.items()}
-        for key, count in (
-            ("parallel counts", max_parallel),
-            ("undirected parallel counts", max_parallel_undirected),
-        ):
-            if key in known:
-                most = count().clip(min=1)
-                most[: len(known[key])] = np.maximum(most[: len(known[key])], known[key])
-                found[key] = tuple(most.tolist())
+        counts: ParallelCounts | None = known.get("parallel counts")
+        if counts is not None:
+            for directed, most in ((True, max_parallel), (False, max_parallel_undirected)):
+                counted = counts.known(directed=directed)
+                if counted.any():
+                    self._parallel_counts().inherit(counted, most(), directed=directed)
         for key, value in known.items():
             what = str(key[0] if isinstance(key, tuple) else key)
             if what == _ORDER:
@@ -229,33 +227,31 @@ class DataGraph:
 
     def parallel_counts(self) -> tuple[int, ...]:
         """Per type id, the maximum number of relationships with the same start and end."""
-        return self._derived.get("parallel counts", self._parallel_counts)
-
-    def _parallel_counts(self) -> tuple[int, ...]:
-        if not any(self.statistics.parallel_types):
-            return (1,) * len(self.types)
-        begun = self._derived.get(
-            "parallel counts so far", lambda: ParallelCounts((self.outgoing,), len(self.types))
-        )
-        return begun.found()
+        return tuple(self._parallel_counts().of(None, directed=True))
 
     def undirected_parallel_counts(self) -> tuple[int, ...]:
         """Like `parallel_counts`, with start and end in either order.
 
         In a very large graph, upper bounds that are exact where they are 1.
         """
+        return tuple(self._parallel_counts().of(None, directed=False))
 
+    def parallel_counts_of(self, types: Collection[int] | None, *, directed: bool) -> list[int]:
+        """The same for some types (None: all); the others need not be counted.
+
+        Counting several types at once takes about as long as counting one.
+        """
+        return self._parallel_counts().of(types, directed=directed)
+
+    def _parallel_counts(self) -> ParallelCounts:
         def begin() -> ParallelCounts:
-            bounds = None
-            if is_sampled(self.outgoing):
-                bounds = [2 * each for each in self.parallel_counts()]
-            return ParallelCounts((self.outgoing, self.incoming), len(self.types), bounds)
+            flags = self.statistics.parallel_types
+            if len(flags) != len(self.types):
+                flags = (any(flags),) * len(self.types)
+            is_large = is_sampled(self.outgoing)
+            return ParallelCounts(self.outgoing, self.incoming, flags, bounded=is_large)
 
-        def count() -> tuple[int, ...]:
-            # A later query continues what this one does not complete in its time.
-            return self._derived.get("undirected parallel counts so far", begin).found()
-
-        return self._derived.get("undirected parallel counts", count)
+        return self._derived.get("parallel counts", begin)
 
     def max_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
         """Upper bound on the relationships of these types (None: any) between two nodes.
@@ -263,8 +259,12 @@ class DataGraph:
         ``directed``: True to count only those from the one to the other. Exact after
         `note_max_between`.
         """
-        counts = self.parallel_counts() if directed else self.undirected_parallel_counts()
-        most = sum(counts) if types is None else sum([counts[each] for each in types])
+        counts = self._parallel_counts()
+        if types is None and not directed and len(self.types) > 1 and is_sampled(self.outgoing):
+            # Several types make it more than 1, so that it need not be exact.
+            most = 2 * sum(counts.of(None, directed=True))
+        else:
+            most = sum(counts.of(types, directed=directed))
         if most > 1:
             most = min(most, self._derived.peek(("max between", types, directed), most))
         return most

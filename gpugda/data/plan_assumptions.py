@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.data.parallel import ParallelCounts
+
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.statistics import GraphStatistics
@@ -47,7 +49,13 @@ def _bounds(statistics: GraphStatistics) -> tuple[object, ...]:
 def _keeps_found(older: DataGraph, graph: DataGraph) -> bool:
     """True if the bounds that were computed on demand for the earlier state still hold."""
     known = graph.known_bounds()
-    return all(
-        graph.labels_disjoint(*key[1:]) if key[0] == "labels disjoint" else known.get(key) == value
-        for key, value in older.known_bounds().items()
-    )
+    for key, value in older.known_bounds().items():
+        if key[0] == "labels disjoint":
+            holds = graph.labels_disjoint(*key[1:])
+        elif isinstance(value, ParallelCounts):
+            holds = key in known and value.holds(known[key])
+        else:
+            holds = known.get(key) == value
+        if not holds:
+            return False
+    return True

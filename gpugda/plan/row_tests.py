@@ -79,11 +79,16 @@ def max_parallel(each: BoundRelationship, graph: DataGraph) -> int:
 def max_in_both_directions(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
     """Maximum number between two nodes, in both directions, of any type that these allow."""
     kinds = frozenset[int]().union(*(type_ids(each, graph) for each in relationships))
-    return sum(graph.undirected_parallel_counts()[kind] for kind in kinds)
+    of_any = len(kinds) == len(graph.types)
+    return graph.max_between(None if of_any else tuple(sorted(kinds)), directed=False)
 
 
 def max_parallel_of_all(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
     """`max_parallel` of each relationship; most of them share the result."""
+    for directed in (True, False):
+        # All types at once: counting one of them takes as long in a large graph.
+        kinds = [each.types for each in relationships if each.directed == directed and each.types]
+        graph.parallel_counts_of(frozenset[int]().union(*kinds), directed=directed)
     found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
     for each in relationships:
         kind = each.types, each.directed

@@ -68,7 +68,6 @@ class CountComplement(Operator):
 
 def _comes_once(joined: QueryRelationship, graph: DataGraph) -> bool:
     """True if no two nodes have parallel relationships of this pattern."""
-    counts = graph.parallel_counts() if joined.directed else graph.undirected_parallel_counts()
     types = type_ids(joined.types, graph.types)
-    every = range(len(counts)) if types is None else types
-    return all(counts[each] <= 1 for each in every)
+    counts = graph.parallel_counts_of(types, directed=joined.directed)
+    return all(each <= 1 for each in counts)

@@ -83,7 +83,8 @@ def _fits(graph: DataGraph, square: UpwardSquare) -> bool:
     if square.type_id is None and statistics.has_parallel:
         return False
     longest = sum(statistics.degrees(None, outgoing=each).largest for each in (True, False))
-    parallel = max(graph.parallel_counts(), default=1)
+    types = None if square.type_id is None else (square.type_id,)
+    parallel = max(graph.parallel_counts_of(types, directed=True), default=1)
     most = 2 * graph.relationship_count * longest**2 * parallel**2
     return longest * parallel < _MAX_MARK and most < _MAX_COUNT
 
@@ -123,7 +124,7 @@ def _folded(graph: DataGraph, square: UpwardSquare) -> int:
 
     Two relationships of the square then connect the same two nodes, and must be parallel.
     """
-    if square.type_id is None or graph.parallel_counts()[square.type_id] == 1:
+    if square.type_id is None or graph.parallel_counts_of((square.type_id,), directed=True) == [1]:
         return 0
     of_type = graph.relationship_types() == square.type_id
     starts, ends = graph.start_nodes()[of_type], graph.outgoing.neighbours[of_type]

@@ -1,0 +1,196 @@
+"""Passes over all rows that find parallel relationships, piece by piece in several threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from gpugda.data.runs import positions, repeated
+from gpugda.data.threads import core_count, in_threads, pieces_of
+from gpugda.data.type_filter import TypeFilter
+from gpugda.deadline import check_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+
+__all__ = ["EitherWay", "OneWay", "Scan"]
+
+_PIECE = 1 << 18
+"""Approximate number of runs, or of outgoing relationships, that a thread looks at: it takes up to
+60 bytes for each."""
+_NODE_BITS = 16
+_PIECES_PER_CORE = 4
+"""Pieces of each core between two checks of the deadline."""
+
+_Found: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
+"""Types of relationships that have parallel ones, and how many are parallel."""
+
+
+class Scan:
+    """A pass over the rows of a graph, which can be interrupted.
+
+    Args:
+        types: The types to count.
+        counts: ``int64`` per type id: known lower bounds.
+        pieces: The parts of the graph.
+
+    Attributes:
+        counts: The counts of these types, once the scan is finished.
+    """
+
+    def __init__(
+        self, types: frozenset[int], counts: NDArray[np.int64], pieces: Sequence[Any]
+    ) -> None:
+        self.types, self.counts = types, counts
+        self.left = list(pieces)[::-1]
+
+    def finish(self) -> None:
+        """Looks at the pieces that are left.
+
+        Raises:
+            QueryTimeoutError: The deadline of this thread's work passed.
+        """
+        at_once = _PIECES_PER_CORE * core_count()
+        while self.left:
+            check_time()
+            for kinds, lengths in in_threads(self.look, self.left[-at_once:]):
+                np.maximum.at(self.counts, kinds, lengths)
+            del self.left[-at_once:]
+            self.narrow()
+
+    def look(self, piece: Any) -> _Found:
+        """The parallel relationships of a piece."""
+        raise NotImplementedError
+
+    def narrow(self) -> None:
+        """Drops the types whose counts are known by now."""
+
+
+class OneWay(Scan):
+    """Counts relationships with the same start and end: neighbours that are equal in a run.
+
+    All types at once: comparing all neighbours takes less time than finding the runs of a type.
+    """
+
+    def __init__(self, csr: Csr, types: frozenset[int], type_count: int) -> None:
+        pieces = pieces_of(len(csr.run_types), _PIECE)
+        super().__init__(types, np.ones(type_count, dtype=np.int64), pieces)
+        self._csr = csr
+
+    def look(self, piece: slice) -> _Found:
+        """As in `Scan`; a piece is a slice of the runs."""
+        csr = self._csr
+        bounds = csr.run_starts[piece.start : piece.stop + 1]
+        neighbours = csr.neighbours[int(bounds[0]) : int(bounds[-1])]
+        places = np.flatnonzero(neighbours[1:] == neighbours[:-1])
+        # In the dtype of the bounds: otherwise searchsorted would copy all of them.
+        entries = places.astype(np.uint32) + bounds[0]
+        runs = np.searchsorted(bounds, entries, side="right")
+        inside = entries + np.uint32(1) < bounds[runs]
+        places, runs = places[inside], runs[inside] - 1
+        firsts, lengths = _stretches(places)
+        return csr.run_types[piece][runs[firsts]], lengths
+
+
+class EitherWay(Scan):
+    """Counts relationships between two nodes in either order; a loop counts once.
+
+    Both orders occur only at nodes that have a run of the type in each direction.
+
+    Args:
+        csrs: The rows of both directions.
+        types: The types.
+        one_way: Per type id, the counts of one order.
+        bounded: True if it suffices to know whether a type's count is 1.
+    """
+
+    def __init__(
+        self, csrs: tuple[Csr, Csr], types: frozenset[int], one_way: Sequence[int], bounded: bool
+    ) -> None:
+        super().__init__(types, np.array(one_way, dtype=np.int64), list(_pieces(csrs[0])))
+        self._csrs, self._bounded, self._open = csrs, bounded, types
+        # None: all types.
+        self._filter = None if len(types) == len(one_way) else TypeFilter(types, len(one_way))
+
+    def look(self, piece: tuple[int, int]) -> _Found:
+        """As in `Scan`; a piece is the nodes from the first to the second (exclusive)."""
+        sides = [self._runs(csr, piece) for csr in self._csrs]
+        rows = np.concatenate([keys for keys, _ in sides])
+        rows.sort(kind="stable")  # merges two sorted parts
+        rows = rows[:-1][rows[1:] == rows[:-1]]
+        parts = []
+        for csr, (keys, runs) in zip(self._csrs, sides, strict=True):
+            common = runs[np.searchsorted(keys, rows)]
+            starts = csr.run_starts[common]
+            lengths = csr.run_starts[common + 1] - starts
+            entries = repeated(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), lengths)
+            entries |= csr.neighbours[positions(starts, lengths)]
+            parts.append(entries)
+        entries = np.concatenate(parts)
+        entries.sort(kind="stable")
+        same = np.flatnonzero(entries[1:] == entries[:-1])
+        firsts, lengths = _stretches(same)
+        found = entries[same[firsts]]
+        rows = rows[(found >> np.uint64(32)).astype(np.intp)]
+        is_loop = (rows >> np.uint64(32)) + np.uint64(piece[0]) == found & np.uint64(0xFFFFFFFF)
+        lengths = np.where(is_loop, lengths // 2, lengths)
+        return (rows & np.uint64(0xFFFFFFFF)).astype(np.intp), lengths
+
+    def _runs(
+        self, csr: Csr, nodes: tuple[int, int]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+        """Node (relative) and type as an increasing key, and position, of each wanted run."""
+        offsets = csr.run_offsets[nodes[0] : nodes[1] + 1]
+        begin, end = int(offsets[0]), int(offsets[-1])
+        kinds = csr.run_types[begin:end]
+        if self._filter is None:
+            runs = np.arange(begin, end)
+            owners = repeated(np.arange(nodes[1] - nodes[0], dtype=np.uint64), np.diff(offsets))
+        else:
+            runs = self._filter.places(kinds)
+            kinds = kinds[runs]
+            runs += begin
+            # In the dtype of the offsets: otherwise searchsorted would copy all of them.
+            ends = np.searchsorted(offsets, runs.astype(np.uint32), side="right")
+            owners = (ends - 1).astype(np.uint64)
+        return owners << np.uint64(32) | kinds, runs
+
+    def narrow(self) -> None:
+        """As in `Scan`; the types found first are frequent, so that the others take less time."""
+        if self._bounded:
+            left = frozenset(each for each in self._open if self.counts[each] == 1)
+            if not left:
+                self.left.clear()
+            elif len(left) < len(self._open):
+                self._open, self._filter = left, TypeFilter(left, len(self.counts))
+
+
+def _stretches(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Stretches of equal elements.
+
+    Args:
+        places: Increasing positions of elements whose next one is equal.
+
+    Returns:
+        Index in ``places`` of the first one of each stretch, and the stretch's length, at least 2.
+    """
+    is_first = np.ones(len(places), dtype=np.bool_)
+    np.not_equal(places[1:], places[:-1] + 1, out=is_first[1:])
+    firsts = np.flatnonzero(is_first)
+    return firsts, np.diff(firsts, append=len(places)) + 1
+
+
+def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
+    """First node and end (exclusive) of pieces of at least one node each."""
+    first = 0
+    while first < csr.node_count:
+        limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
+        last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
+        last = min(max(first + 1, last), first + (1 << _NODE_BITS), csr.node_count)
+        yield first, last
+        first = last
