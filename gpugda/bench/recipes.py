@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from gpugda.bench.communities import draw_communities
+from gpugda.bench.community_plan import SocialShape
 from gpugda.bench.pbe_patterns import PBE_PATTERNS
-from gpugda.bench.random_relationships import draw_kinds, draw_mesh, draw_rmat, draw_simple
+from gpugda.bench.random_relationships import draw_kinds, draw_mesh, draw_rmat, quadrants_for
 from gpugda.bench.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
@@ -42,12 +44,15 @@ class Recipe:
         relationships: Number of relationships.
         labels: Number of labels; one per node, distributed by a power law.
         types: Number of relationship types, distributed likewise.
-        quadrants: R-MAT's a, b and c; None for a mesh, and for a graph like WatDiv's.
+        largest: Published largest degree, from which R-MAT's quadrants follow. None if unknown.
+        quadrants: R-MAT's a, b and c, if the largest degree is not published.
+        is_mesh: True for a grid.
         query_nodes: Numbers of nodes of the query graphs, in turn.
         by_walks: True if random walks make the query graphs. Else nodes have random labels, and
             there are twice as many relationships between random nodes, as for the STwig join.
-        patterns: Query graphs by name, instead of drawn ones; the graph is then simple: at most
+        social: Numbers of a graph with communities, instead of R-MAT; it is then simple: at most
             one relationship between two nodes.
+        patterns: Query graphs by name, instead of drawn ones.
         like_watdiv: True if nodes belong to classes, which decide their labels and types.
     """
 
@@ -55,39 +60,55 @@ class Recipe:
     relationships: int
     labels: int
     types: int
-    quadrants: tuple[float, float, float] | None
+    largest: int | None
+    quadrants: tuple[float, float, float] | None = None
+    is_mesh: bool = False
     query_nodes: Sequence[int] = (12,)
     by_walks: bool = True
+    social: SocialShape | None = None
     patterns: Mapping[str, str] | None = None
     like_watdiv: bool = False
 
 
-_SCALE_FREE = (0.57, 0.19, 0.19)
-_SOCIAL = (0.45, 0.22, 0.22)
-
-
-def _social(nodes: int, relationships: int) -> Recipe:
+def _social(
+    nodes: int, relationships: int, largest: int, triangles: float, wedges: float | None
+) -> Recipe:
     """Recipe of a graph without labels, with the patterns of PBE."""
-    return Recipe(nodes, relationships, 1, 1, _SOCIAL, (4, 5), patterns=PBE_PATTERNS)
+    shape = SocialShape(nodes, relationships, largest, triangles, wedges)
+    patterns = PBE_PATTERNS
+    return Recipe(nodes, relationships, 1, 1, largest, None, social=shape, patterns=patterns)
 
 
+# Numbers of nodes, relationships, labels and types: tables 1 to 3 of the papers. Largest degrees:
+# column MD of GSI's table III and SGSI's table 2.
 RECIPES = {
-    "enron": Recipe(69_000, 274_000, 10, 100, _SCALE_FREE),
-    "gowalla": Recipe(196_000, 1_900_000, 100, 100, _SCALE_FREE),
-    "patent": Recipe(6_000_000, 16_000_000, 453, 1_000, (0.45, 0.22, 0.22)),
-    "road": Recipe(14_000_000, 16_000_000, 1_000, 1_000, None),
-    "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, None, like_watdiv=True),
-    "stwig": Recipe(16_000, 256_000, 16, 1, (0.4, 0.2, 0.2), range(5, 11), by_walks=False),
-    "db": Recipe(233_000_000, 1_100_000_000, 1_000, 124_000, _SCALE_FREE),
-    "fr": Recipe(65_000_000, 1_800_000_000, 1_000, 1_000, _SCALE_FREE),
-    "yh": Recipe(417_000_000, 2_800_000_000, 1_000, 1_000, _SCALE_FREE),
-    "wd": Recipe(97_000_000, 1_000_000_000, 1_000, 86, None, like_watdiv=True),
-    "youtube": _social(1_100_000, 2_900_000),
-    "livejournal": _social(3_900_000, 34_600_000),
-    "orkut": _social(3_000_000, 117_100_000),
-    "uk2002": _social(18_500_000, 298_100_000),
-    "friendster": _social(65_600_000, 1_806_000_000),
-    "dbpedia": Recipe(22_000_000, 170_000_000, 1_000, 57_000, _SCALE_FREE),
+    "enron": Recipe(69_000, 274_000, 10, 100, 1_700),
+    "gowalla": Recipe(196_000, 1_900_000, 100, 100, 29_000),
+    "patent": Recipe(6_000_000, 16_000_000, 453, 1_000, 793),
+    "road": Recipe(14_000_000, 16_000_000, 1_000, 1_000, 8, is_mesh=True),
+    "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, 671_000, like_watdiv=True),
+    "stwig": Recipe(
+        16_000,
+        256_000,
+        16,
+        1,
+        None,
+        (0.4, 0.2, 0.2),
+        query_nodes=range(5, 11),
+        by_walks=False,
+    ),
+    "db": Recipe(233_000_000, 1_100_000_000, 1_000, 124_000, 17_000_000),
+    "fr": Recipe(65_000_000, 1_800_000_000, 1_000, 1_000, 5_200),
+    "yh": Recipe(417_000_000, 2_800_000_000, 1_000, 1_000, 2_500),
+    "wd": Recipe(97_000_000, 1_000_000_000, 1_000, 86, 6_700_000, like_watdiv=True),
+    # PBE's graphs. Largest degrees and triangles as SNAP and the Laboratory for Web Algorithmics
+    # publish them; wedges: SNAP's triangles divided by its fraction of closed triangles.
+    "youtube": _social(1_100_000, 2_900_000, 28_754, 3.056e6, 1.469e9),
+    "livejournal": _social(3_900_000, 34_600_000, 14_815, 177.8e6, 3.90e9),
+    "orkut": _social(3_000_000, 117_100_000, 33_313, 627.6e6, 44.4e9),
+    "uk2002": _social(18_500_000, 298_100_000, 194_955, 4.45e9, None),
+    "friendster": _social(65_600_000, 1_806_000_000, 5_214, 4.174e9, 712e9),
+    "dbpedia": Recipe(22_000_000, 170_000_000, 1_000, 57_000, 2_200_000),
 }
 """By name of the paper's graph: all of GSI, the smallest of STwig, the four of SGSI, and those of
 PBE except Yahoo."""
@@ -143,7 +164,7 @@ def make_recipe(
     return build_data_graph(
         _Batches(
             [NodeBatch(nodes, ids, labels, label_sets, {})],
-            _relationships(rng, recipe, nodes, wanted),
+            _relationships(rng, recipe, scale, nodes, wanted),
         ),
         sorter=sorter,
     )
@@ -160,7 +181,7 @@ def _labels(
 
 
 def _relationships(
-    rng: np.random.Generator, recipe: Recipe, nodes: int, wanted: int
+    rng: np.random.Generator, recipe: Recipe, scale: float, nodes: int, wanted: int
 ) -> Iterator[RelationshipBatch]:
     """Draws relationships batch by batch: graphs of billions nearly fill the memory."""
     if recipe.like_watdiv:
@@ -168,16 +189,25 @@ def _relationships(
         for starts, ends, kinds in draw_watdiv(rng, nodes, wanted, len(names)):
             yield RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), kinds, names)
         return
-    if recipe.quadrants is None:
+    if recipe.social is not None:
+        shape = replace(recipe.social, relationships=recipe.relationships)  # in a sweep, others
+        drawn = draw_communities(rng, shape, scale)
+    elif recipe.is_mesh:
         drawn = draw_mesh(rng, nodes, wanted)
-    elif recipe.patterns is None:
-        drawn = draw_rmat(rng, nodes, wanted, recipe.quadrants)
     else:
-        drawn = draw_simple(rng, nodes, wanted, recipe.quadrants)
+        drawn = draw_rmat(rng, nodes, wanted, _quadrants(recipe))
     names = tuple(f"T{number}" for number in range(recipe.types))
     for starts, ends in drawn:
         types = draw_kinds(rng, recipe.types, len(starts))
         yield RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), types, names)
+
+
+def _quadrants(recipe: Recipe) -> tuple[float, float, float]:
+    """R-MAT's a, b and c; the same at every scale."""
+    if recipe.quadrants is not None:
+        return recipe.quadrants
+    assert recipe.largest is not None
+    return quadrants_for(recipe.nodes, recipe.relationships, recipe.largest)
 
 
 def recipe_queries(

@@ -165,7 +165,7 @@ def _most(recipe: Recipe, name: str) -> float:
 
 
 def _is_mesh(recipe: Recipe) -> bool:
-    return recipe.quadrants is None and not recipe.like_watdiv
+    return recipe.is_mesh
 
 
 def _parsed(text: str, sweep: _Sweep) -> list[float]:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gpugda.bench import random_relationships, strategies_measuring
+from gpugda.bench import strategies_measuring
+from gpugda.bench.community_plan import plan_communities
 from gpugda.bench.published import PUBLISHED
+from gpugda.bench.random_relationships import quadrants_for
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
 from gpugda.bench.strategies import run_strategies
 from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
@@ -62,15 +64,24 @@ def test_queries_have_the_size_of_the_recipe_and_depend_on_the_seed(name):
     assert patterns != recipe_queries(name, graph, 5, 2)
 
 
-@pytest.mark.parametrize("piece", [200, 1 << 20])
-def test_a_simple_graph_has_its_number_of_relationships_and_none_twice(piece, monkeypatch):
-    monkeypatch.setattr(random_relationships, "_PIECE", piece)
-    monkeypatch.setattr(random_relationships, "_BLOCK", 64)
-    graph = make_recipe("youtube", 1e-3, 1)
-    starts, ends = graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()
-    pairs = {frozenset(each) for each in zip(starts, ends, strict=True)}
-    assert len(pairs) == len(starts) == round(1e-3 * RECIPES["youtube"].relationships)
-    assert {len(each) for each in pairs} == {2}
+DRAWN_BY_DEGREE = [name for name in RECIPES if name not in ("road", "stwig", "watdiv", "wd")]
+
+
+@pytest.mark.parametrize("name", DRAWN_BY_DEGREE)
+def test_the_largest_degree_follows_from_the_published_one(name):
+    recipe = RECIPES[name]
+    scale = 20_000 / recipe.relationships
+    graph = make_recipe(name, scale, 1)
+    found = (np.diff(graph.outgoing.row_offsets) + np.diff(graph.incoming.row_offsets)).max()
+    if recipe.social is None:
+        a, b, _ = quadrants_for(recipe.nodes, recipe.relationships, recipe.largest)
+        levels = (recipe.nodes - 1).bit_length()
+        assert 2 * recipe.relationships * (a + b) ** levels == pytest.approx(recipe.largest)
+        expected = 2 * graph.relationship_count * (a + b) ** (graph.node_count - 1).bit_length()
+    else:
+        expected = plan_communities(recipe.social, scale).degrees[0]
+        assert plan_communities(recipe.social).degrees[0] == pytest.approx(recipe.largest, 0.01)
+    assert expected / 1.5 < found < expected * 1.5
 
 
 def test_unknown_recipes_and_scales_are_refused():
