@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.labels import label_ids_of, label_places
-from gpugda.data.runs import places_in_runs
+from gpugda.data.labels import LabelPlaces, label_ids_of
+from gpugda.data.runs import positions, repeated
 from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.type_filter import TypeFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,27 +72,26 @@ class DegreeSample:
 
 
 class _Runs:
-    """The runs of some nodes in one direction, sorted by type."""
+    """The runs of some nodes in one direction."""
 
     def __init__(self, csr: CsrParts, nodes: NDArray[np.int64]) -> None:
         self._degrees = (csr.row_offsets[nodes + 1] - csr.row_offsets[nodes]).astype(np.float64)
         first = csr.run_offsets[nodes].astype(np.int64)
         counts = csr.run_offsets[nodes + 1] - first
-        runs = np.repeat(first, counts) + places_in_runs(counts)
-        types = csr.run_types[runs]
-        order = np.argsort(types, kind="stable")
-        self._types = types[order]
-        self._lengths = (csr.run_starts[runs + 1] - csr.run_starts[runs])[order]
-        self._owners = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)[order]
+        runs = positions(first, counts)
+        self._types = csr.run_types[runs]
+        self._lengths = csr.run_starts[runs + 1] - csr.run_starts[runs]
+        self._owners = repeated(np.arange(len(nodes), dtype=np.int32), counts)
 
     def add(self, types: tuple[int, ...] | None, degrees: NDArray[np.float64]) -> None:
         """Adds the nodes' degrees over these types (None: any)."""
         if types is None:
             degrees += self._degrees
             return
-        for each in types:
-            low, high = np.searchsorted(self._types, [each, each + 1])
-            degrees[self._owners[low:high]] += self._lengths[low:high]  # one run of a type per node
+        # A few kinds are asked for: looking at all runs takes less time than sorting them once.
+        runs = TypeFilter(types).places(self._types)
+        own, lengths = self._owners[runs], self._lengths[runs]
+        degrees += np.bincount(own, weights=lengths, minlength=len(degrees))
 
 
 def find_hubs(outgoing: Csr, incoming: Csr) -> NDArray[np.int64]:
@@ -141,20 +141,20 @@ def draw_nodes(
         return _drawn(len(label_offsets) - 1, hubs, lambda places: places)
     offsets, ids = label_ids_of(label_offsets, label_ids, hubs)
     having = np.repeat(np.arange(len(hubs)), np.diff(offsets))[ids == label_id]
-    places = label_places(label_ids, label_id)
+    places = LabelPlaces(label_ids, label_id)
 
     def nodes_at(some: NDArray[np.int64]) -> NDArray[np.int64]:
         # In the dtype of the offsets: otherwise searchsorted would copy all of them.
-        wanted = places[some].astype(np.uint32)
+        wanted = places.at(some).astype(np.uint32)
         return np.searchsorted(label_offsets, wanted, side="right").astype(np.int64) - 1
 
-    return _drawn(len(places), hubs[having], nodes_at)
+    return _drawn(places.count, hubs[having], nodes_at)
 
 
 def _drawn(
     count: int, hubs: NDArray[np.int64], nodes_at: Callable[[NDArray[np.int64]], NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Draws from ``count`` nodes, of which ``nodes_at`` gives some by their number."""
+    """Draws from ``count`` nodes, of which ``nodes_at`` gives some by their increasing numbers."""
     if count <= _DRAWN:
         return nodes_at(np.arange(count)), np.ones(count)
     drawn = np.unique(np.random.default_rng(0).integers(0, count, _DRAWN))

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patched import Array
     from gpugda.types import NameId
 
-__all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_places", "label_rows"]
+__all__ = ["LabelPlaces", "distinct_label_sets", "label_bitmap", "label_ids_of", "label_rows"]
 
 _LARGEST_TABLE = 1 << 24
 _WORD_BYTES = 8
 _PIECE = 1 << 20
 """Nodes looked at by one thread at a time; a multiple of the bits in a word."""
+_MANY = 24
+"""From one node in so many on, reading all offsets is faster than searching some of them."""
 _TABLE_PER_KEY = 64
 """Maximum table entries per number; beyond it, sorting the numbers is faster."""
 
@@ -79,11 +81,17 @@ def label_bitmap(
 
     def mark(piece: slice) -> None:
         offsets = label_offsets[piece.start : piece.stop + 1]
-        places = np.flatnonzero(label_ids[offsets[0] : offsets[-1]] == label_id)
-        # In the dtype of the offsets: otherwise searchsorted would copy all of them.
-        wanted = places.astype(np.uint32) + offsets[0]
-        flags = np.zeros(-(-(piece.stop - piece.start) // 32) * 32, dtype=np.bool_)
-        flags[np.searchsorted(offsets, wanted, side="right") - 1] = True
+        count = len(offsets) - 1
+        has_label = label_ids[offsets[0] : offsets[-1]] == label_id
+        places = np.flatnonzero(has_label)
+        flags = np.zeros(-(-count // 32) * 32, dtype=np.bool_)
+        are_many = len(has_label) == count and _MANY * len(places) > count
+        if are_many and bool((offsets[1:] - offsets[:-1] == 1).all()):
+            flags[:count] = has_label  # each node has one label
+        else:
+            # In the dtype of the offsets: otherwise searchsorted would copy all of them.
+            wanted = places.astype(np.uint32) + offsets[0]
+            flags[np.searchsorted(offsets, wanted, side="right") - 1] = True
         bits = np.packbits(flags, bitorder="little").view(np.uint32)
         words[piece.start // 32 : piece.start // 32 + len(bits)] = bits
 
@@ -91,16 +99,40 @@ def label_bitmap(
     return words
 
 
-def label_places(label_ids: NDArray[NameId], label_id: int) -> NDArray[np.int64]:
-    """Positions of a label in ``label_ids``."""
+class LabelPlaces:
+    """Positions of a label in ``label_ids``, found when asked for.
 
-    def look(piece: slice) -> NDArray[np.int64]:
-        places = np.flatnonzero(label_ids[piece] == label_id)
-        places += piece.start
-        return places
+    Attributes:
+        count: The number of positions.
+    """
 
-    found = in_threads(look, pieces_of(len(label_ids), _PIECE))
-    return np.concatenate([np.empty(0, dtype=np.int64), *found])
+    def __init__(self, label_ids: NDArray[NameId], label_id: int) -> None:
+        self._ids, self._label = label_ids, label_id
+        self._pieces = pieces_of(len(label_ids), _PIECE)
+        counts = in_threads(lambda piece: np.count_nonzero(self._has(piece)), self._pieces)
+        self._ends = np.cumsum(counts, dtype=np.int64)
+        self.count = int(self._ends[-1]) if len(counts) else 0
+
+    def at(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The positions with these numbers, which increase."""
+        bounds = [0, *np.searchsorted(numbers, self._ends).tolist()]
+
+        def look(part: int) -> NDArray[np.int64]:
+            low, high = bounds[part : part + 2]
+            if low == high:
+                return np.empty(0, dtype=np.int64)
+            piece = self._pieces[part]
+            first = int(self._ends[part - 1]) if part else 0
+            places: NDArray[np.int64] = np.flatnonzero(self._has(piece))
+            places += piece.start
+            return places[numbers[low:high] - first]
+
+        found = in_threads(look, range(len(self._pieces)))
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+
+    def _has(self, piece: slice) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self._ids[piece] == self._label
+        return found
 
 
 def distinct_label_sets(

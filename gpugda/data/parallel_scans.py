@@ -115,7 +115,7 @@ class EitherWay(Scan):
         super().__init__(types, np.array(one_way, dtype=np.int64), list(_pieces(csrs[0])))
         self._csrs, self._bounded, self._open = csrs, bounded, types
         # None: all types.
-        self._filter = None if len(types) == len(one_way) else TypeFilter(types, len(one_way))
+        self._filter = None if len(types) == len(one_way) else TypeFilter(types)
 
     def look(self, piece: tuple[int, int]) -> _Found:
         """As in `Scan`; a piece is the nodes from the first to the second (exclusive)."""
@@ -167,7 +167,7 @@ class EitherWay(Scan):
             if not left:
                 self.left.clear()
             elif len(left) < len(self._open):
-                self._open, self._filter = left, TypeFilter(left, len(self.counts))
+                self._open, self._filter = left, TypeFilter(left)
 
 
 def _stretches(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

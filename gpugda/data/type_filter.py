@@ -22,24 +22,25 @@ class TypeFilter:
 
     Args:
         types: The type ids.
-        type_count: Number of types of the graph.
     """
 
-    def __init__(self, types: Collection[int], type_count: int) -> None:
-        self._only = sorted(types) if len(types) <= _COMPARED else []
-        self._allowed = np.zeros(max(type_count, 1), dtype=np.bool_)
+    def __init__(self, types: Collection[int]) -> None:
+        self._few = sorted(types) if len(types) <= _COMPARED else None
+        # One more than the largest type, which stands for all types beyond.
+        self._allowed = np.zeros(max(types, default=0) + 2, dtype=np.bool_)
         self._allowed[list(types)] = True
 
     def has(self, kinds: NDArray[Any]) -> NDArray[np.bool_]:
         """Per element, whether it is one of the types."""
-        if not self._only:
-            # All are types of the graph: mode="clip" only avoids NumPy's bounds check.
+        if self._few is None:
             return np.take(self._allowed, kinds, mode="clip")
-        found: NDArray[np.bool_] = kinds == self._only[0]
-        for each in self._only[1:]:
+        found = np.zeros(len(kinds), dtype=np.bool_)
+        for each in self._few:
             found |= kinds == each
         return found
 
     def places(self, kinds: NDArray[Any]) -> NDArray[np.intp]:
         """Positions of the elements that are one of the types."""
+        if self._few is not None and len(self._few) == 1:
+            return np.flatnonzero(kinds == self._few[0])
         return np.flatnonzero(self.has(kinds))

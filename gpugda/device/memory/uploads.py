@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
-from gpugda.data.threads import pieces_of
+from gpugda.data.threads import core_count, in_threads, pieces_of
 from gpugda.deadline import check_time
 from gpugda.errors import DeviceError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PageLocked", "Uploads"]
 
 _COPIED_BYTES = 1 << 26
-"""Bytes that are copied to page-locked memory between two checks of the deadline."""
+"""Bytes that a thread copies to page-locked memory between two checks of the deadline."""
 
 
 class Uploads:
@@ -106,10 +106,11 @@ class PageLocked:
             pieces = pieces_of(values.size, _COPIED_BYTES // values.dtype.itemsize)
             self._begun[id(values)] = values, made, pieces
         _, copy, pieces = self._begun[id(values)]
+        at_once = core_count()
         while pieces:
             check_time()
-            np.copyto(copy[pieces[-1]], values[pieces[-1]])
-            pieces.pop()
+            in_threads(lambda piece: np.copyto(copy[piece], values[piece]), pieces[-at_once:])
+            del pieces[-at_once:]
         self._copies[id(values)] = values, copy
         del self._begun[id(values)]
         return copy

@@ -55,6 +55,7 @@ def test_a_copy_that_runs_out_of_time_is_continued(context, monkeypatch):
             raise QueryTimeoutError
 
     monkeypatch.setattr(uploads, "check_time", run_out)
+    monkeypatch.setattr(uploads, "core_count", lambda: 1)
     locked = PageLocked(context, 1000)
     values = np.arange(95, dtype=np.uint32)
     for _ in range(3):
