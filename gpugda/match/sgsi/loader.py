@@ -201,14 +201,15 @@ class SegmentLoader:
             return
         assert self._uploads is not None
         self._scratch.make_room()
-        events = []
+        events = self._under_way.setdefault(key, [])
         for name, each in missing.items():
             source = each if self._locked is None else self._locked.of(each)
-            found[name] = self._run.workspace.allocate(each.size, each.dtype, "a segment")
-            self._count(found[name], each)
-            events.append(self._uploads.begin(found[name], 0, source))
+            array = self._run.workspace.allocate(each.size, each.dtype, "a segment")
+            # After an error, only what is under way is kept for later runs.
+            events.append(self._uploads.begin(array, 0, source))
+            found[name] = array
+            self._count(array, each)
         self._held[key] = found
-        self._under_way.setdefault(key, []).extend(events)
         self.sent += 1
 
     def _wait(self, key: Hashable) -> None:

@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.errors import MemoryLimitError
+from gpugda.device.memory.uploads import Uploads
+from gpugda.errors import DeviceError, MemoryLimitError
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.strategy import GsiStrategy
@@ -139,6 +140,27 @@ def test_segments_stay_for_later_queries_until_memory_is_needed(context, budgets
     freed = strategy.drop_cached()
     assert freed > 0
     assert strategy.cached_bytes() == 0
+
+
+def test_segments_that_were_not_sent_are_not_kept(context, monkeypatch):
+    graph, plan = hub_graph(200), HUB_PLANS["two paths"]
+    device_graph, options = DeviceGraph(context, graph), SgsiOptions(segment_entries=90)
+    expected = count(SgsiStrategy(device_graph), plan)
+    begin, left = Uploads.begin, []
+
+    def begun(*arguments):
+        left.append(left.pop() - 1)
+        if left == [0]:
+            raise DeviceError("out of resources")
+        return begin(*arguments)
+
+    monkeypatch.setattr(Uploads, "begin", begun)
+    for number in range(1, 9):
+        left[:] = [number]
+        strategy = SgsiStrategy(device_graph, options=options)
+        with pytest.raises(DeviceError):
+            count(strategy, plan)
+        assert count(strategy, plan) == expected, number
 
 
 def test_threads_share_a_strategy_and_its_segments(context):
