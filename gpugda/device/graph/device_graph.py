@@ -46,7 +46,7 @@ from gpugda.device.memory.uploads import PageLocked
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -232,15 +232,21 @@ class DeviceGraph:
         ]
         return [*found[0][:CSR_ARRAYS], *found[1], None]
 
-    def free_entries(self, *, directory: bool = False) -> bool:
+    def free_entries(
+        self, *, directory: bool = False, before: Callable[[], None] | None = None
+    ) -> bool:
         """Frees the entries and their bitmaps; returns False if others use them.
 
-        ``directory``: True to free the arrays that tell where runs begin, too.
+        Args:
+            directory: True to free the arrays that tell where runs begin, too.
+            before: Drops what refers to them; nobody begins to use the graph meanwhile.
         """
         kept = _OFFSETS if directory else _DIRECTORY
         with self._outdated_lock, self._users_lock:
             if self._users > 1:
                 return False
+            if before is not None:
+                before()
             here = self._arrays()
             entries = [key for key in here if key[1] not in kept]
             dropped = [here[key] for key in entries]

@@ -178,12 +178,14 @@ class ExtendStrategy(Matcher):
             raise error
         if again and not self._has_directory:
             raise error
-        self.drop_cached()
-        if not self._graph.free_entries(directory=again):
+
+        def leave() -> None:
+            self.drop_cached()
+            self._is_segmented = True
+            self._has_directory = False if again else self._has_directory
+
+        if not self._graph.free_entries(directory=again, before=leave):
             raise error
-        self._is_segmented = True
-        if again:
-            self._has_directory = False
 
     def decisions_for(self, graph: DataGraph) -> object:
         """See `Matcher.decisions_for`: count plans and compiled steps."""

@@ -1,5 +1,6 @@
 """Graphs that are built on the device that will answer."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from gpugda.data.progress import SilentProgress
 from gpugda.data.sorting import Unsorted
 from gpugda.device import context as device_context
 from gpugda.device.graph import row_building
-from gpugda.errors import DeviceError, SourceError
+from gpugda.errors import DeviceError, MemoryLimitError, SourceError
 from gpugda.loading import load
 from gpugda.match import session
 from gpugda.match.session import DeviceSession
@@ -127,3 +128,27 @@ def test_a_missing_end_is_named_before_sorting(like_gpu):
     with pytest.raises(SourceError, match="relationships, row 2: no node has the id 9"):
         load(tables([1, 1], [2, 9], ["R", "R"], [1, 2]), SilentProgress(), sorter=device.sort_rows)
     assert not device.is_open
+
+
+@pytest.mark.device
+def test_no_query_begins_while_entries_are_freed(monkeypatch):
+    """Its kept steps would refer to freed arrays, and follow more links than segments allow."""
+    with connected() as graph:
+        expected, others, waited = graph.run(TEXT, engine="gpu").values(), [], []
+
+        def dropped(strategy):
+            freed = drop(strategy)
+            others.append(threading.Thread(target=lambda: graph.run(TEXT, engine="gpu")))
+            others[-1].start()
+            others[-1].join(0.3)
+            waited.append(others[-1].is_alive())
+            return freed
+
+        with graph._session.strategy("extend", graph._answers.loaded.graph) as strategy:
+            drop = type(strategy).drop_cached
+            monkeypatch.setattr(type(strategy), "drop_cached", dropped)
+            strategy._segment(MemoryLimitError("nothing is left"))
+            monkeypatch.undo()
+        others[0].join()
+        assert waited == [True]
+        assert graph.run(TEXT, engine="gpu").values() == expected
