@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbeddedAnswers"]
 
-_ONLY_ENGINE = "an embedded source has no native engine, and the device answers this query"
+_NO_NATIVE = "an embedded source has no native engine"
+_ONLY_ENGINE = f"{_NO_NATIVE}, and the device answers this query"
 
 
 class EmbeddedAnswers:
@@ -97,7 +98,7 @@ class EmbeddedAnswers:
     def explain(self, request: Request) -> Explanation:
         """Explains the plan of a query; the engine is always the device."""
         from gpugda.plan.estimate import estimate  # neither is needed to run a query
-        from gpugda.plan.explain import Explanation
+        from gpugda.plan.explain import Explanation, cannot_run
 
         refuse_other_databases(request.prepared())
         refuse_outside(request.prepared(), self._loaded.projection)
@@ -107,7 +108,7 @@ class EmbeddedAnswers:
         return Explanation(
             plan,
             engine="gpu",
-            reason=_ONLY_ENGINE,
+            reason=f"{_NO_NATIVE}, and {cannot_run(plan)}" if plan.declined else _ONLY_ENGINE,
             expected=estimate(plan, seconds),
             lines=() if streamed is None else (str(streamed),),
         )

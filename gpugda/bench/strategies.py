@@ -130,7 +130,8 @@ def _ended_by_hand(
     except KeyboardInterrupt:
         logger.info("ended by hand after %d runs", len(into.runs))
         asked = len({run.query for run in into.runs})
-        into.left_out = f"{_BY_HAND}: {asked} of {len(into.patterns)} queries were asked."
+        of = f"{asked} of {len(into.patterns)} queries were asked"
+        into.left_out = f"{_BY_HAND}{f': {of}' if into.patterns else ' while it was drawn'}."
         return True
     except MemoryError:
         into.left_out = "The host's memory did not suffice to draw and hold the graph."

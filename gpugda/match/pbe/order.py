@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from gpugda.deadline import check_time
 from gpugda.plan.cardinality import closing_rate, extension_rate
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ class OrderSearch:
     def __init__(self, bound: BoundQuery, *, searches: bool) -> None:
         self._bound = bound
         self._searches = searches
+        self._at: list[list[tuple[BoundRelationship, int]]] = [[] for _ in bound.nodes]
+        for each in bound.relationships:
+            if each.source != each.target:
+                self._at[each.source].append((each, each.target))
+                self._at[each.target].append((each, each.source))
 
     def order(
         self, first: Sequence[int], part: frozenset[int], rows: float
@@ -61,6 +67,7 @@ class OrderSearch:
             return self._cheapest(frozenset(first), left, rows)
         order, cost, bound = list[int](), rows, frozenset(first)
         while left:
+            check_time()
             linked = [node for node in sorted(left) if self._links(node, bound)]
             node = linked[0]
             if self._searches:
@@ -104,13 +111,7 @@ class OrderSearch:
         return order, cost
 
     def _links(self, node: int, bound: frozenset[int]) -> list[tuple[BoundRelationship, int]]:
-        return [
-            (each, each.other_end(node))
-            for each in self._bound.relationships
-            if node in (each.source, each.target)
-            and each.source != each.target
-            and each.other_end(node) in bound
-        ]
+        return [link for link in self._at[node] if link[1] in bound]
 
     def _level(self, node: int, bound: frozenset[int]) -> tuple[float, float]:
         """The work per row, and the number of rows per row."""

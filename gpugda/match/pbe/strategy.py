@@ -1,4 +1,7 @@
-"""The strategy ``pbe``: searches each partition, then across them from crossing relationships."""
+"""The strategy ``pbe``: searches each partition, then across them from crossing relationships.
+
+More than 300 lines: one class, what it declares, and one query in partitions.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
 __all__ = ["PbeStrategy"]
 
 _DEFAULT_OPTIONS = PbeOptions()
+_MAX_RELATIONSHIPS = 64
+"""The order of 64 is found in half a second; the time grows with the third power."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +72,7 @@ class _Query:
         part: Query nodes of the component that is searched within and across partitions.
         order: These nodes, in the order of the search within partitions.
         others: Nodes of the other components; True for the first of each.
-        groups: Searches across partitions.
+        search: Orders nodes, for the searches across partitions.
     """
 
     bound: BoundQuery
@@ -78,7 +83,7 @@ class _Query:
     part: frozenset[int]
     order: Sequence[int]
     others: Sequence[tuple[int, bool]]
-    groups: Sequence[Group]
+    search: OrderSearch
 
 
 class PbeStrategy(Matcher):
@@ -115,6 +120,17 @@ class PbeStrategy(Matcher):
         return (
             f"within partitions, and across them in {len(found)} searches for "
             f"{sum(map(len, found))} query relationships, if the graph is divided"
+        )
+
+    @classmethod
+    def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
+        """See `Matcher.can_match`."""
+        del need
+        if len(pattern.relationships) <= _MAX_RELATIONSHIPS:
+            return None
+        return (
+            f"the pattern has {len(pattern.relationships):,} relationships; strategy pbe takes "
+            f"{_MAX_RELATIONSHIPS:,}, as it compares each with each"
         )
 
     def __init__(
@@ -163,15 +179,13 @@ class PbeStrategy(Matcher):
     def _query(
         self, run: Run, bound: BoundQuery, masks: Masks, need: Rows | Count, found: Candidates
     ) -> _Query:
-        graph, options = run.graph.graph, self._options
-        search = OrderSearch(bound, searches=options.orders)
+        search = OrderSearch(bound, searches=self._options.orders)
         part, *rest = components(bound)
-        groups = make_groups(bound, graph, masks, part, search, options)
         others = [(node, not at) for each in rest for at, node in enumerate(search.best(each))]
         wanted = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
-        tests = variable_tests(bound, graph)
+        tests = variable_tests(bound, run.graph.graph)
         order = search.best(part)
-        return _Query(bound, masks, wanted, found, tests, part, order, others, groups)
+        return _Query(bound, masks, wanted, found, tests, part, order, others, search)
 
     def _fits(self, run: Run, steps: Sequence[NodeStep]) -> bool:
         """True if the lists of the whole graph fit on the device."""
@@ -192,7 +206,10 @@ class PbeStrategy(Matcher):
             for position, bits in query.masks.relationships.items()
         }
         intra = self._steps(query, Seed((query.order[0],)), query.order[1:])
-        across = [self._group_steps(query, each) for each in query.groups]
+        given = query.bound, run.graph.graph, query.masks, query.part, query.search
+        with run.working():
+            groups = make_groups(*given, self._options)
+        across = [self._group_steps(query, each) for each in groups]
         inside = {each.position for each in query.bound.relationships if each.source in query.part}
         links = [link for step in intra for link in step.links if link.relationship in inside]
         keys = list(dict.fromkeys(link.partition for link in links))
@@ -204,7 +221,8 @@ class PbeStrategy(Matcher):
                 run, kept, [intra, *across], keys, self._options, self._join_options.group_fill
             )
         run.workspace.write(partition_of, placed.plan.of_node)
-        return self._cursor(run, query, placed, masks, partition_of, (intra, across))
+        found = list(zip(groups, across, strict=True))
+        return self._cursor(run, query, placed, masks, partition_of, (intra, found))
 
     def _cursor(
         self,
@@ -213,7 +231,7 @@ class PbeStrategy(Matcher):
         placed: Placed,
         masks: dict[int, DeviceArray],
         partition_of: DeviceArray,
-        steps: tuple[Sequence[NodeStep], Sequence[Sequence[NodeStep]]],
+        steps: tuple[Sequence[NodeStep], Sequence[tuple[Group, Sequence[NodeStep]]]],
     ) -> PbeCursor:
         room, fill = placed.room, self._join_options.group_fill
         watch = PrimeWatch(run, partition_of, self._searches)
@@ -228,7 +246,6 @@ class PbeStrategy(Matcher):
             )
             return Search(windows, loaded, group)
 
-        groups = zip(query.groups, steps[1], strict=True)
         return PbeCursor(
             run,
             query.bound,
@@ -236,7 +253,7 @@ class PbeStrategy(Matcher):
             query.part,
             query.order[0],
             search(steps[0], None, None),
-            [search(each, watch, group) for group, each in groups],
+            [search(each, watch, group) for group, each in steps[1]],
             Seeds(run, placed.plan, query.candidates, masks, self._searches, room.level),
             loader,
             self._joins,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.deadline import check_time
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
@@ -19,6 +21,8 @@ __all__ = ["Automorphism", "Symmetry"]
 
 _MAX_TRIES = 20_000
 """Assignments tried in the search for one automorphism; beyond that, nothing is shared."""
+_MAX_ALL_TRIES = 40_000
+"""Assignments tried for all pairs of relationships of a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,18 @@ class Symmetry:
         self._between = self._by_ends()
         self._tests = {_test(on, a, b, equal) for on, a, b, equal in bound.tests}
         self._tries = 0
+        self._left = _MAX_ALL_TRIES
 
     def find(self, one: BoundRelationship, other: BoundRelationship) -> Automorphism | None:
         """An automorphism that maps one query relationship to another; None if none is found."""
-        self._tries = _MAX_TRIES
+        self._tries = min(_MAX_TRIES, self._left)
+        self._left -= self._tries
+        try:
+            return self._found(one, other)
+        finally:
+            self._left += max(0, self._tries)
+
+    def _found(self, one: BoundRelationship, other: BoundRelationship) -> Automorphism | None:
         for start, end in ((other.source, other.target), (other.target, other.source)):
             for nodes in self._extended({}, [(one.source, start), (one.target, end)]):
                 found = self._with_relationships(nodes, one, other)
@@ -77,6 +89,7 @@ class Symmetry:
             self._tries -= 1
             if self._tries < 0:
                 return
+            check_time()
             yield from self._extended(nodes, [(node, image)])
 
     def _is_linked(self, node: int, nodes: Mapping[int, int]) -> bool:

@@ -209,7 +209,7 @@ def test_a_sweep_ended_by_hand_reports_the_graphs_before(tmp_path, monkeypatch):
         sweep="nodes=160,320,480",
     )
     outcome = run_strategies(options, SilentProgress())
-    assert "nodes 320: Ended by hand: 0 of 0 queries were asked." in outcome.notes
+    assert "nodes 320: Ended by hand while it was drawn." in outcome.notes
     assert "| 480 |" not in (tmp_path / "strategies.md").read_text(encoding="utf-8")
     assert "| 160 | 160 |" in outcome.table
 

@@ -28,10 +28,12 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Count
+from gpugda.match.pbe.groups import equal_relationships
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.metis import can_run_metis
 from gpugda.match.pbe.options import PbeOptions, pbe_variants
 from gpugda.match.pbe.strategy import PbeStrategy
+from gpugda.match.pbe.symmetry import _MAX_ALL_TRIES
 from gpugda.plan.masks import Masks
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -329,3 +331,35 @@ def test_a_parallel_relationship_is_never_the_prime_one(context, monkeypatch):
     plan = make_plan([Node()] * 4, ways)
     for partitions in (2, 3):
         assert check(context, graph, plan, partitions) >= 0
+
+
+def path(length):
+    nodes = [Node() for _ in range(length + 1)]
+    return nodes, [Relationship(at, at + 1) for at in range(length)]
+
+
+def test_patterns_of_more_than_64_relationships_are_refused_with_a_sentence():
+    fits, too_long = (make_plan(*path(length)).bound for length in (64, 65))
+    assert PbeStrategy.can_match(fits, Count()) is None
+    assert PbeStrategy.can_match(too_long, Count()) == (
+        "the pattern has 65 relationships; strategy pbe takes 64, as it compares each with each"
+    )
+
+
+def test_searches_across_partitions_are_prepared_only_if_there_are_partitions(context, monkeypatch):
+    graph = dense_graph(6)
+    plan = make_plan(*path(2))
+    monkeypatch.setattr("gpugda.match.pbe.strategy.make_groups", None)
+    assert count(strategy_for(context, graph), plan) > 0
+    with pytest.raises(TypeError):
+        count(strategy_for(context, graph, PbeOptions(partitions=2)), plan)
+
+
+def test_a_long_symmetric_pattern_is_prepared_within_its_tries(monkeypatch):
+    tried = list[int]()
+    monkeypatch.setattr("gpugda.match.pbe.symmetry.check_time", lambda: tried.append(1))
+    groups = equal_relationships(
+        make_plan(*path(40)).bound, NO_MASKS, frozenset(range(41)), shares=True
+    )
+    assert sum(len(each) for each in groups) == 40
+    assert len(tried) <= _MAX_ALL_TRIES
