@@ -50,6 +50,10 @@
 /* The link is undirected, and the data graph has loops of its types. */
 #define LOOPS 32u
 
+/* Any type fits, and there are several; both directions of the whole data graph are there, so that relationships between
+   two nodes can be found in the row of either. */
+#define EITHER_END 64u
+
 #define EVERY_ONE 0xFFFFFFFFu
 
 typedef struct {
@@ -202,6 +206,64 @@ static inline uint matches_in(
     return count;
 }
 
+#ifdef ON_CPU
+/* In a row with few entries per run, reading all takes less time than a search in each run. */
+#define READ_PER_RUN 8
+
+static inline bool has_both_directions(const Step *step) {
+    return step->outgoing.run_types && step->incoming.run_types && step->outgoing.neighbours && step->incoming.neighbours
+        && step->incoming_relationship_indexes;
+}
+
+static inline uint row_length(const Step *step, uint directions, uint node) {
+    uint length = 0;
+    for (uint incoming = 0; incoming < 2; ++incoming) {
+        if (!(directions & (incoming ? INCOMING : OUTGOING))) continue;
+        const Csr csr = csr_of(step, incoming);
+        uint2 row = run_of(&csr, node, NONE);
+        length += row.y - row.x;
+    }
+    return length;
+}
+
+/* The directions in which relationships of a link are found, after `from` and `node` are exchanged if that end's row
+   has fewer entries. */
+static inline uint from_shorter_row(const Step *step, uint link, uint *from, uint *node) {
+    uint directions = step->words[link + LINK_DIRECTIONS], one = *from;
+    uint opposite = (directions & OUTGOING ? INCOMING : 0) | (directions & INCOMING ? OUTGOING : 0);
+    if (row_length(step, opposite, *node) >= row_length(step, directions, one)) return directions;
+    *from = *node;
+    *node = one;
+    return opposite;
+}
+
+/* The same for relationships of any type, which are found in the row of either end. */
+static uint matches_of_any_type(
+    const Step *step, uint link, uint from, uint node, uint most, uint *relationship
+) {
+    uint count = 0, directions = from_shorter_row(step, link, &from, &node);
+    for (uint incoming = 0; incoming < 2; ++incoming) {
+        if (!(directions & (incoming ? INCOMING : OUTGOING))) continue;
+        if (is_second_side(directions, incoming, from, node)) continue;
+        const Csr csr = csr_of(step, incoming);
+        uint run = csr.run_offsets[from], last = csr.run_offsets[from + 1];
+        uint begin = csr.run_starts[run], end = csr.run_starts[last];
+        if (end - begin <= (last - run) * READ_PER_RUN) {
+            for (uint entry = begin; entry < end && count < most; ++entry) {
+                if (csr.neighbours[entry] == node) count += take_relationship(step, link, incoming, entry, relationship);
+            }
+            continue;
+        }
+        for (; run < last && count < most; ++run) {
+            begin = csr.run_starts[run];
+            end = csr.run_starts[run + 1];
+            count += matches_in(step, link, incoming, begin, end, node, most - count, relationship);
+        }
+    }
+    return count;
+}
+#endif
+
 /* The same for all lists of a link. */
 static inline uint matches(
     const Step *step, uint link, uint from, uint node, uint most, uint *relationship
@@ -216,6 +278,11 @@ static inline uint matches(
         }
         return count;
     }
+#ifdef ON_CPU
+    if ((step->words[link + LINK_FLAGS] & EITHER_END) && has_both_directions(step)) {
+        return matches_of_any_type(step, link, from, node, most, relationship);
+    }
+#endif
     Segments segments = all_segments(step->words, link, true);
     while (count < most && next_segment(&segments, step, from)) {
         if (is_second_side(directions, segments.is_incoming, from, node)) continue;
@@ -224,6 +291,30 @@ static inline uint matches(
     }
     return count;
 }
+
+#ifdef ON_CPU
+/* Stores the relationships number `first` to last-1 of those by which a link leads to a node. */
+static void matching_relationships(
+    const Step *step, uint link, uint from, uint node, uint first, uint last, uint *found
+) {
+    uint count = 0, directions = step->words[link + LINK_DIRECTIONS], relationship = 0;
+    if ((step->words[link + LINK_FLAGS] & EITHER_END) && has_both_directions(step)) {
+        directions = from_shorter_row(step, link, &from, &node);
+    }
+    Segments segments = all_segments(step->words, link, true);
+    segments.directions = directions;
+    while (count < last && next_segment(&segments, step, from)) {
+        if (is_second_side(directions, segments.is_incoming, from, node)) continue;
+        global const uint *neighbours = neighbours_of(step, segments.is_incoming);
+        uint entry = first_place_from(neighbours, segments.begin, segments.end, node);
+        for (; entry < segments.end && neighbours[entry] == node && count < last; ++entry) {
+            if (!take_relationship(step, link, segments.is_incoming, entry, &relationship)) continue;
+            if (count >= first) found[count - first] = relationship;
+            ++count;
+        }
+    }
+}
+#endif
 
 /* True if an earlier entry of the link leads to the same node. `begin` is the first entry of the same row or
    run. */
@@ -371,7 +462,9 @@ static inline ulong nth_combinations(
     uint link = link_at(step, base), from = old_value(step, row, step->words[link]);
     if (step->bound_column != NONE) {
         *node = old_value(step, row, step->bound_column);
-        matches(step, link, from, *node, offset + 1, relationships);
+        if (step->words[link + LINK_FLAGS] & NEEDS_RELATIONSHIP) {
+            matches(step, link, from, *node, offset + 1, relationships);
+        }
         counts[0] = 1;
         return 1;
     }

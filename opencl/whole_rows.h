@@ -49,17 +49,33 @@ static ulong take(
     return 0;
 }
 
+/* Relationships between two nodes that are looked up together. */
+#define LOOKED_UP 32
+
+/* Extends one row by the relationships offset … last-1 of a link to a bound column. */
+static ulong close_row(const Step *step, ulong row, uint offset, uint last, const Output *output) {
+    uint link = step->links, from = old_value(step, row, step->words[link]);
+    uint node = old_value(step, row, step->bound_column), counts[MAX_LINKS], relationships[MAX_LINKS], found[LOOKED_UP];
+    bool is_known = step->words[link + LINK_FLAGS] & NEEDS_RELATIONSHIP;
+    ulong total = 0;
+    counts[0] = 1;
+    while (offset < last) {
+        uint some = min(last - offset, (uint)LOOKED_UP);
+        if (is_known) matching_relationships(step, link, from, node, offset, offset + some, found);
+        for (uint i = 0; i < some; ++i) {
+            relationships[0] = found[i];
+            total += take(step, row, node, counts, 1, relationships, output);
+        }
+        offset += some;
+    }
+    return total;
+}
+
 /* Extends one row by its pairs offset … last-1. */
 static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uint last, const Output *output) {
+    if (step->bound_column != NONE) return close_row(step, row, offset, last, output);
     ulong total = 0;
     uint node, counts[MAX_LINKS], relationships[MAX_LINKS];
-    if (step->bound_column != NONE) {
-        for (; offset < last; ++offset) {
-            ulong product = nth_combinations(step, row, base, offset, &node, counts, relationships);
-            total += take(step, row, node, counts, product, relationships, output);
-        }
-        return total;
-    }
     uint link = link_at(step, base), from = old_value(step, row, step->words[link]), passed = 0;
     RowRanges ranges;
     if (!ranges_of_row(step, row, step->tests, step->early_end, &ranges)) return 0;

@@ -16,9 +16,10 @@ from gpugda.bench.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.errors import ConfigurationError
+from gpugda.ports import GraphBatches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
 
     Indexes = NDArray[np.int64]
 
-__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_of", "recipe_queries"]
+__all__ = [
+    "RECIPES",
+    "Recipe",
+    "make_recipe",
+    "recipe_batches",
+    "recipe_of",
+    "recipe_queries",
+]
 
 _WALK_STEPS = 50
 """Maximum steps of a walk, as a multiple of the number of nodes."""
@@ -114,14 +122,6 @@ RECIPES = {
 PBE except Yahoo."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Batches:
-    nodes: Iterable[NodeBatch]
-    relationships: Iterable[RelationshipBatch]
-    element_ids: None = None
-    properties_complete: bool = True
-
-
 def recipe_of(name: str, scale: float) -> Recipe:
     """The recipe with this name.
 
@@ -155,18 +155,22 @@ def make_recipe(
     Raises:
         ConfigurationError: There is no such recipe, or the scale is out of range.
     """
+    return build_data_graph(recipe_batches(name, scale, seed, recipe), sorter=sorter)
+
+
+def recipe_batches(
+    name: str, scale: float, seed: int, recipe: Recipe | None = None
+) -> GraphBatches:
+    """Nodes and relationships of `make_recipe`, with its arguments and errors."""
     recipe = recipe or recipe_of(name, scale)
     rng = np.random.default_rng([seed, list(RECIPES).index(name)])
     nodes = max(16, round(scale * recipe.nodes))
     wanted = max(16, round(scale * recipe.relationships))
     labels, label_sets = _labels(rng, recipe, nodes)
     ids = pa.array(np.arange(nodes))
-    return build_data_graph(
-        _Batches(
-            [NodeBatch(nodes, ids, labels, label_sets, {})],
-            _relationships(rng, recipe, scale, nodes, wanted),
-        ),
-        sorter=sorter,
+    return GraphBatches(
+        [NodeBatch(nodes, ids, labels, label_sets, {})],
+        _relationships(rng, recipe, scale, nodes, wanted),
     )
 
 

@@ -31,6 +31,7 @@ BLOCKS = 3
 """Arrays of keys begin at multiples of 32."""
 BELOW, SAME, ABOVE, GROUPED = 1, 2, 4, 16
 KNOWN, SEVERAL = LinkFlags.NEEDS_RELATIONSHIP, LinkFlags.SEVERAL
+EITHER_END = LinkFlags.EITHER_END
 
 
 class Step:
@@ -190,6 +191,16 @@ STEPS = {
         )
         for name, tests in KEY_TESTS.items()
     },
+    "three lists, found in the row of either end": extension(
+        link(0, True, True, flags=SEVERAL | KNOWN | EITHER_END),
+        link(1, False, True, to=3, flags=SEVERAL | EITHER_END),
+        link(0, flags=SEVERAL | KNOWN | EITHER_END),
+        tests=[Test(3, 5, False), Test(0, 2, False, (1, 2))],
+    ),
+    "a mask, found in the row of either end": extension(
+        link(0, types=(0, 1), flags=SEVERAL),
+        link(1, True, True, mask_slot=0, flags=SEVERAL | EITHER_END),
+    ),
     "a mask": extension(
         link(0, True, True, mask_slot=0, to=3, flags=SEVERAL), link(1, flags=SEVERAL)
     ),
@@ -214,6 +225,45 @@ def test_pairs_are_counted_and_written(context, workspace, name, rows):
         kernels.count(window, step.totals)
     assert int(workspace.download(counters)[0]) == expected.total()
     assert int(workspace.download(step.totals).sum()) == expected.total()
+    assert appended(workspace, extended, expected) == expected
+
+
+CLOSING = {
+    "undirected": link(0, True, True, to=2, flags=EITHER_END),
+    "undirected, unknown": link(0, True, True, flags=EITHER_END),
+    "outgoing": link(0, to=2, flags=EITHER_END),
+    "incoming": link(0, False, True, to=2, flags=EITHER_END),
+    "masked": link(0, True, True, to=2, flags=EITHER_END, mask_slot=0),
+    "in the row of the link's end": link(0, True, True, to=2),
+    "one type": link(0, True, True, types=(1,), to=2),
+}
+
+
+@pytest.mark.parametrize("name", CLOSING)
+def test_relationships_between_bound_nodes_are_added(context, workspace, name):
+    closing = CLOSING[name]
+    graph = random_graph(NODES, 2)
+    mask = np.random.default_rng(5).random(3 * NODES) < 0.5
+    ends = np.array([graph.start_nodes(), graph.outgoing.neighbours])
+    step = Step(
+        context, workspace, Extension(None, None, 1, (1, 0), (), (closing,)), 0, mask, graph
+    )
+    # Both ends of relationships, in both orders; loops among them.
+    step.columns = np.concatenate([ends, ends[::-1]], axis=1).astype(np.uint32)
+    step.table = upload_table(workspace, step.columns)
+    expected = Counter()
+    for start, end in step.columns.T.tolist():
+        for node, relationship in step.fitting(closing, start):
+            if node == end:
+                known = () if closing.relationship_column is None else (relationship,)
+                expected[(end, start, *known)] += 1
+    kernels = ExtensionKernels(context)
+    pairs = measured(context, workspace, kernels, step)
+    assert pairs.total == expected.total()
+    extended = Table(wrong(workspace, pairs.total * 3), 0, 3, pairs.total)
+    counters = workspace.upload(np.zeros(2, dtype=np.uint32))
+    window = PairWindow(step.arrays, step.table, pairs, 0, pairs.total)
+    kernels.extend(window, extended, counters)
     assert appended(workspace, extended, expected) == expected
 
 

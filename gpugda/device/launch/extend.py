@@ -54,6 +54,7 @@ class LinkFlags:
     SORTED_ROWS = 8
     PLAIN = 16
     LOOPS = 32
+    EITHER_END = 64
 
 
 class Link(NamedTuple):

@@ -25,7 +25,10 @@ __all__ = ["exploration_pays", "selects_nothing", "with_counted_cardinalities"]
 
 _SELECTIVE_SHARE = 0.25
 """Share of all nodes or relationships. The neighbours of more are most nodes anyway."""
-_JOIN_COST_PER_LOOK = 2
+_SOMEWHAT_SELECTIVE_SHARE = 0.75
+"""Up to this share, a candidate may still lack neighbours, if few nodes of its label have them."""
+_JOIN_COST_PER_LOOK, _JOIN_COST_PER_DOUBTFUL_LOOK = 2, 8
+"""Expected cost of a join, per neighbour read, from which exploring pays off."""
 
 
 def selects_nothing(masks: Masks) -> bool:
@@ -59,7 +62,8 @@ def exploration_pays(
     """True if candidates without a matching neighbour should be removed.
 
     If something is selective and there is little to read, exploration is cheap, while estimates of
-    the join may be far too low. Otherwise the join must be expected to cost more.
+    the join may be far too low. Otherwise the join must be expected to cost more; much more if
+    each query node has many candidates.
 
     Args:
         exploration: The exploration of the query `with_counted_cardinalities`.
@@ -70,18 +74,23 @@ def exploration_pays(
     if limits.explores is not None:
         return limits.explores
     bound = exploration.bound
-    few_nodes, few = (
-        graph.node_count * _SELECTIVE_SHARE,
-        graph.relationship_count * _SELECTIVE_SHARE,
-    )
-    is_selective = any(each.cardinality < few_nodes for each in bound.nodes) or any(
-        each.cardinality < few for each in bound.relationships if each.predicates
-    )
-    if not is_selective:
+    share = _smallest_share(bound, graph)
+    if share >= _SOMEWHAT_SELECTIVE_SHARE:
         return False
-    if exploration.looks <= limits.cheap_entries:
-        return True
-    return join_cost(bound, leaves()) > _JOIN_COST_PER_LOOK * exploration.looks
+    looks, cost = exploration.looks, _JOIN_COST_PER_DOUBTFUL_LOOK
+    if share < _SELECTIVE_SHARE:
+        if looks <= limits.cheap_entries:
+            return True
+        cost = _JOIN_COST_PER_LOOK
+    return join_cost(bound, leaves()) > cost * looks
+
+
+def _smallest_share(bound: BoundQuery, graph: DataGraph) -> float:
+    """The smallest share of all nodes that are candidates, or of relationships with predicates."""
+    nodes = min((each.cardinality for each in bound.nodes), default=0.0)
+    selected = [each.cardinality for each in bound.relationships if each.predicates]
+    of_relationships = min(selected) / max(graph.relationship_count, 1) if selected else 1.0
+    return min(nodes / max(graph.node_count, 1), of_relationships)
 
 
 def _counted_node(node: BoundNode, masks: Masks, graph: DataGraph) -> BoundNode:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
+from gpugda.device.graph.segment_views import MAX_PARTS
 from gpugda.device.launch.extend import Extension, KeyTest, Test
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
 from gpugda.match.extend.links import Links
@@ -13,6 +14,7 @@ from gpugda.match.extend.step_forms import WITH_NODE, StepForms
 from gpugda.plan.comparisons import Comparison, key_places
 from gpugda.plan.row_tests import variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
+from gpugda.thresholds import MAX_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Mapping, Sequence
@@ -39,7 +41,7 @@ class StepCompiler:
         rows: Row of each query node in the candidate matrix.
         merged: Kinds of merged lists that exist.
         by_rows: True for a CPU, whose work items process rows one by one if a step allows it.
-        max_links: Maximum number of links that one step follows.
+        is_whole: True if all relationships are on the device.
     """
 
     def __init__(
@@ -52,10 +54,10 @@ class StepCompiler:
         merged: Container[ListKind],
         *,
         by_rows: bool,
-        max_links: int,
+        is_whole: bool,
     ) -> None:
         self._by_rows = by_rows
-        self._max_links = max_links
+        self._max_links = MAX_LINKS if is_whole else MAX_PARTS
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -71,7 +73,7 @@ class StepCompiler:
         self._key_places = key_places(masks.keys) if masks.keys else []
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
         self._forms = StepForms(bound, graph, masks, self._known, merged=merged, by_rows=by_rows)
-        self._links = Links(bound, graph, self._slots, self._known, self._forms)
+        self._links = Links(bound, graph, self._slots, self._known, self._forms, is_whole=is_whole)
 
     def steps(
         self,

@@ -62,7 +62,7 @@ class CompiledSteps:
         merged: frozenset[ListKind],
         *,
         counting: bool,
-        max_links: int,
+        is_whole: bool,
     ) -> tuple[ExtendStep, ...]:
         """The steps of a query, or of the core of a plan whose rows are made.
 
@@ -74,7 +74,7 @@ class CompiledSteps:
             candidates: Candidates of the query nodes.
             merged: Kinds of merged lists that exist.
             counting: True if only the number of rows is needed.
-            max_links: Maximum number of links that one step follows.
+            is_whole: True if all relationships are on the device.
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
@@ -91,7 +91,7 @@ class CompiledSteps:
         of_cycle = counting and self._by_rows and may_be_cycle(bound.relationships)
         fewest = min(order, key=candidates.count) if of_cycle else None
         forms = self._forms(query) if fewest is None else self._cycles
-        kind = (counting, explored, fewest, merged, max_links)
+        kind = (counting, explored, fewest, merged, is_whole)
         key: object = (tuple(order), rows, counted, tested, wanted, kind)
         if fewest is not None:
             key = query.shape, key
@@ -105,7 +105,7 @@ class CompiledSteps:
                 candidates.rows,
                 merged,
                 by_rows=self._by_rows,
-                max_links=max_links,
+                is_whole=is_whole,
             )
             with collection_paused():
                 found = compiler.steps(

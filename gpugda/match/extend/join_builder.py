@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.lazy_arguments import LazyArguments
-from gpugda.device.graph.segment_views import MAX_PARTS
 from gpugda.match.extend.candidate_ranks import CandidateRanks
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
@@ -25,7 +24,6 @@ from gpugda.match.extend.segments.degrees import groups_read, works_segmented
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate, Join
-from gpugda.thresholds import MAX_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -302,7 +300,7 @@ class JoinBuilder:
                 self.candidates,
                 frozenset(lists),
                 counting=counting,
-                max_links=MAX_LINKS if run.placement.is_whole else MAX_PARTS,
+                is_whole=run.placement.is_whole,
             )
             relationships = query.bound.relationships
             words = upload_steps(

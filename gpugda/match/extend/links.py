@@ -29,6 +29,7 @@ class Links:
         slots: Slot of each relationship that has a bitmap.
         known: Query relationships whose identity is needed.
         forms: The forms of the steps.
+        is_whole: True if all relationships are on the device.
     """
 
     def __init__(
@@ -38,6 +39,8 @@ class Links:
         slots: Mapping[int, int],
         known: Container[int],
         forms: StepForms,
+        *,
+        is_whole: bool,
     ) -> None:
         self._bound = bound
         self._graph = graph
@@ -45,6 +48,7 @@ class Links:
         self._known = known
         self._forms = forms
         self._has_one_type = len(graph.types) <= 1
+        self._finds_any_type = is_whole and not self._has_one_type
 
     def link(
         self,
@@ -97,6 +101,8 @@ class Links:
             flags |= LinkFlags.PLAIN
         if not each.directed and self._has_loops(each):
             flags |= LinkFlags.LOOPS
+        if each.types is None and self._finds_any_type:
+            flags |= LinkFlags.EITHER_END
         return flags
 
     def _has_loops(self, each: BoundRelationship) -> bool:

@@ -65,6 +65,12 @@ def test_a_filter_must_cost_less_than_the_join(graph):
     assert not pays(leaves_multiplied, graph, lambda: {0, 2}, CPU)
 
 
+def test_many_candidates_are_filtered_before_a_long_join(graph):
+    assert pays(path(*[600.0] * 5, relationship=9000.0), graph, tuple, CPU)
+    assert not pays(path(*[600.0] * 3, relationship=6000.0), graph, tuple, CPU)
+    assert not pays(path(*[900.0] * 5, relationship=9000.0), graph, tuple, CPU)
+
+
 def test_filters_pay_sooner_on_a_gpu(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
     assert pays(few_rows, graph, tuple, GPU)
