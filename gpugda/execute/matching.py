@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["Selected", "narrowed", "select"]
 
 
+_SHARE_FOR_KEYS = 0.5
+"""Share of the memory limit for keys of compared values, which are needed for each node."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
     """A pattern whose predicates are masks as far as possible.
@@ -65,7 +69,10 @@ def select(
     started = time.perf_counter()
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     if strategy.compares and verdict is Verdict.TRUE and rest is bound:
-        masks, rest = push_comparisons(bound, graph, parameters, masks)
+        pushed, left = push_comparisons(bound, graph, parameters, masks)
+        # Otherwise rows are compared on the host.
+        if sum(each.nbytes for each in pushed.keys) <= strategy.limit * _SHARE_FOR_KEYS:
+            masks, rest = pushed, left
     plan = drop_redundant_tests(plan, masks)
     taken = time.perf_counter() - started
     report.timings["masks"] = report.timings.get("masks", 0.0) + taken

@@ -24,6 +24,7 @@ QUERIES = [
     "MATCH (a)-->(b)-->(c) RETURN a.p AS x, count(*) ORDER BY x",
     "MATCH (a), (b)-->(c) WHERE a.id < 3 AND b.id <> 7 RETURN a.id AS x, count(*) ORDER BY x",
     "MATCH (a)-[r]->(b) WHERE a.id <> 5 RETURN id(r), b.p",
+    "MATCH (a)-->(b)-->(c) WHERE a.p < c.p RETURN count(*)",
     "MATCH (a) WHERE a.id <> 5 RETURN a.p AS x, count(*) ORDER BY x",
 ]
 
