@@ -15,6 +15,7 @@ from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
+from gpugda.match.limits import naming_limit
 from gpugda.match.need import Count
 from gpugda.match.ranked_graph import RankedGraph
 from gpugda.match.run import Kernels, Run
@@ -207,6 +208,10 @@ class Matcher(ABC):
             need: Columns to fetch. If it is `Count`, the cursor is not asked for tables.
         """
 
+    @abstractmethod
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """A memory limit with which `start` and its cursor find all embeddings, for errors."""
+
     # ------------------------------------------------------------------ what callers use
     def embeddings(
         self,
@@ -235,7 +240,7 @@ class Matcher(ABC):
             yield Embeddings(1, {}, {})
         if not self._may_have_rows(plan.bound):
             return
-        with self.running(report, deadline) as run:
+        with self.naming(plan.bound, masks), self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, plan.bound, masks, need)
             if cursor is not None:
@@ -286,7 +291,7 @@ class Matcher(ABC):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self.running(report, deadline) as run:
+        with self.naming(pattern, masks), self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, pattern, masks, Count())
             return 0 if cursor is None else total_count(run, cursor)
@@ -298,6 +303,13 @@ class Matcher(ABC):
             and bool(pattern.nodes)
             and graph.node_count > 0
             and (not pattern.relationships or graph.relationship_count > 0)
+        )
+
+    def naming(self, pattern: BoundQuery, masks: Masks) -> AbstractContextManager[None]:
+        """Makes memory errors of a block name a limit that is enough for a pattern."""
+        device_bytes = self._context.info.global_memory_bytes
+        return naming_limit(
+            self.limit, device_bytes, partial(self.sufficient_limit, pattern, masks)
         )
 
     @contextmanager

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.drafts import MAX_ROWS_OF_PAIR
+from gpugda.match.limits import SufficientLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.placement import Placement
     from gpugda.device.memory.buffers import Workspace
-    from gpugda.match.embeddings import Masks
+    from gpugda.match.embeddings import Embeddings, Masks
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
 __all__ = [
     "SegmentMemoryError",
     "check_room",
+    "enough_bytes",
     "min_bytes",
+    "retried",
     "rows_within",
     "with_sufficient_limit",
 ]
@@ -89,7 +92,7 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
         enough = limit - workspace.available + least
         # Other attempts of the same query take a few small arrays more, so the limit is rounded up.
         enough = (-(-enough // _STEP_BYTES) + 1) * _STEP_BYTES
-        raise MemoryLimitError(
+        raise SufficientLimitError(
             f"joining row by row needs {least:,} bytes, but {limit - workspace.available:,} of the "
             f"memory limit of {limit:,} bytes are taken: the smallest memory_limit that suffices "
             f"is {enough:,} bytes"
@@ -107,16 +110,19 @@ def with_sufficient_limit(
     try:
         yield
     except MemoryLimitError as error:
-        enough, reason = _enough_bytes(graph, bound, masks, placement), str(error)
+        if isinstance(error, SufficientLimitError):
+            raise
+        enough, reason = enough_bytes(graph, bound, masks, placement), str(error)
         if isinstance(error, SegmentMemoryError):
             reason, own = error.reason, int(error.enough * (1 + _CACHE_RESERVE))
             enough = min(enough, -(-own // _STEP_BYTES) * _STEP_BYTES)
         if limit >= enough:
             raise  # the device itself has no more memory
-        raise MemoryLimitError(f"{reason}. A memory_limit of {enough:,} bytes is enough") from error
+        text = f"{reason}. A memory_limit of {enough:,} bytes is enough"
+        raise SufficientLimitError(text) from error
 
 
-def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement) -> int:
+def enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: Placement) -> int:
     """A limit that suffices even if all nodes are candidates of all query nodes."""
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
     words, rows = -(-graph.node_count // 32), len(bound.nodes)
@@ -138,6 +144,32 @@ def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: 
     row = MAX_ROWS_OF_PAIR * _row_bytes(steps, is_last=False)
     joining = steps * (_ARRAYS * SMALLEST_BYTES + row)
     return relationships + labels + bitmaps + _REUSE_FACTOR * (matrices + joining) + _SMALL_ARRAYS
+
+
+def retried(
+    found: Iterator[Embeddings], give_way: Callable[[MemoryLimitError], None] | None = None
+) -> Generator[Embeddings, None, bool]:
+    """Passes on what is found. Returns False if memory ran out before the first item.
+
+    Args:
+        found: Once an item was passed on, nothing is tried again.
+        give_way: Frees memory before the next try, or raises the error that it is given.
+
+    Raises:
+        MemoryLimitError: Memory ran out after an item was passed on.
+    """
+    is_begun = False
+    try:
+        for each in found:
+            is_begun = True
+            yield each
+    except MemoryLimitError as error:
+        if is_begun:
+            raise
+        if give_way is not None:
+            give_way(error)
+        return False
+    return True
 
 
 def _row_bytes(width: int, *, is_last: bool) -> int:

@@ -28,7 +28,12 @@ from gpugda.match.extend.earlier_plans import EarlierPlans
 from gpugda.match.extend.filter import candidates_on_host, find_candidates, update_from_snapshot
 from gpugda.match.extend.join_builder import JoinBuilder
 from gpugda.match.extend.join_setup import JoinKernels
-from gpugda.match.extend.memory import check_room, with_sufficient_limit
+from gpugda.match.extend.memory import (
+    check_room,
+    enough_bytes,
+    retried,
+    with_sufficient_limit,
+)
 from gpugda.match.extend.merged_graph import MergedGraph
 from gpugda.match.extend.prepared_core import (
     NOTHING,
@@ -52,7 +57,7 @@ from gpugda.plan.plan_feedback import PlanFeedback
 from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -202,6 +207,10 @@ class ExtendStrategy(Matcher):
         graph = self._graph.graph
         self._compiled = CompiledSteps(graph, by_rows=not self._merges, shapes=shapes)
 
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """See `Matcher.sufficient_limit`: for the present placement of the graph."""
+        return enough_bytes(self._graph.graph, pattern, masks, self.placement())
+
     def cached_bytes(self) -> int:
         """See `Matcher.cached_bytes`: includes what is kept of queries, and merged lists."""
         return super().cached_bytes() + self._kept.nbytes + self._merged.nbytes
@@ -221,7 +230,8 @@ class ExtendStrategy(Matcher):
         """See `Matcher.count`; ``count_plan``: the plan to run, None to find one."""
         if count_plan is None or not self._may_have_rows(plan.bound):
             return super().count(plan, masks, report, deadline)
-        return self._counted(_Request(plan.bound, masks, report, deadline), count_plan)
+        with self.naming(plan.bound, masks):
+            return self._counted(_Request(plan.bound, masks, report, deadline), count_plan)
 
     def groups(
         self,
@@ -238,7 +248,8 @@ class ExtendStrategy(Matcher):
         """
         if self._may_have_rows(plan.bound):
             request = _Request(plan.bound, masks, report, deadline)
-            yield from self._groups(request, need, count_plan)
+            with self.naming(plan.bound, masks):
+                yield from self._groups(request, need, count_plan)
 
     def weighted_count(
         self,
@@ -271,7 +282,7 @@ class ExtendStrategy(Matcher):
     ) -> Generator[Embeddings]:
         """See `Matcher.embeddings`: segments the graph if it leaves no room for the rows."""
         find = partial(super().embeddings, plan, masks, need, report, deadline)
-        while not (yield from _retried(find(), self._segment)):
+        while not (yield from retried(find(), self._segment)):
             pass
 
     def start(
@@ -290,11 +301,11 @@ class ExtendStrategy(Matcher):
     ) -> Generator[Embeddings]:
         """As `groups`, for a query or a part; without a count plan if memory is short."""
         goal = Goal(grouped=need, in_parts=in_parts and not need.streamed, first=first)
-        if (yield from _retried(self._groups_once(request, goal, need))):
+        if (yield from retried(self._groups_once(request, goal, need))):
             return
         self._free_for_join(request)
         join_only = Goal(grouped=need, join_only=True)
-        if (yield from _retried(self._groups_once(request, join_only, need), self._segment)):
+        if (yield from retried(self._groups_once(request, join_only, need), self._segment)):
             return
         yield from self._groups(request, need, first, in_parts=in_parts)
 
@@ -336,7 +347,8 @@ class ExtendStrategy(Matcher):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        return self._counted(_Request(pattern, masks, report, deadline), None)
+        with self.naming(pattern, masks):
+            return self._counted(_Request(pattern, masks, report, deadline), None)
 
     def _count_once(self, request: _Request, goal: Goal) -> int:
         with self.running(request.report, request.deadline) as run:
@@ -472,29 +484,3 @@ class ExtendStrategy(Matcher):
         if self._follows and run.placement.is_whole:
             query.on_host = candidates_on_host(run, query)
         return query.candidates
-
-
-def _retried(
-    found: Iterator[Embeddings], give_way: Callable[[MemoryLimitError], None] | None = None
-) -> Generator[Embeddings, None, bool]:
-    """Passes on what is found. Returns False if memory ran out before the first item.
-
-    Args:
-        found: Once an item was passed on, nothing is tried again.
-        give_way: Frees memory before the next try, or raises the error that it is given.
-
-    Raises:
-        MemoryLimitError: Memory ran out after an item was passed on.
-    """
-    is_begun = False
-    try:
-        for each in found:
-            is_begun = True
-            yield each
-    except MemoryLimitError as error:
-        if is_begun:
-            raise
-        if give_way is not None:
-            give_way(error)
-        return False
-    return True

@@ -10,6 +10,7 @@ from gpugda.match.gpsm.join import JoinWindows
 from gpugda.match.gpsm.relationships import assemble_relationships
 from gpugda.match.gpsm.report import describe_steps
 from gpugda.match.gpsm.steps import JoinStep, compile_steps
+from gpugda.match.limits import bytes_of_candidates, entries_of, rows_of_whole_graph
 from gpugda.match.matcher import Cursor, Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from gpugda.plan.variables import Variable
 
 __all__ = ["GpsmStrategy"]
+
+_ENTRY_BYTES, _ROW_BYTES = 8, 24
+"""Bytes of a candidate relationship, and of a row of them while they are counted twice."""
 
 
 class GpsmStrategy(Matcher):
@@ -50,6 +54,15 @@ class GpsmStrategy(Matcher):
         steps = compile_steps(pattern, tables.steps, tables.ends, rows)
         windows = JoinWindows(run, steps, candidates, tables, self._sorted(pattern))
         return _JoinCursor(pattern, steps, windows)
+
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """See `Matcher.sufficient_limit`: everything may be a candidate."""
+        graph = self._graph.graph
+        entries = sum(entries_of(graph, each) for each in pattern.relationships)
+        rows = len(pattern.relationships) * graph.node_count
+        tables = 2 * (_ENTRY_BYTES * entries + _ROW_BYTES * rows)
+        whole = rows_of_whole_graph(graph, pattern)
+        return whole + bytes_of_candidates(graph, pattern, masks) + tables
 
     def _sorted(self, bound: BoundQuery) -> list[bool]:
         """True per query relationship with sorted rows: one type and one direction."""

@@ -8,11 +8,13 @@ from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.gsi_signatures import SignatureKernels
 from gpugda.match.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda.match.gsi.filter import filter_by_signatures
+from gpugda.match.gsi.limits import bytes_of_lists
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.order import node_order
 from gpugda.match.gsi.steps import compile_steps
 from gpugda.match.gsi.store import GraphStore
 from gpugda.match.gsi.windows import NodeWindows
+from gpugda.match.limits import bytes_of_candidates
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -87,3 +89,9 @@ class GsiStrategy(Matcher):
             lists = lists_of(run, steps, masks, self._store)
         windows = NodeWindows(run, steps, candidates, lists, self._joins, self._options)
         return NodeCursor(pattern, steps, windows)
+
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """See `Matcher.sufficient_limit`: all nodes may be candidates."""
+        graph = self._graph.graph
+        lists = bytes_of_lists(graph, pattern, self._options)
+        return bytes_of_candidates(graph, pattern, masks) + lists

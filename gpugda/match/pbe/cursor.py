@@ -11,9 +11,9 @@ import numpy as np
 from gpugda.device.launch.gsi_join import node_join_words
 from gpugda.device.launch.join import Table
 from gpugda.errors import MemoryLimitError
+from gpugda.match.limits import SufficientLimitError
 from gpugda.match.matcher import Cursor
 from gpugda.match.pbe.device_lists import release_lists, upload_lists
-from gpugda.match.pbe.placing import SufficientLimitError
 from gpugda.match.pbe.report import describe_searches
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.errors import MemoryLimitError
 from gpugda.match.gsi.entries import Partition
+from gpugda.match.limits import SufficientLimitError
 from gpugda.match.pbe.device_lists import min_load_bytes
 from gpugda.match.pbe.host_rows import list_bytes
 from gpugda.match.pbe.partitions import MAX_PARTITIONS
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpugda.data.adjacency import Adjacency
+    from gpugda.data.data_graph import DataGraph
     from gpugda.match.gsi.pcsr import HostLists
     from gpugda.match.gsi.steps import NodeStep
     from gpugda.match.pbe.kept import KeptParts
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MemoryShares",
     "Placed",
-    "SufficientLimitError",
+    "enough_bytes",
     "place_parts",
     "whole_bytes",
     "with_sufficient_limit",
@@ -41,10 +43,6 @@ _BYTES_PER_PLACE = 12
 _REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
 _SMALL_ARRAYS = 1 << 16
-
-
-class SufficientLimitError(MemoryLimitError):
-    """Its text names a memory limit that is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +79,8 @@ class Placed:
     room: MemoryShares
 
 
-def whole_bytes(run: Run, keys: Iterable[Partition], fill: int) -> int:
+def whole_bytes(graph: DataGraph, keys: Iterable[Partition], fill: int) -> int:
     """Estimated bytes of the lists of the whole graph, from its statistics."""
-    graph = run.graph.graph
     counts = graph.statistics.type_counts
     total = 0
     for key in keys:
@@ -103,15 +100,17 @@ def with_sufficient_limit(
     except SufficientLimitError:
         raise
     except MemoryLimitError as error:
-        enough = _enough_bytes(run, bound, masks, options, fill)
+        enough = enough_bytes(run.graph.graph, bound, masks, options, fill)
         if run.workspace.budget.limit_bytes >= enough:
             raise  # the device itself has no more memory
         raise SufficientLimitError(f"{error}; {enough:,} bytes are enough") from error
 
 
-def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int) -> int:
+def enough_bytes(
+    graph: DataGraph, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int
+) -> int:
     """A limit that suffices even if all nodes are candidates and the graph is one partition."""
-    graph, words, rows = run.graph.graph, run.graph.words, len(bound.nodes)
+    words, rows = -(-graph.node_count // 32), len(bound.nodes)
     bitmaps = sum(each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values()))
     bitmaps += 2 * 4 * words * (len(graph.labels) + 1)
     candidates = _REUSE_FACTOR * rows * (12 * words + 4 * graph.node_count)
@@ -119,7 +118,7 @@ def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions
     degrees = [int(each.degrees().max(initial=0)) for each in (graph.outgoing, graph.incoming)]
     level = _MIN_LEVEL_BYTES + _BYTES_PER_PLACE * sum(degrees)
     levels = rows + len(bound.relationships)
-    lists = _REUSE_FACTOR * whole_bytes(run, keys, fill) / (1 - options.rows_share)
+    lists = _REUSE_FACTOR * whole_bytes(graph, keys, fill) / (1 - options.rows_share)
     shared = max(lists, level * levels / options.rows_share)
     return int(bitmaps + candidates + shared) + _SMALL_ARRAYS
 

@@ -26,7 +26,12 @@ from gpugda.match.pbe.groups import equal_relationships, make_groups
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.pbe.order import OrderSearch, components
-from gpugda.match.pbe.placing import place_parts, whole_bytes, with_sufficient_limit
+from gpugda.match.pbe.placing import (
+    enough_bytes,
+    place_parts,
+    whole_bytes,
+    with_sufficient_limit,
+)
 from gpugda.match.pbe.searches import Search
 from gpugda.match.pbe.seeds import Seeds
 from gpugda.match.pbe.whole import whole_join
@@ -176,6 +181,12 @@ class PbeStrategy(Matcher):
         with named():
             return self._partitioned(run, query)
 
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """See `Matcher.sufficient_limit`: the graph may be one partition."""
+        return enough_bytes(
+            self._graph.graph, pattern, masks, self._options, self._join_options.group_fill
+        )
+
     def _query(
         self, run: Run, bound: BoundQuery, masks: Masks, need: Rows | Count, found: Candidates
     ) -> _Query:
@@ -195,7 +206,7 @@ class PbeStrategy(Matcher):
         if self._options.partitions is not None:
             return self._options.partitions <= 1
         room = (run.workspace.available + self._store.nbytes) * (1 - self._options.rows_share)
-        return whole_bytes(run, keys, self._join_options.group_fill) <= room
+        return whole_bytes(run.graph.graph, keys, self._join_options.group_fill) <= room
 
     # ------------------------------------------------------------------ several partitions
     def _partitioned(self, run: Run, query: _Query) -> PbeCursor:

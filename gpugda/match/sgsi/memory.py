@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.errors import MemoryLimitError
+from gpugda.match.limits import SufficientLimitError
 from gpugda.match.sgsi.segments import MIN_ENTRIES, max_bytes
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def plan_memory(
     available = workspace.available + kept
     extra = available - least
     if extra < 0:
-        raise MemoryLimitError(
+        raise SufficientLimitError(
             f"the memory limit of {budget.limit_bytes:,} bytes has no room for two columns and a "
             f"segment of this pattern: the smallest that works is {budget.limit_bytes - extra:,}; "
             "raise memory_limit, or leave the strategy to gpugda"

@@ -9,9 +9,11 @@ from gpugda.device.launch.sgsi_join import SgsiJoin
 from gpugda.device.launch.sgsi_signatures import SegmentSignatures
 from gpugda.device.memory.uploads import PageLocked, Uploads
 from gpugda.match.gsi.cursor import type_frequency
+from gpugda.match.gsi.limits import bytes_of_lists
 from gpugda.match.gsi.order import node_order
 from gpugda.match.gsi.steps import compile_steps
 from gpugda.match.gsi.strategy import GsiStrategy
+from gpugda.match.limits import bytes_of_candidates
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.sgsi.candidates import base_candidates, filter_by_segments
@@ -192,3 +194,9 @@ class SgsiStrategy(Matcher):
             )
             for link in links
         }
+
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """See `Matcher.sufficient_limit`: the whole graph may be one segment."""
+        graph = self._graph.graph
+        lists = bytes_of_lists(graph, pattern, self._options.lists)
+        return bytes_of_candidates(graph, pattern, masks) + lists

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.stwig_join import StwigJoin
 from gpugda.match.gsi.filter import filter_by_signatures
+from gpugda.match.gsi.limits import bytes_of_lists
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.store import GraphStore
+from gpugda.match.limits import bytes_of_candidates, max_star_matches
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, PlanStep
 
 __all__ = ["StwigStrategy"]
+
+_BYTES_PER_VALUE = 16
+"""Bytes per value of a star's match: of its rows, a copy, and their hash table."""
 
 
 class StwigStrategy(Matcher):
@@ -101,3 +106,11 @@ class StwigStrategy(Matcher):
         ordered = [matched[at] for at in order]
         plan = plan_join([each.relation for each in ordered], tests, rows)
         return StwigCursor(run, pattern, [stwigs[at] for at in order], ordered, plan, self._hashes)
+
+    def sufficient_limit(self, pattern: BoundQuery, masks: Masks) -> int:
+        """See `Matcher.sufficient_limit`: all nodes may match, and all stars stay in memory."""
+        graph = self._graph.graph
+        lists = bytes_of_lists(graph, pattern, self._options)
+        widest = 1 + 2 * len(pattern.relationships)
+        stars = max_star_matches(graph, pattern) * widest * _BYTES_PER_VALUE
+        return bytes_of_candidates(graph, pattern, masks) + lists + int(stars)
