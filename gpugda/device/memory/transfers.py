@@ -96,8 +96,8 @@ class Transfers:
                 byte_count=min(filled, size - start),
             )
 
-    def read(self, array: DeviceArray, into: NDArray[Any]) -> None:
-        """Copies an array into a NumPy array of its length. Waits for the queue."""
+    def read(self, array: DeviceArray, into: NDArray[Any], start: int = 0) -> None:
+        """Copies elements from ``start`` on into a contiguous NumPy array. Waits for the queue."""
         if into.nbytes:
             self.context.call(
                 "downloading",
@@ -105,6 +105,7 @@ class Transfers:
                 self.context.queue,
                 into,
                 array.buffer,
+                src_offset=start * array.dtype.itemsize,
                 is_blocking=True,
             )
 

@@ -9,7 +9,7 @@ import numpy as np
 from gpugda.data.node_ranges import bits_for
 from gpugda.data.runs import positions, repeated
 from gpugda.data.sorting import stable_order
-from gpugda.data.threads import in_threads_ahead
+from gpugda.data.threads import in_threads_ahead, written_in_threads
 from gpugda.deadline import check_time
 from gpugda.match.limits import TooManyEntriesError
 
@@ -85,7 +85,7 @@ def sorted_lists(graph: DataGraph, partition: Partition) -> SortedLists:
     if len(csrs) == 1 and types is None and len(graph.types) <= 1:
         return _all_of(csrs[0])
     reader = _Reader(csrs, types, len(graph.types), graph.node_count)
-    neighbours, relationships = (np.empty(count, dtype=np.uint32) for _ in range(2))
+    neighbours, relationships = (written_in_threads(count, np.uint32) for _ in range(2))
     owners, lengths = [np.empty(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
     total = 0
     for piece in in_threads_ahead(reader.read, list(_owner_ranges(csrs))):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.patches.patched import whole
 from gpugda.data.runs import positions, repeated
-from gpugda.data.threads import in_threads_ahead
+from gpugda.data.threads import in_threads, in_threads_ahead, pieces_of, written_in_threads
 from gpugda.device.launch.sgsi_signatures import SignatureSegment
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def make_table(
 ) -> NDArray[np.uint32]:
     """The signatures of all data nodes: ``uint32[words, nodes]``."""
     graph, words = run.graph.graph, options.lists.signature_words
-    table = np.empty((words, graph.node_count), dtype=np.uint32)
+    table = written_in_threads((words, graph.node_count), np.uint32)
     room = plan.segment_bytes + plan.places * 4
     size = options.segment_nodes or _whole_words(room / 2 / (4 * words))
     maker = _Maker(run, kernels, max(32, min(_PIECE, int(room / 2 / _ENTRY_BYTES) - 128)))
@@ -104,7 +104,8 @@ def make_table(
         segment = SignatureSegment(values, last - first, 0, words)
         for direction, csr in sides:
             maker.add(segment, direction, csr, first)
-        table[:, first:last] = run.workspace.download(values).reshape(words, last - first)
+        for word, row in enumerate(table):
+            run.workspace.read(values, row[first:last], word * (last - first))
         run.workspace.release(values)
         if plan.is_tight:
             run.workspace.trim()
@@ -177,10 +178,18 @@ class _Maker:
 
 def _first_labels(graph: DataGraph) -> tuple[NDArray[np.uint32], NDArray[np.bool_] | None]:
     """The first label of each node, and which nodes have more; None if no node has."""
-    offsets = whole(graph.label_offsets)
-    counts = np.diff(offsets)
-    labels = np.full(graph.node_count, _NONE, dtype=np.uint32)
-    has_any = counts > 0
-    labels[has_any] = whole(graph.label_ids)[offsets[:-1][has_any]]
-    have_more = counts > 1
-    return labels, have_more if have_more.any() else None
+    offsets, ids = whole(graph.label_offsets), whole(graph.label_ids)
+    labels = np.empty(graph.node_count, dtype=np.uint32)
+    have_more = np.empty(graph.node_count, dtype=np.bool_)
+
+    def read(piece: slice) -> bool:
+        own = offsets[piece.start : piece.stop + 1]
+        counts = np.diff(own)
+        first, has_any = labels[piece], counts > 0
+        first[:] = _NONE
+        first[has_any] = ids[own[:-1][has_any]]
+        np.greater(counts, 1, out=have_more[piece])
+        return bool(have_more[piece].any())
+
+    found = in_threads(read, pieces_of(graph.node_count, _PIECE))
+    return labels, have_more if any(found) else None

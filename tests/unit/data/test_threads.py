@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 
 from gpugda.data import threads
-from gpugda.data.threads import beside, in_threads_ahead
+from gpugda.data.threads import beside, in_threads_ahead, written_in_threads
 
 
 @pytest.fixture(params=[1, 3])
@@ -45,3 +46,11 @@ def test_work_beside_gives_its_result_or_error(cores, size):
     assert (ran_in[0] is threading.current_thread()) == (cores == 1 or size == 0)
     with pytest.raises(ZeroDivisionError):
         beside(lambda: 1 // 0, size)()
+
+
+@pytest.mark.parametrize("shape", [0, 5, (3, 0), (3, 7)])
+def test_arrays_are_written_by_all_cores(cores, monkeypatch, shape):
+    monkeypatch.setattr(threads, "_WRITTEN", 2)
+    found = written_in_threads(shape, np.uint16)
+    assert found.dtype == np.uint16
+    assert np.array_equal(found, np.zeros(shape))
