@@ -10,3 +10,10 @@ static inline ulong group_sum(ulong value, local ulong *scratch) {
     }
     return scratch[0];
 }
+
+/* Adds to the total of the own group; counts how often a total passes 2^64. */
+static inline void add_total(global ulong *totals, volatile global uint *carried, ulong sum) {
+    ulong before = totals[get_group_id(0)];
+    totals[get_group_id(0)] = before + sum;
+    if (before + sum < before) atomic_inc(carried);
+}

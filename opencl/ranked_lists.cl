@@ -6,13 +6,15 @@
           pack_ranked     per relationship: rank of the start, and of the end in the lowest `bits`; if undirected,
                           also the reverse. Loops are counted by rank: their numbers come after all others in both
                           orders of ends
+          pack_window     per relationship: both numbers, if their first rank is low … high-1; it counts from low.
+                          Loops are left out, and counted if low is 0
           unpack_ranked   per number: writes its end to neighbours; exchanges the two ranks
-          write_starts    per rank: start of its list, start of the neighbours below it; raises *max_above to the
-                          number of neighbours above it
+          write_starts    per rank from low: start of its list, start of the neighbours below it; raises *max_above
+                          to the number of neighbours above it. `base` entries precede the numbers
 
        lengths, nodes, ranks, loops, middles   uint[node_count]      keys   ulong[node_count]
        before       ulong[node_count + 1]   prefix sums of lengths
-       numbers      ulong[count], or ulong[2 * count] if undirected
+       numbers      ulong[count], or ulong[2 * count] if undirected; of a window: ulong[*written] afterwards
        starts       uint[node_count + 1]
 */
 #include "work_split.h"
@@ -53,11 +55,29 @@ kernel void pack_ranked(
     }
 }
 
-kernel void unpack_ranked(global ulong *numbers, ulong count, uint bits, global uint *neighbours) {
+kernel void pack_window(
+    GRAPH_PARAMETERS, uint type, uint node_count, global const ulong *before, ulong count, global const uint *ranks, uint bits,
+    uint low, uint high, volatile global uint *written, global ulong *numbers, volatile global uint *loops
+) {
+    const Csr outgoing = OUTGOING_CSR;
+    FOR_EACH(i, count) {
+        uint node = (uint)first_sum_above(before, 0, (ulong)node_count + 1, i) - 1;
+        uint entry = run_of(&outgoing, node, type).x + (uint)(i - before[node]);
+        ulong start = ranks[node], end = ranks[outgoing.neighbours[entry]];
+        if (start == end) {
+            if (low == 0) atomic_inc(loops + start);
+            continue;
+        }
+        if (low <= start && start < high) numbers[atomic_inc(written)] = (start - low) << bits | end;
+        if (low <= end && end < high) numbers[atomic_inc(written)] = (end - low) << bits | start;
+    }
+}
+
+kernel void unpack_ranked(global ulong *numbers, ulong count, uint bits, global uint *neighbours, ulong base) {
     ulong mask = (1ul << bits) - 1;
     FOR_EACH(i, count) {
         ulong number = numbers[i], end = number & mask;
-        neighbours[i] = (uint)end;
+        neighbours[base + i] = (uint)end;
         numbers[i] = end << bits | number >> bits;
     }
 }
@@ -67,15 +87,15 @@ static ulong first_number_from(global const ulong *numbers, ulong count, ulong w
 }
 
 kernel void write_starts(
-    global const ulong *numbers, ulong count, uint bits, uint node_count, global uint *starts, global uint *middles,
-    volatile global uint *max_above
+    global const ulong *numbers, ulong count, uint bits, uint node_count, uint low, uint base, global uint *starts,
+    global uint *middles, volatile global uint *max_above
 ) {
     FOR_EACH(v, (ulong)node_count + 1) {
         uint start = (uint)first_number_from(numbers, count, v << bits);
-        starts[v] = start;
+        starts[low + v] = base + start;
         if (v == node_count) continue;
-        uint middle = (uint)first_number_from(numbers, count, v << bits | v);
-        middles[v] = middle;
+        uint middle = (uint)first_number_from(numbers, count, v << bits | (low + v));
+        middles[low + v] = base + middle;
         if (middle - start > *max_above) atomic_max(max_above, middle - start);
     }
 }

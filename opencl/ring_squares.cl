@@ -25,6 +25,11 @@
        sums     ulong[entries + 1]               prefix sums of lengths
        totals   ulong[groups]                    each group adds to its own
 
+   Undirected squares with one more relationship at a node (`weigh`): a square counts as many times as its nodes have
+   other relationships, twice. No two nodes may have two relationships between them. All c below a are marked, then
+   each path a -> b -> c adds its pairs with the others, times the sum of a's and c's other relationships and twice
+   those of b.
+
    For all others (`count_ring_squares`) a work group takes a node at a time from a counter of tasks until it has
    walked `max_work` paths; it has `node_count` words of scratch, zero before and after. Teams of LANES items
    take one b, or d, each.
@@ -38,10 +43,22 @@
 #define ADDS 1
 #define CLEARS 2
 #define PAIRS 3
+#define WEIGHS 4
 
 /* The first neighbour of b that is below a, which is above b. */
 static inline uint first_below(const Ranked *lists, uint b, uint a) {
     return first_place_from(lists->neighbours, lists->starts[b], lists->middles[b], a + 1);
+}
+
+/* Relationships of a node beside two. */
+static inline ulong others(global const uint *starts, uint node) {
+    return (ulong)(starts[node + 1] - starts[node]) - 2;
+}
+
+/* What a path a -> b -> c adds to the weighed squares, if `marked` paths lead to c. */
+static inline ulong weight(global const uint *starts, uint a, uint b, uint c, uint marked) {
+    if (marked < 2) return 0;
+    return (marked - 1) * (others(starts, a) + others(starts, c) + 2 * others(starts, b));
 }
 
 kernel void measure_links(
@@ -62,7 +79,7 @@ kernel void count_paths(global const uint *starts, global const ulong *sums, uin
 /* Processes the nodes first … last-1. Indexes of sums and entries count from node 0. */
 kernel void walk_links(
     global const uint *neighbours, global const uint *starts, global const ulong *sums, uint first, uint last, uint node_count,
-    uint what, global uint *marks, global ulong *totals
+    uint what, global uint *marks, global ulong *totals, volatile global uint *carried
 ) {
     local ulong of_items[GROUP_SIZE];
     uint lane = get_local_id(0) % LANES;
@@ -79,6 +96,9 @@ kernel void walk_links(
         for (uint place = from + lane; place < to; place += LANES) {
             if (what == ADDS) {
                 sum += own[neighbours[place]];
+            } else if (what == WEIGHS) {
+                uint c = neighbours[place];
+                sum += weight(starts, a, neighbours[entry], c, own[c]);
             } else if (what == PAIRS) {
                 sum += atomic_inc((volatile global uint *)own + neighbours[place]);
             } else {
@@ -90,7 +110,9 @@ kernel void walk_links(
     }
     if (what == MARKS) return;
     sum = group_sum(sum, of_items);
-    if (get_local_id(0) == 0) totals[get_group_id(0)] += (what == PAIRS ? 8 : 4) * sum;
+    if (get_local_id(0) != 0) return;
+    if (what == WEIGHS) add_total(totals, carried, sum);
+    else totals[get_group_id(0)] += (what == PAIRS ? 8 : 4) * sum;
 }
 
 kernel void clear_marks(global uint *marks, ulong count) {
@@ -109,6 +131,7 @@ static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks,
             if (what == PAIRS) sum += atomic_inc(marks + c);
             else if (what == MARKS) atomic_inc(marks + c);
             else if (what == ADDS) sum += marks[c];
+            else if (what == WEIGHS) sum += weight(lists->starts, a, middle, c, marks[c]);
             else marks[c] = 0;
         }
     }
@@ -117,8 +140,8 @@ static ulong two_links(const Ranked *lists, uint a, volatile global uint *marks,
 }
 
 kernel void count_ring_squares(
-    RANKED_PARAMETERS, uint first, uint node_count, uint undirected, uint task_nodes, ulong max_work, global uint *scratch,
-    volatile global uint *counters, global ulong *totals
+    RANKED_PARAMETERS, uint first, uint node_count, uint undirected, uint weigh, uint task_nodes, ulong max_work,
+    global uint *scratch, volatile global uint *counters, global ulong *totals, volatile global uint *carried
 ) {
     const Ranked outgoing = OUTGOING_RANKED, incoming = INCOMING_RANKED;
     volatile global uint *marks = scratch + get_group_id(0) * (ulong)node_count;
@@ -132,15 +155,18 @@ kernel void count_ring_squares(
         if (begin >= node_count) break;
         for (uint a = (uint)begin; a < end; ++a, ++work) {
             if (outgoing.middles[a] >= outgoing.starts[a + 1] || incoming.middles[a] >= incoming.starts[a + 1]) continue;
-            sum += two_links(&outgoing, a, marks, undirected ? PAIRS : MARKS, &work);
-            if (!undirected) sum += two_links(&incoming, a, marks, ADDS, &work);
+            sum += two_links(&outgoing, a, marks, undirected && !weigh ? PAIRS : MARKS, &work);
+            if (weigh) sum += two_links(&outgoing, a, marks, WEIGHS, &work);
+            else if (!undirected) sum += two_links(&incoming, a, marks, ADDS, &work);
             two_links(&outgoing, a, marks, CLEARS, &work);
         }
         group_work = group_sum(work, of_items);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     sum = group_sum(sum, of_items);
-    if (get_local_id(0) == 0) totals[get_group_id(0)] += (undirected ? 8 : 4) * sum;
+    if (get_local_id(0) != 0) return;
+    if (weigh) add_total(totals, carried, sum);
+    else totals[get_group_id(0)] += (undirected ? 8 : 4) * sum;
 }
 
 /* Sums over the neighbours u of v: paths v -> u -> v as counted (u above v, u below v, squares of the former);

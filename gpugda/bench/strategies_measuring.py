@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from gpugda.bench.strategies_options import Timed
 from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.execute.oriented_form import may_be_oriented, timing_unoriented
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import plan_pattern
@@ -98,6 +100,15 @@ def _question(
 
 
 def _count(matcher: Matcher, plan: Plan, report: StrategyReport, deadline: float) -> int:
+    """As a query counts: `extend` has other ways than its join, which count without rows."""
+    graph = matcher.graph.graph
+    if may_be_oriented(plan.bound):
+        found = count_oriented(plan, graph, matcher, {}, report, deadline)
+        if found is not None:
+            return found
+        if matcher.orients:
+            with timing_unoriented(plan, graph):
+                return matcher.count(plan, Masks({}, {}), report, deadline)
     return matcher.count(plan, Masks({}, {}), report, deadline)
 
 

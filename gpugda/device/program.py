@@ -51,6 +51,7 @@ _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
     "cliques.cl": "lists",
     "csr_rows.cl": "lists",
+    "edge_triangles.cl": "lists",
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
     "ordered_sum.cl": "marks",

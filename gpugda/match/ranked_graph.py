@@ -22,8 +22,10 @@ _BYTES_EACH = {False: 28, True: 44}
 _BYTES_PER_NODE = 52
 _MAX_ENTRIES = 1 << 32
 """Positions in lists have 32 bits."""
-_SHARE = 0.5
-"""Share of the free memory that may be used while lists are made."""
+_SHARE, _SHARE_IN_WINDOWS = 0.5, 0.9
+"""Shares of the free memory that may be used while lists are made, at once and in windows."""
+_BYTES_IN_WINDOW, _MAX_WINDOWS = 20, 32
+"""Peak bytes per entry of a window. All relationships are read once per window."""
 
 
 class RankedGraph:
@@ -54,24 +56,27 @@ class RankedGraph:
         """
         with self._lock:
             known = self._lists.get((type_id, undirected))
-            if known is None and self._has_room and _fits(run, undirected=undirected):
-                known = self._made(run, type_id, undirected=undirected)
+            if known is None and self._has_room:
+                window = None if _fits(run, undirected=undirected) else _window(run)
+                if window is None or (undirected and window):
+                    known = self._made(run, type_id, window, undirected=undirected)
             return known
 
-    def _made(self, run: Run, type_id: int | None, *, undirected: bool) -> RankedLists | None:
+    def _made(
+        self, run: Run, type_id: int | None, window: int | None, *, undirected: bool
+    ) -> RankedLists | None:
         workspace, graph = run.workspace, run.graph.graph
         try:
             from gpugda.device.launch.ranked_lists import RankedKernels
 
             with workspace.reclaiming(MemoryLimitError), run.stage("rank"):
-                made = RankedKernels(run.graph.context).made(
-                    workspace,
-                    run.graph.csr_arguments(workspace.budget),
-                    type_id,
-                    graph.node_count,
-                    graph.relationship_count,
-                    undirected=undirected,
-                )
+                kernels, arguments = RankedKernels(run.graph.context), run.graph.csr_arguments
+                given = (workspace, arguments(workspace.budget), type_id)
+                counts = (graph.node_count, graph.relationship_count)
+                if window is None:
+                    made = kernels.made(*given, *counts, undirected=undirected)
+                else:
+                    made = kernels.made_in_windows(*given, *counts, window, run.check_deadline)
         except MemoryLimitError:
             return None
         if self._has_room:
@@ -87,6 +92,18 @@ class RankedGraph:
                 self._lists.clear()
                 self._has_room = False
             return freed
+
+
+def _window(run: Run) -> int:
+    """Entries to sort at once if undirected lists are made in windows; 0 if they do not fit."""
+    graph, longest = run.graph.graph, run.graph.context.info.max_allocation_bytes
+    entries = 2 * graph.relationship_count
+    kept = 4 * entries + _BYTES_PER_NODE * graph.node_count
+    room = int(run.workspace.available * _SHARE_IN_WINDOWS) - kept
+    if entries >= _MAX_ENTRIES or 4 * entries > longest:
+        return 0
+    window = min(room, longest) // _BYTES_IN_WINDOW
+    return window if window * _MAX_WINDOWS >= entries else 0
 
 
 def _fits(run: Run, *, undirected: bool) -> bool:

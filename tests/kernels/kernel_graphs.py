@@ -101,9 +101,12 @@ def wrong(workspace, count, dtype=np.uint32):
     return array
 
 
-def ranked_lists(context, workspace, device_graph, kind, undirected=False):
-    """Ranked lists of one type, or of any type (None)."""
+def ranked_lists(context, workspace, device_graph, kind, undirected=False, window=None):
+    """Ranked lists of one type, or of any type (None); undirected ones maybe in windows."""
     arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
     graph = device_graph.graph
     counts = graph.node_count, graph.relationship_count
-    return RankedKernels(context).made(workspace, arguments, kind, *counts, undirected=undirected)
+    kernels, given = RankedKernels(context), (workspace, arguments, kind, *counts)
+    if window is not None:
+        return kernels.made_in_windows(*given, window, lambda: None)
+    return kernels.made(*given, undirected=undirected)

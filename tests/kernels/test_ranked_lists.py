@@ -36,13 +36,16 @@ def expected(graph, kind, undirected):
     graph=any_multigraphs(40, 90, "RRS", [(0, "R", 1, {}), (1, "S", 0, {})]),
     kind=st.sampled_from([0, 1, None]),
     undirected=st.booleans(),
+    window=st.sampled_from([None, 1, 7, 1000]),
 )
-def test_ranked_lists_of_random_multigraphs(context, graph, kind, undirected):
+def test_ranked_lists_of_random_multigraphs(context, graph, kind, undirected, window):
     if context.is_cpu:
         pytest.skip("for GPUs")
     device_graph = DeviceGraph(context, graph)
     with Workspace(context, MemoryBudget(1 << 24)) as workspace:
-        lists = ranked_lists(context, workspace, device_graph, kind, undirected)
+        lists = ranked_lists(
+            context, workspace, device_graph, kind, undirected, window if undirected else None
+        )
         wanted_rows, loops = expected(graph, kind, undirected)
         max_above = 0
         for rows, wanted in zip(lists[:2], wanted_rows, strict=True):

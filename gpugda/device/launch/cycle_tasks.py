@@ -49,9 +49,10 @@ class CycleTasks:
             workspace.fill(each, 0)
         return cls(counters, scratch, nodes, max_work, totals)
 
-    def total(self, workspace: Workspace) -> int:
-        """The sum of the totals, modulo 2**64; releases the arrays."""
-        found = int(workspace.download(self.totals).sum(dtype=np.uint64))
+    def total(self, workspace: Workspace, *, whole: bool = False) -> int:
+        """The sum of the totals, modulo 2**64 unless ``whole``; releases the arrays."""
+        totals = workspace.download(self.totals)
+        found = sum(totals.tolist()) if whole else int(totals.sum(dtype=np.uint64))
         workspace.release(self.scratch, self.counters, self.totals)
         return found
 

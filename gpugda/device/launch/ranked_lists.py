@@ -13,7 +13,7 @@ from gpugda.device.launch.radix_sort import RadixSort
 from gpugda.device.program import GRAPH, Kernel, get_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray, Workspace
@@ -24,6 +24,8 @@ RANKED: Final = "b" * 6
 """Parameters of a kernel that reads ranked lists, see ``ranked_lists.h``."""
 
 _FILE: Final = "ranked_lists.cl"
+_LAST: Final = (1 << 64) - 1
+"""After all numbers of two ranks, whose bits are never all set."""
 
 
 class RankedRows(NamedTuple):
@@ -93,8 +95,9 @@ class RankedKernels:
         self._measure = kernel("measure_nodes", f"{GRAPH}IIQbbb")
         self._write_ranks = kernel("write_ranks", "bIb")
         self._pack = kernel("pack_ranked", f"{GRAPH}IIbQbIIbb")
-        self._unpack = kernel("unpack_ranked", "bQIb")
-        self._write_starts = kernel("write_starts", "bQIIbbb")
+        self._pack_window = kernel("pack_window", f"{GRAPH}IIbQbIIIbbb")
+        self._unpack = kernel("unpack_ranked", "bQIbQ")
+        self._write_starts = kernel("write_starts", "bQIIIIbbb")
 
     def made(
         self,
@@ -121,7 +124,8 @@ class RankedKernels:
         """
         # One more number than nodes, for the ends of loops.
         kind, bits = NONE if type_id is None else type_id, bits_for(nodes + 1)
-        before, ranks = self.ranks(workspace, graph, kind, nodes, 2 * entries)
+        before, ranks, keys = self._ranked(workspace, graph, kind, nodes, 2 * entries)
+        workspace.release(keys)
         count = int(workspace.download(before, nodes, 1)[0])
         size = 2 * count if undirected else count
         numbers = workspace.allocate(max(1, size), np.uint64, "relationships by rank")
@@ -150,6 +154,67 @@ class RankedKernels:
         workspace.release(loops)
         return found._replace(loops=None)
 
+    def made_in_windows(
+        self,
+        workspace: Workspace,
+        graph: Sequence[Any],
+        type_id: int | None,
+        nodes: int,
+        entries: int,
+        window: int,
+        check: Callable[[], None],
+    ) -> RankedLists:
+        """Makes the lists of both directions in one, in windows of ranks, which takes less memory.
+
+        Args: as of `made`, and
+            window: Maximum number of entries that are sorted at once. A list is never divided.
+            check: Called between windows.
+
+        Raises:
+            MemoryLimitError: They do not fit.
+        """
+        kind, bits, most = NONE if type_id is None else type_id, bits_for(nodes + 1), 2 * entries
+        before, ranks, keys = self._ranked(workspace, graph, kind, nodes, most)
+        ends = most - workspace.download(keys)
+        np.cumsum(ends, out=ends)
+        workspace.release(keys)
+        count = int(workspace.download(before, nodes, 1)[0])
+        starts = workspace.allocate(nodes + 1, np.uint32, "lists by rank")
+        middles = workspace.allocate(nodes, np.uint32, "lists by rank")
+        neighbours = workspace.allocate(max(1, 2 * count), np.uint32, "lists by rank")
+        loops = workspace.allocate(nodes, np.uint32, "loops by rank")
+        max_above = workspace.allocate(1, np.uint32, "longest list by rank")
+        written = workspace.allocate(1, np.uint32, "counters")
+        for each in (loops, max_above):
+            workspace.fill(each, 0)
+        low = size = 0
+        while low < nodes:
+            check()
+            done = int(ends[low - 1]) if low else 0
+            high = max(low + 1, int(np.searchsorted(ends, done + window, side="right")))
+            room = max(1, int(ends[high - 1]) - done)
+            numbers = workspace.allocate(room, np.uint64, "relationships by rank")
+            # Loops leave places, which come last.
+            workspace.fill(numbers, _LAST)
+            workspace.fill(written, 0)
+            packed = (before, count, ranks, bits, low, high, written, numbers, loops)
+            self._pack_window(count, *graph, kind, nodes, *packed)
+            found = int(workspace.download(written)[0])
+            numbers, _beside = self._sort.run(workspace, numbers, None, 2 * bits)
+            of_window = (high - low, low, size)
+            self._write_starts(
+                high - low + 1, numbers, found, bits, *of_window, starts, middles, max_above
+            )
+            self._unpack(found, numbers, found, bits, neighbours, size)
+            workspace.release(numbers)
+            low, size = high, size + found
+        longest = int(workspace.download(max_above)[0])
+        workspace.release(before, ranks, written, max_above)
+        rows = RankedRows(neighbours, starts, middles)
+        if size == 2 * count:
+            workspace.release(loops)
+        return RankedLists(rows, rows, nodes, size, longest, None if size == 2 * count else loops)
+
     def ranks(
         self, workspace: Workspace, graph: Sequence[Any], kind: int, nodes: int, most: int
     ) -> tuple[DeviceArray, DeviceArray]:
@@ -165,6 +230,14 @@ class RankedKernels:
         Raises:
             MemoryLimitError: They do not fit.
         """
+        before, ranks, keys = self._ranked(workspace, graph, kind, nodes, most)
+        workspace.release(keys)
+        return before, ranks
+
+    def _ranked(
+        self, workspace: Workspace, graph: Sequence[Any], kind: int, nodes: int, most: int
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+        """As `ranks`, and ``uint64[nodes]``: ``most`` less the relationships of each rank."""
         lengths = workspace.allocate(nodes, np.uint32, "lengths of lists")
         keys = workspace.allocate(nodes, np.uint64, "degrees")
         order: DeviceArray | None = workspace.allocate(nodes, np.uint32, "nodes by degree")
@@ -174,8 +247,8 @@ class RankedKernels:
         keys, order = self._sort.run(workspace, keys, order, most.bit_length())
         ranks = workspace.allocate(nodes, np.uint32, "ranks of nodes")
         self._write_ranks(nodes, order, nodes, ranks)
-        workspace.release(keys, order)
-        return before, ranks
+        workspace.release(order)
+        return before, ranks, keys
 
     def _rows(
         self,
@@ -190,10 +263,11 @@ class RankedKernels:
         starts = workspace.allocate(nodes + 1, np.uint32, "lists by rank")
         middles = workspace.allocate(nodes, np.uint32, "lists by rank")
         neighbours = workspace.allocate(max(1, count), np.uint32, "lists by rank")
-        self._write_starts(nodes + 1, numbers, count, bits, nodes, starts, middles, max_above)
+        of_all = (nodes, 0, 0)
+        self._write_starts(nodes + 1, numbers, count, bits, *of_all, starts, middles, max_above)
         self.unpack(numbers, count, bits, neighbours)
         return RankedRows(neighbours, starts, middles)
 
     def unpack(self, numbers: DeviceArray, count: int, bits: int, neighbours: DeviceArray) -> None:
         """Writes the low ``bits`` of each number to ``neighbours``; exchanges its two ranks."""
-        self._unpack(count, numbers, count, bits, neighbours)
+        self._unpack(count, numbers, count, bits, neighbours, 0)

@@ -25,7 +25,7 @@ __all__ = ["RingSquareKernels", "TwoLinkPaths"]
 
 _FILE = "ring_squares.cl"
 _WALKING_GROUPS_PER_UNIT = 32
-_MARKS, _ADDS, _PAIRS = 0, 1, 3
+_MARKS, _ADDS, _PAIRS, _WEIGHS = 0, 1, 3, 4
 
 
 class TwoLinkPaths(NamedTuple):
@@ -52,9 +52,9 @@ class RingSquareKernels(GroupTasks):
         self._sums = PrefixSum(context)
         self._measure = get_kernel(context, _FILE, "measure_links", "bbbIIb")
         self._count_paths = get_kernel(context, _FILE, "count_paths", "bbIb")
-        self._walk = get_kernel(context, _FILE, "walk_links", "bbbIIIIbb")
+        self._walk = get_kernel(context, _FILE, "walk_links", "bbbIIIIbbb")
         self._clear = get_kernel(context, _FILE, "clear_marks", "bQ")
-        self._count = get_kernel(context, _FILE, "count_ring_squares", f"{RANKED}IIIIQbbb")
+        self._count = get_kernel(context, _FILE, "count_ring_squares", f"{RANKED}IIIIIQbbbb")
         self._correct = get_kernel(context, _FILE, "correct_ring_squares", f"{RANKED}IIbb")
 
     @property
@@ -86,6 +86,7 @@ class RingSquareKernels(GroupTasks):
         nodes: range,
         marks: DeviceArray,
         totals: DeviceArray,
+        carried: DeviceArray | None = None,
     ) -> None:
         """Adds the cycles whose highest nodes are in ``nodes`` to ``totals``.
 
@@ -95,21 +96,32 @@ class RingSquareKernels(GroupTasks):
             nodes: A range of the first nodes.
             marks: ``uint32``, one per pair of such a node and any node; zero before and after.
             totals: ``uint64``, one per work group.
+            carried: ``uint32``: counts totals that pass 2**64, and each cycle is weighed by the
+                other relationships of its nodes; see the kernel. None to count cycles.
         """
         groups = totals.count
-        walks = (
-            ((_PAIRS, paths[0]),)
-            if lists.is_undirected
-            else zip((_MARKS, _ADDS), paths, strict=True)
-        )
+        both = (paths[0], paths[-1])
+        if carried is not None:
+            walks = [*zip((_MARKS, _WEIGHS), both, strict=True)]
+        elif lists.is_undirected:
+            walks = [(_PAIRS, paths[0])]
+        else:
+            walks = [*zip((_MARKS, _ADDS), both, strict=True)]
         for what, each in walks:
             rows = (each.rows.neighbours, each.rows.starts, each.sums)
             whom = (nodes.start, nodes.stop, lists.nodes)
-            self._walk.launch_groups(groups, *rows, *whom, what, marks, totals)
+            self._walk.launch_groups(groups, *rows, *whom, what, marks, totals, carried)
         used = len(nodes) * lists.nodes
         self._clear(used, marks, used)
 
-    def count(self, lists: RankedLists, first: int, groups: int, tasks: CycleTasks) -> None:
+    def count(
+        self,
+        lists: RankedLists,
+        first: int,
+        groups: int,
+        tasks: CycleTasks,
+        carried: DeviceArray | None = None,
+    ) -> None:
         """Takes tasks; adds their counts to ``totals``.
 
         Args:
@@ -117,10 +129,12 @@ class RingSquareKernels(GroupTasks):
             first: Highest node of the first task.
             groups: The number of work groups.
             tasks: The tasks; for each group one word of scratch per node.
+            carried: As of `batch`.
         """
         task_nodes = self.task_nodes(lists.nodes, groups)
-        whom = (first, lists.nodes, lists.is_undirected, task_nodes, tasks.max_work)
-        arrays = (tasks.scratch, tasks.counters, tasks.totals)
+        how = (lists.is_undirected, carried is not None)
+        whom = (first, lists.nodes, *how, task_nodes, tasks.max_work)
+        arrays = (tasks.scratch, tasks.counters, tasks.totals, carried)
         self._count.launch_groups(groups, *lists.arguments, *whom, *arrays)
 
     def correct(self, lists: RankedLists, totals: DeviceArray) -> None:

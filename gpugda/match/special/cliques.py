@@ -6,6 +6,8 @@ from itertools import combinations
 from math import comb, factorial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpugda.device.launch.cliques import CliqueKernels
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.match.special.tasks import groups_with_scratch, launches
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["count_cliques"]
+__all__ = ["cliques_in", "count_cliques"]
 
 _SIZES = (4, 5)
 _WORK_PER_LAUNCH = 1 << 24
@@ -48,9 +50,14 @@ def _find(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
     return links if is_simple else None
 
 
-def _fits(lists: RankedLists, size: int) -> bool:
+def _fits(run: Run, lists: RankedLists, size: int) -> bool:
     """True if sums fit in 64 bits: two connected lowest nodes, and others above the first."""
-    return lists.size * comb(lists.max_above, size - 2) < _MAX_CLIQUES
+    if lists.size * comb(lists.max_above, size - 2) < _MAX_CLIQUES:
+        return True
+    starts, middles = (run.workspace.download(each) for each in lists.outgoing[1:])
+    lengths: list[int] = np.bincount(middles - starts[:-1]).tolist()
+    most = sum(comb(above, size - 1) * nodes for above, nodes in enumerate(lengths))
+    return most < _MAX_CLIQUES
 
 
 def count_cliques(
@@ -72,15 +79,23 @@ def count_cliques(
     said = f"cliques of {size} nodes counted from their node of fewest relationships"
 
     def count(run: Run, lists: RankedLists) -> int | None:
-        cliques = _counted(run, lists, size) if _fits(lists, size) else None
+        cliques = cliques_in(run, lists, size)
         found = None if cliques is None else factorial(size) * cliques
         return None if found is None or found >= _MAX_COUNT else found
 
     return counted_by_rank(links, strategy, report, deadline, count, said)
 
 
-def _counted(run: Run, lists: RankedLists, size: int) -> int | None:
-    """The number of cliques in the graph."""
+def cliques_in(run: Run, lists: RankedLists, size: int) -> int | None:
+    """The number of cliques in the graph; None if it might overflow, or if there is no room.
+
+    Args:
+        run: The query's run.
+        lists: Undirected lists without parallel entries.
+        size: Nodes of a clique: 4 or 5.
+    """
+    if not _fits(run, lists, size):
+        return None
     kernels, workspace = CliqueKernels(run.graph.context), run.workspace
     words = kernels.group_words(lists)
     groups = groups_with_scratch(run, words, kernels.max_groups)

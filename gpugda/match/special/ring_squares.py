@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["count_ring", "find_ring"]
+__all__ = ["count_ring", "find_ring", "is_undirected_ring", "weighed_squares"]
 
 _WORK_PER_LAUNCH = 1 << 24
 _MAX_MARK = 1 << 32
@@ -50,6 +50,8 @@ _MIN_PATHS = 1 << 16
 _PATHS_OF_BATCH = 1 << 23
 _BATCH_BYTES = 1 << 27
 """Bytes of marks: those in use should fit in the cache."""
+_SHARE_IF_LARGE = 0.6
+"""Share of the free memory for marks, if the usual one does not suffice for all work groups."""
 _BATCHES_TOGETHER = 64
 """Batches launched between two checks of the deadline."""
 
@@ -59,7 +61,7 @@ def find_ring(bound: BoundQuery, graph: DataGraph) -> CommonLink | None:
 
     Also None if counts might overflow.
     """
-    if not is_unrestricted(bound) or not (_is_ring(bound) or _is_undirected_ring(bound)):
+    if not is_unrestricted(bound) or not (_is_ring(bound) or is_undirected_ring(bound)):
         return None
     links = common_link(bound, graph)
     return links if links is not None and _fits(graph, links) else None
@@ -76,7 +78,8 @@ def _is_ring(bound: BoundQuery) -> bool:
     return len(set(path)) == 4 and after[path[-1]] == 0
 
 
-def _is_undirected_ring(bound: BoundQuery) -> bool:
+def is_undirected_ring(bound: BoundQuery) -> bool:
+    """True if undirected relationships lead around four nodes."""
     ends = {frozenset((each.source, each.target)) for each in bound.relationships}
     if len(bound.nodes) != 4 or len(bound.relationships) != 4 or len(ends) != 4:
         return False
@@ -131,23 +134,48 @@ def _counted(run: Run, lists: RankedLists, *, corrects: bool) -> int | None:
 
     ``corrects``: not needed if no two relationships connect the same nodes in any direction.
     """
+    return _summed(run, lists, None, corrects=corrects)
+
+
+def weighed_squares(run: Run, lists: RankedLists) -> int | None:
+    """Twice the sum of the other relationships of the nodes of all squares; None without room.
+
+    The graph has no self-loops and no two relationships between two nodes.
+    """
+    carried = run.workspace.upload(np.zeros(1, dtype=np.uint32), "carried sums")
+    found = _summed(run, lists, carried, corrects=False)
+    if found is not None:
+        found += int(run.workspace.download(carried)[0]) << 64
+    run.workspace.release(carried)
+    return found
+
+
+def _summed(
+    run: Run, lists: RankedLists, carried: DeviceArray | None, *, corrects: bool
+) -> int | None:
     kernels, workspace, nodes = RingSquareKernels(run.graph.context), run.workspace, lists.nodes
     groups = groups_with_scratch(run, nodes, kernels.max_groups)
+    if groups < kernels.max_groups:
+        groups = groups_with_scratch(run, nodes, kernels.max_groups, share=_SHARE_IF_LARGE)
     if groups == 0:
         return None
     most = max(groups, kernels.walking_groups)
     tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, most)
-    first = _from_first_nodes(run, kernels, lists, tasks.totals)
+    first = _from_first_nodes(run, kernels, lists, tasks.totals, carried)
     task_count = -(-(nodes - first) // kernels.task_nodes(nodes, groups))
     for _ in launches(run, tasks.counters, task_count):
-        kernels.count(lists, first, groups, tasks)
+        kernels.count(lists, first, groups, tasks, carried)
     if corrects:
         kernels.correct(lists, tasks.totals)
-    return tasks.total(workspace)
+    return tasks.total(workspace, whole=carried is not None)
 
 
 def _from_first_nodes(
-    run: Run, kernels: RingSquareKernels, lists: RankedLists, totals: DeviceArray
+    run: Run,
+    kernels: RingSquareKernels,
+    lists: RankedLists,
+    totals: DeviceArray,
+    carried: DeviceArray | None,
 ) -> int:
     """Counts from the highest nodes, in batches. Returns the first node that is left."""
     workspace = run.workspace
@@ -165,7 +193,7 @@ def _from_first_nodes(
         if number % _BATCHES_TOGETHER == 0:
             run.graph.context.finish()
             run.check_deadline()
-        kernels.batch(lists, paths, nodes, marks, totals)
+        kernels.batch(lists, paths, nodes, marks, totals, carried)
         done = nodes.stop
     workspace.release(marks, *(each.sums for each in paths))
     return done

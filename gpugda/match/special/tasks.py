@@ -15,7 +15,9 @@ __all__ = ["groups_with_scratch", "launches"]
 _SHARE_FOR_SCRATCH = 0.25
 
 
-def groups_with_scratch(run: Run, words: int, most: int, besides: int = 0) -> int:
+def groups_with_scratch(
+    run: Run, words: int, most: int, besides: int = 0, share: float | None = None
+) -> int:
     """Number of work groups whose scratch fits in memory; 0 if not even one does.
 
     Args:
@@ -23,8 +25,10 @@ def groups_with_scratch(run: Run, words: int, most: int, besides: int = 0) -> in
         words: Scratch words per work group.
         most: Maximum number of work groups.
         besides: Bytes of other arrays.
+        share: Of the free memory; None for a quarter.
     """
-    room = int(run.workspace.available * _SHARE_FOR_SCRATCH) - besides
+    share = _SHARE_FOR_SCRATCH if share is None else share
+    room = int(run.workspace.available * share) - besides
     longest = run.graph.context.info.max_allocation_bytes
     return max(0, min(most, min(room, longest) // (4 * words)))
 

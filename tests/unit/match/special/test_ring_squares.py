@@ -95,4 +95,5 @@ def test_a_cpu_does_not_use_ranked_lists(monkeypatch):
 
 def test_squares_are_joined_without_scratch_memory(accelerator, monkeypatch):
     monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0.0)
+    monkeypatch.setattr(ring_squares, "_SHARE_IF_LARGE", 0.0)
     assert found(accelerator, monkeypatch, RING)[0] is None

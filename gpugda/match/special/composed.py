@@ -1,0 +1,194 @@
+"""Counts undirected patterns that are made of squares or triangles in simple graphs, on a GPU.
+
+Without self-loops and parallel relationships, the nodes of these patterns are distinct if their
+relationships are. So their numbers follow from the squares and the triangles of the graph, without
+rows (as Pinar et al., ESCAPE, WWW 2017, count patterns of five nodes):
+
+    square with a tail        a square, and another relationship of one of its nodes
+    square with a diagonal    two triangles over one relationship
+    fan of three triangles    a triangle, and one more over each of two of its sides, whose third
+                              nodes differ: they are one if they form a 4-clique with the triangle
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.edge_triangles import EdgeTriangleKernels
+from gpugda.errors import MemoryLimitError
+from gpugda.match.special.cliques import cliques_in
+from gpugda.match.special.ring_squares import weighed_squares
+from gpugda.match.special.tasks import launches
+from gpugda.match.special.unrestricted import (
+    common_link,
+    counted_by_rank,
+    is_unrestricted,
+    ranked_lists_apply,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.edge_triangles import EdgeTriangles
+    from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.matcher import Matcher
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["count_composed"]
+
+_WORK_PER_LAUNCH = 1 << 24
+_MAX_TASK_NODES = 16
+_MAX_SUM = 1 << 64
+
+
+def count_composed(
+    bound: BoundQuery,
+    graph: DataGraph,
+    strategy: Matcher,
+    report: StrategyReport,
+    deadline: float | None,
+) -> int | None:
+    """The number of embeddings; None if this method does not apply, or has no room.
+
+    Args: as of `count_oriented`, and
+        bound: The pattern.
+    """
+    if not ranked_lists_apply(graph, strategy) or not is_unrestricted(bound):
+        return None
+    known = _shape_of(bound)
+    links = None if known is None else common_link(bound, graph)
+    if known is None or links is None or not links.undirected or links.has_loops(graph):
+        return None
+    if links.max_between(graph) > 1:
+        return None
+    said, count = known
+    longest = links.longest(graph)
+    return counted_by_rank(links, strategy, report, deadline, partial(count, longest), said)
+
+
+def _shape_of(
+    bound: BoundQuery,
+) -> tuple[str, Callable[[int, Run, RankedLists], int | None]] | None:
+    """What is counted, and how; None for any other pattern."""
+    ends = {frozenset((each.source, each.target)) for each in bound.relationships}
+    if len(ends) != len(bound.relationships) or any(len(each) != 2 for each in ends):
+        return None
+    for wanted, said, count in _SHAPES:
+        if len(wanted) != len(ends) or max(map(max, wanted)) != len(bound.nodes) - 1:
+            continue
+        if _degrees(wanted) != _degrees(ends):
+            continue
+        for order in permutations(range(len(bound.nodes))):
+            if all(frozenset(order[node] for node in pair) in ends for pair in wanted):
+                return said, count
+    return None
+
+
+def _degrees(ends: set[frozenset[int]]) -> list[int]:
+    return sorted(Counter(node for pair in ends for node in pair).values())
+
+
+# ------------------------------------------------------------------ how they are counted
+def _tailed_squares(longest: int, run: Run, lists: RankedLists) -> int | None:
+    """Two embeddings per square and other relationship of a node: the square may be turned."""
+    if _work(longest) * 4 * longest**2 >= _MAX_SUM:
+        return None
+    return weighed_squares(run, lists)
+
+
+def _diamonds(longest: int, run: Run, lists: RankedLists) -> int | None:
+    """Two directions of the diagonal, and ordered pairs of triangles over it."""
+
+    def count(kernels: EdgeTriangleKernels, edges: EdgeTriangles) -> int:
+        tasks, carried = _tasks(run, lists, kernels)
+        kernels.diamonds(edges, tasks.totals, carried)
+        return 2 * _total(run, tasks, carried)
+
+    # All relationships of a work group's share.
+    return _over_edges(run, lists, count) if lists.size * longest**2 < _MAX_SUM else None
+
+
+def _fans(longest: int, run: Run, lists: RankedLists) -> int | None:
+    """Two orders of the sides at a node, less the pairs of triangles whose third node is one."""
+    if _work(longest) * 3 * longest**2 >= _MAX_SUM:
+        return None
+    cliques = cliques_in(run, lists, 4)
+    if cliques is None:
+        return None
+
+    def count(kernels: EdgeTriangleKernels, edges: EdgeTriangles) -> int:
+        tasks, carried = _tasks(run, lists, kernels)
+        for _ in launches(run, tasks.counters, _task_count(lists, kernels)):
+            kernels.fans(lists, edges, tasks, carried)
+        return 2 * _total(run, tasks, carried) - 24 * cliques
+
+    return _over_edges(run, lists, count)
+
+
+def _work(longest: int) -> int:
+    """Upper bound of the entries that a work group reads per launch."""
+    return _WORK_PER_LAUNCH + _MAX_TASK_NODES * longest**2
+
+
+def _over_edges(
+    run: Run,
+    lists: RankedLists,
+    count: Callable[[EdgeTriangleKernels, EdgeTriangles], int],
+) -> int | None:
+    """Counts the triangles over each relationship, then calls ``count``; None without room."""
+    kernels, workspace = EdgeTriangleKernels(run.graph.context), run.workspace
+    try:
+        with workspace.reclaiming(MemoryLimitError):
+            edges = kernels.zeros(workspace, lists)
+    except MemoryLimitError:
+        return None
+    tasks, carried = _tasks(run, lists, kernels)
+    for _ in launches(run, tasks.counters, _task_count(lists, kernels)):
+        kernels.count(lists, edges, tasks)
+    _total(run, tasks, carried)
+    found = count(kernels, edges)
+    workspace.release(*edges)
+    return found
+
+
+def _tasks(
+    run: Run, lists: RankedLists, kernels: EdgeTriangleKernels
+) -> tuple[CycleTasks, DeviceArray]:
+    carried = run.workspace.upload(np.zeros(1, dtype=np.uint32), "carried sums")
+    groups = kernels.max_groups
+    return CycleTasks.new(run.workspace, 1, lists.nodes, _WORK_PER_LAUNCH, groups), carried
+
+
+def _task_count(lists: RankedLists, kernels: EdgeTriangleKernels) -> int:
+    return -(-lists.nodes // kernels.task_nodes(lists.nodes, kernels.max_groups))
+
+
+def _total(run: Run, tasks: CycleTasks, carried: DeviceArray) -> int:
+    found = int(run.workspace.download(carried)[0]) << 64
+    run.workspace.release(carried)
+    return found + tasks.total(run.workspace, whole=True)
+
+
+def _ends(text: str) -> set[frozenset[int]]:
+    return {frozenset("abcde".index(each) for each in pair) for pair in text.split()}
+
+
+_SHAPES = (
+    (
+        _ends("ab bc cd da ae"),
+        "squares weighed by other relationships of their nodes",
+        _tailed_squares,
+    ),
+    (_ends("ab bc cd da ac"), "pairs of triangles over a relationship", _diamonds),
+    (_ends("ab bc cd da ac ae be"), "triangles weighed by others over their sides", _fans),
+)
