@@ -17,7 +17,8 @@ _BYTES_PER_NODE: Final = 232
 _BYTES_PER_RELATIONSHIP: Final = 27
 _BYTES_OF_PAIR: Final = 10
 _BYTES_PER_TYPE: Final = 3_000
-_BYTES: Final = 2e8
+_BYTES: Final = 4e8
+"""Of any graph: the parts that are drawn at a time."""
 
 
 def host_bytes(recipe: Recipe, scale: float) -> int:

@@ -108,8 +108,9 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     try:
         for number, each in enumerate(measured, 1):
             ended = not each.left_out and _ended_by_hand(device, options, each, makers, progress)
-            outcome = report_of(options, measured[:number], _names(makers, options))
-            _write(folder, options, outcome, measured[:number], context.info.name)
+            given = measured[:number]
+            outcome = report_of(options, given, _names(makers, options), context.info.name)
+            _write(folder, options, outcome, given, context.info.name)
             if ended:
                 break
     finally:

@@ -34,7 +34,7 @@ _HEAD = (
 
 
 def report_of(
-    options: StrategiesOptions, measured: Sequence[Measured], names: Sequence[str]
+    options: StrategiesOptions, measured: Sequence[Measured], names: Sequence[str], device: str
 ) -> StrategiesOutcome:
     """Tables, wrong queries and notes of all graphs.
 
@@ -42,9 +42,10 @@ def report_of(
         options: What was asked for.
         measured: The graphs; without a sweep, one.
         names: What was measured, in the order of the tables.
+        device: Name of the device that ran it.
     """
     table = sweep_tables(options, measured, names) if options.sweep else ""
-    notes, wrong = _general_notes(options), list[str]()
+    notes, wrong = _general_notes(options, device), list[str]()
     if options.sweep:
         notes += sweep_notes(options, measured, names)
     for each in measured:
@@ -63,8 +64,8 @@ def _title(options: StrategiesOptions, measured: Measured) -> str:
     return f"{name} {number_text(measured.point.value or 0)}"
 
 
-def _general_notes(options: StrategiesOptions) -> list[str]:
-    """How to read the tables, and the hardware of the paper's figures."""
+def _general_notes(options: StrategiesOptions, device: str) -> list[str]:
+    """How to read the tables, and the hardware of both sides."""
     paper = paper_of(options.graph)
     return [
         "Relationships of an embedding are different; in the papers its nodes are, so there are "
@@ -72,7 +73,7 @@ def _general_notes(options: StrategiesOptions) -> list[str]:
         "Total and mean are over the queries that a strategy answered or was too slow for, which "
         "count with the limit (≥); the papers give means. Columns of all's: over the queries that "
         "every strategy answered.",
-        f"The figures of {paper}'s paper: {HARDWARE[paper]}.",
+        f"Measured here on {device}. The figures of {paper}'s paper: {HARDWARE[paper]}.",
     ]
 
 

@@ -248,7 +248,7 @@ def test_totals_and_means_count_timeouts_with_their_limit():
     measured = [Measured(point, nodes=1, relationships=1, patterns=["a", "b"], runs=runs)]
     rows = [
         [each.strip() for each in line.strip("|\n").split("|")]
-        for line in report_of(options, measured, ["extend", "gsi", "pbe"]).table.splitlines()
+        for line in report_of(options, measured, ["extend", "gsi", "pbe"], "").table.splitlines()
     ]
     by_name = {row[1]: dict(zip(rows[0], row, strict=True)) for row in rows[2:]}
     assert by_name["extend"]["total s"] == "0.004"

@@ -103,7 +103,7 @@ def test_a_graph_beyond_32_bits_or_the_memory_is_refused_with_a_scale_that_fits(
     monkeypatch.setattr(graph_limits, "available_bytes", lambda: 20 * 2**30)
     assert why_too_large("wd", RECIPES["wd"], 0.1) is None
     said = why_too_large("wd", RECIPES["wd"], 1)
-    assert "drawing it takes about 46.3 GiB of memory, and 20.0 GiB are free" in said
+    assert "drawing it takes about 46.5 GiB of memory, and 20.0 GiB are free" in said
     fits = float(said.partition("--scale ")[2].partition(" ")[0])
     assert host_bytes(RECIPES["wd"], fits) <= 20 * 2**30 < host_bytes(RECIPES["wd"], 1.1 * fits)
     monkeypatch.setattr(graph_limits, "available_bytes", lambda: None)
@@ -168,6 +168,7 @@ def test_a_sweep_has_a_table_of_values_by_strategies(tmp_path):
     assert "| 4 | 160 |" in result.stdout
     assert "| 8 | 160 |" in result.stdout
     assert "STwig join, section 5.3" in result.output
+    assert "Measured here on " in result.output
     assert "extend is the fastest at labels" in result.output
     found = json.loads((tmp_path / "strategies.json").read_text(encoding="utf-8"))
     assert {run["value"] for run in found["runs"]} == {4, 8}
@@ -251,7 +252,7 @@ def test_losses_are_told_as_well_as_wins():
         Measured(point, nodes=9, relationships=9, patterns=["a"], runs=some)
         for point, some in ((four, runs), (eight, slower))
     ]
-    notes = report_of(options, measured, ["extend", "stwig"]).notes
+    notes = report_of(options, measured, ["extend", "stwig"], "a device").notes
     assert (
         "count: extend is the fastest at labels 4 (3 times as fast as stwig); "
         "slower than another at 8 (stwig is 2 times as fast)." in notes
