@@ -75,10 +75,10 @@ def measure(given: argparse.Namespace, say: Callable[[str], None]) -> None:
     say(
         f"built: {graph.node_count:,} nodes, {graph.relationship_count:,} relationships; {memory()}"
     )
-    wanted = given.patterns.split(",")
+    titles = {title.split()[0]: title for title in PBE_PATTERNS}
     for name in given.strategies.split(","):
         matcher = STRATEGIES[name](DeviceGraph(context, graph))
-        for title in [each for each in PBE_PATTERNS if each.split()[0] in wanted]:
+        for title in [titles[each] for each in given.patterns.split(",")]:
             started = time.perf_counter()
             _, ask = _question(graph, PBE_PATTERNS[title], "count", name, matcher)
             planned = time.perf_counter() - started

@@ -29,8 +29,9 @@ __all__ = ["build_rows"]
 _LOGGER = logging.getLogger("gpugda.device")
 _WORD_BITS = 64
 _NUMBER_BYTES = 8
-_BYTES_EACH = 48
-"""Maximum device bytes per relationship: two arrays of each kind for sorting, and the results."""
+_BYTES_EACH, _BYTES_OF_ONE_TYPE = 48, 34
+"""Maximum device bytes per relationship: two arrays of each kind for sorting, and the results. Less
+if the order of arrival is not needed and there is one type."""
 _BYTES_PER_NODE = 16
 _SHARE_OF_MEMORY = 0.8
 _PAGE = 4096
@@ -48,7 +49,10 @@ def build_rows(context: DeviceContext, given: Unsorted, *, with_order: bool) -> 
     count, node_count = len(given.starts), given.node_count
     node_bits, type_bits = bits_for(node_count), bits_for(given.type_count)
     limit = int(context.info.global_memory_bytes * _SHARE_OF_MEMORY)
-    needed = _BYTES_EACH * count + _BYTES_PER_NODE * node_count
+    is_plain = given.type_count == 1 and not with_order
+    needed = (
+        _BYTES_OF_ONE_TYPE if is_plain else _BYTES_EACH
+    ) * count + _BYTES_PER_NODE * node_count
     is_long = _NUMBER_BYTES * count > context.info.max_allocation_bytes
     is_wide = given.type_count > MAX_SHORT_IDS
     if not count or is_long or is_wide or needed > limit:

@@ -13,7 +13,6 @@ rows (as Pinar et al., ESCAPE, WWW 2017, count patterns of five nodes):
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -72,13 +71,12 @@ def count_composed(
     if links.max_between(graph) > 1:
         return None
     said, count = known
-    longest = links.longest(graph)
-    return counted_by_rank(links, strategy, report, deadline, partial(count, longest), said)
+    return counted_by_rank(links, strategy, report, deadline, count, said)
 
 
 def _shape_of(
     bound: BoundQuery,
-) -> tuple[str, Callable[[int, Run, RankedLists], int | None]] | None:
+) -> tuple[str, Callable[[Run, RankedLists], int | None]] | None:
     """What is counted, and how; None for any other pattern."""
     ends = {frozenset((each.source, each.target)) for each in bound.relationships}
     if len(ends) != len(bound.relationships) or any(len(each) != 2 for each in ends):
@@ -99,14 +97,15 @@ def _degrees(ends: set[frozenset[int]]) -> list[int]:
 
 
 # ------------------------------------------------------------------ how they are counted
-def _tailed_squares(longest: int, run: Run, lists: RankedLists) -> int | None:
+def _tailed_squares(run: Run, lists: RankedLists) -> int | None:
     """Two embeddings per square and other relationship of a node: the square may be turned."""
-    if _work(longest) * 4 * longest**2 >= _MAX_SUM:
+    longest = _longest(run, lists)
+    if _work(lists, longest) * 4 * longest**2 >= _MAX_SUM:
         return None
     return weighed_squares(run, lists)
 
 
-def _diamonds(longest: int, run: Run, lists: RankedLists) -> int | None:
+def _diamonds(run: Run, lists: RankedLists) -> int | None:
     """Two directions of the diagonal, and ordered pairs of triangles over it."""
 
     def count(kernels: EdgeTriangleKernels, edges: EdgeTriangles) -> int:
@@ -114,13 +113,14 @@ def _diamonds(longest: int, run: Run, lists: RankedLists) -> int | None:
         kernels.diamonds(edges, tasks.totals, carried)
         return 2 * _total(run, tasks, carried)
 
-    # All relationships of a work group's share.
-    return _over_edges(run, lists, count) if lists.size * longest**2 < _MAX_SUM else None
+    fits = lists.size * _longest(run, lists) ** 2 < _MAX_SUM
+    return _over_edges(run, lists, count) if fits else None
 
 
-def _fans(longest: int, run: Run, lists: RankedLists) -> int | None:
+def _fans(run: Run, lists: RankedLists) -> int | None:
     """Two orders of the sides at a node, less the pairs of triangles whose third node is one."""
-    if _work(longest) * 3 * longest**2 >= _MAX_SUM:
+    longest = _longest(run, lists)
+    if _work(lists, longest) * 3 * longest**2 >= _MAX_SUM:
         return None
     cliques = cliques_in(run, lists, 4)
     if cliques is None:
@@ -135,9 +135,14 @@ def _fans(longest: int, run: Run, lists: RankedLists) -> int | None:
     return _over_edges(run, lists, count)
 
 
-def _work(longest: int) -> int:
+def _longest(run: Run, lists: RankedLists) -> int:
+    """The largest degree: that of the highest node."""
+    return int(run.workspace.download(lists.outgoing.starts, 1, 1)[0])
+
+
+def _work(lists: RankedLists, longest: int) -> int:
     """Upper bound of the entries that a work group reads per launch."""
-    return _WORK_PER_LAUNCH + _MAX_TASK_NODES * longest**2
+    return _WORK_PER_LAUNCH + _MAX_TASK_NODES * min(longest**2, lists.size)
 
 
 def _over_edges(
