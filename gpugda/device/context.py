@@ -37,6 +37,7 @@ class DeviceContext:
         profile: Settings that depend on the kind of device.
         plain_builds: Files that did not build with the device's options, each with the reason.
         everything_compiled: True if all kernels are known to be compiled.
+        page_locked: First and last (exclusive) addresses of arrays in page-locked memory.
         compiling_seconds: Seconds that users have waited for kernels to be compiled or loaded.
         deadline: Time until which the holder of the lock waits for compilation; None for no limit.
 
@@ -57,6 +58,8 @@ class DeviceContext:
         self.everything_compiled = False
         self.compiling_seconds = 0.0
         self.staging: Any = None
+        self.upload_ring: Any = None
+        self.page_locked: set[tuple[int, int]] = set()
         self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
         self.profile = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
@@ -180,4 +183,4 @@ class DeviceContext:
             self.loaded = LoadedContext(None)
             for each in all_ids:
                 each._closed = True
-                each.queue = each.context = each.staging = None
+                each.queue = each.context = each.staging = each.upload_ring = None

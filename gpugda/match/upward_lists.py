@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugda.config import host_limit, machine_bytes
 from gpugda.data.node_ranges import bits_for
+from gpugda.data.threads import written_in_threads
 from gpugda.device.graph.directory import run_starts
 from gpugda.errors import MemoryLimitError
 
@@ -168,9 +169,9 @@ class _Maker:
         return UpwardLists(begun.pop(kind), starts)
 
     def _place(self, count: int) -> NDArray[np.uint32]:
-        """An array on the host, page-locked if there is room."""
-        found = self._run.graph.page_locked.empty(count, np.uint32)
-        return np.empty(count, dtype=np.uint32) if found is None else found
+        """An array on the host, page-locked if that is quick and there is room."""
+        found = self._run.graph.page_locked.empty_at_once(count, np.uint32)
+        return written_in_threads(count, np.uint32) if found is None else found
 
     def _starts(self) -> NDArray[np.uint32]:
         workspace = self._workspace
@@ -190,7 +191,9 @@ class _Maker:
         bounds = [0]
         while bounds[-1] < len(starts) - 1:
             end = int(starts[bounds[-1]]) + most
-            last = int(np.searchsorted(starts, min(end, int(starts[-1])), side="right")) - 1
+            # In the dtype of the starts: otherwise searchsorted would cast all of them.
+            until = np.uint32(min(end, int(starts[-1])))
+            last = int(np.searchsorted(starts, until, side="right")) - 1
             if last <= bounds[-1] or len(bounds) > _MAX_WINDOWS:
                 return None
             bounds.append(last)
@@ -232,8 +235,8 @@ class _Maker:
         first = number * self._chunk
         if first >= self._total:
             return []
-        entries = self._run.graph.page_locked.of(self._run.graph.graph.outgoing.neighbours)
-        some = entries[first : first + self._chunk]
+        # Read once per window, and not again: locking the pages would take longer.
+        some = self._run.graph.graph.outgoing.neighbours[first : first + self._chunk]
         uploads, place = self._workspace.uploads(), number % 2 * self._chunk
         return [uploads.begin(self._chunks, place, some)]
 

@@ -35,9 +35,12 @@ from test_out_of_core import LABELS, QUERIES  # noqa: E402
 
 import gpugda  # noqa: E402
 from gpugda.data.data_graph import DataGraph  # noqa: E402
+from gpugda.data.progress import SilentProgress  # noqa: E402
+from gpugda.data.sorting import SortedRows, Unsorted  # noqa: E402
 from gpugda.data.threads import in_threads, pieces_of  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device  # noqa: E402
 from gpugda.device.graph.device_graph import DeviceGraph  # noqa: E402
+from gpugda.device.graph.row_building import build_rows  # noqa: E402
 from gpugda.device.graph.segments import whole_bytes  # noqa: E402
 from gpugda.device.memory.buffers import MemoryBudget, Workspace  # noqa: E402
 from gpugda.device.memory.uploads import PageLocked  # noqa: E402
@@ -150,7 +153,7 @@ def ends(nodes: int, count: int, *, loops: bool) -> tuple[np.ndarray, np.ndarray
     return source, target
 
 
-def data_graph(nodes: int, count: int, *, loops: bool) -> DataGraph:
+def data_graph(context: DeviceContext, nodes: int, count: int, *, loops: bool) -> DataGraph:
     source, target = ends(nodes, count, loops=loops)
     print(f"drawn, {time.perf_counter() - STARTED:.1f} s", flush=True)
     names = pa.array([f"L{number}" for number in range(LABELS)])
@@ -160,7 +163,13 @@ def data_graph(nodes: int, count: int, *, loops: bool) -> DataGraph:
         pa.table({"id": np.arange(nodes), "labels": names.take(pa.array(labels))}),
         pa.table({"source": source, "target": target, "type": types}),
     )
-    return load(found, None).graph
+
+    def sort(given: Unsorted, *, with_order: bool) -> SortedRows | None:
+        if context.profile.sorted_from is None:
+            return None
+        return build_rows(context, given, with_order=with_order)
+
+    return load(found, SilentProgress(), sorter=sort).graph
 
 
 def bus_rate(context: DeviceContext) -> float:
@@ -271,8 +280,9 @@ def test_large_uniform_graphs_count_the_same_beyond_the_limit(
 ) -> None:
     with capsys.disabled(), profiled() as recorded:
         print()
-        graph = data_graph(1 << 15, 1 << 20, loops=loops)
-        times = compare(DeviceContext(choose_device(None)), graph, recorded)
+        context = DeviceContext(choose_device(None))
+        graph = data_graph(context, 1 << 15, 1 << 20, loops=loops)
+        times = compare(context, graph, recorded)
         assert len(times) == len(QUERIES)
 
 
@@ -289,12 +299,12 @@ def main() -> None:
     parser.add_argument("--lists", action="store_true")
     asked = parser.parse_args()
     nodes = asked.nodes or asked.relationships // 32
-    graph = data_graph(nodes, asked.relationships, loops=asked.loops)
-    print(f"built, {time.perf_counter() - STARTED:.1f} s", flush=True)
     with profiled() as recorded:
         context = DeviceContext(
             choose_device(asked.device), like_cpu=False if asked.lists else None
         )
+        graph = data_graph(context, nodes, asked.relationships, loops=asked.loops)
+        print(f"built, {time.perf_counter() - STARTED:.1f} s", flush=True)
         compare(
             context,
             graph,

@@ -184,8 +184,8 @@ class PartDirectory:
         csr, page_locked = self._csr, self._graph.page_locked
         if not region.ranges.is_piece:
             first, last = runs[0].tolist()
-            types = page_locked.of(csr.run_types)[first:last]
-            return types, page_locked.of(csr.run_starts)[first + 1 : last]
+            types = page_locked.part(csr.run_types, first, last)
+            return types, page_locked.part(csr.run_starts, first + 1, last)
         # A piece of a row has entries of some of the row's runs only.
         lengths = entries[:, 1] - entries[:, 0]
         kept = lengths > 0

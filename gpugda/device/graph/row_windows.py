@@ -81,7 +81,7 @@ class RowWindows:
         if not self._sends:
             return []
         first, last = region.nodes
-        offsets = self._graph.page_locked.of(self._csr.row_offsets)[first : last + 1]
+        offsets = self._graph.page_locked.part(self._csr.row_offsets, first, last + 1)
         return [uploads.begin(self._offsets, region.number * self._size, offsets)]
 
     def show(self, regions: Sequence[Region], *, alone: bool) -> None:

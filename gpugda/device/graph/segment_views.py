@@ -181,14 +181,14 @@ class _Direction:
         for first, last in ranges.entries.tolist():
             if last == first:
                 continue
-            entries = page_locked.of(self._csr.neighbours)[first:last]
+            entries = page_locked.part(self._csr.neighbours, first, last)
             events.append(uploads.begin(self.neighbours, place, entries))
             if self.relationships is not None:
                 if self._csr.relationship_indexes is None:
                     count = last - first
                     self._kernels.number_entries(first, count, place, self.relationships)
                 else:
-                    numbers = page_locked.of(self._csr.relationship_indexes)[first:last]
+                    numbers = page_locked.part(self._csr.relationship_indexes, first, last)
                     events.append(uploads.begin(self.relationships, place, numbers))
             place += last - first
         return events

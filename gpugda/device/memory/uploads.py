@@ -9,6 +9,7 @@ import pyopencl as cl
 
 from gpugda.data.threads import core_count, in_threads, pieces_of
 from gpugda.deadline import check_time
+from gpugda.device.memory.upload_ring import UploadRing, map_page_locked
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ __all__ = ["PageLocked", "Uploads"]
 
 _COPIED_BYTES = 1 << 26
 """Bytes that a thread copies to page-locked memory between two checks of the deadline."""
+_LOCKED_AT_ONCE = 1 << 28
+"""Bytes of an array that is copied to page-locked memory before it is sent for the first time."""
+_PASSES = 4
+"""Longer arrays are copied when they are sent this often: locking takes some ten times as long."""
+_MIN_RING = 1 << 22
+"""Bytes from which an array that is not page-locked is sent through an `UploadRing`."""
 
 
 class Uploads:
@@ -46,6 +53,11 @@ class Uploads:
         context = self._context
         before = context.call("uploading", cl.enqueue_marker, context.queue)
         context.call("uploading", context.queue.flush)
+        self.sent += values.nbytes
+        ring = self._ring(values)
+        if ring is not None:
+            first_byte = place * target.dtype.itemsize
+            return ring.send(self._queue, target, first_byte, values, before)
         event = context.call(
             "uploading",
             cl.enqueue_copy,
@@ -57,8 +69,14 @@ class Uploads:
             wait_for=[before],
         )
         context.call("uploading", self._queue.flush)
-        self.sent += values.nbytes
         return event
+
+    def _ring(self, values: NDArray[Any]) -> UploadRing | None:
+        """The ring through which an array is sent; None to send it from where it is."""
+        context = self._context
+        if values.nbytes < _MIN_RING or not context.profile.page_locked_bytes:
+            return None
+        return None if _is_locked(context, values) else UploadRing.of(context)
 
     def wait_on_device(self, events: list[Any]) -> None:
         """Kernels launched from now on start after these uploads."""
@@ -69,6 +87,11 @@ class Uploads:
     def finish(self) -> None:
         """Waits until all uploads are done."""
         self._context.call("uploading", self._queue.finish)
+
+
+def _is_locked(context: DeviceContext, values: NDArray[Any]) -> bool:
+    address = values.ctypes.data
+    return any(first <= address < last for first, last in context.page_locked)
 
 
 class PageLocked:
@@ -85,10 +108,25 @@ class PageLocked:
         self._copies: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         # Copies that a query did not complete in its time: the next one continues them.
         self._begun: dict[int, tuple[NDArray[Any], NDArray[Any], list[slice]]] = {}
-        self._buffers: list[Any] = []
+        self._asked: dict[int, tuple[NDArray[Any], int]] = {}
+        self._buffers: list[tuple[Any, tuple[int, int]]] = []
+
+    def part(self, values: NDArray[Any], first: int, last: int) -> NDArray[Any]:
+        """The elements ``first … last-1`` to send: of the copy, or of an array not sent often.
+
+        Raises:
+            QueryTimeoutError: The deadline of this thread's work passed.
+        """
+        if id(values) not in self._copies and values.nbytes > _LOCKED_AT_ONCE:
+            _, asked = self._asked.get(id(values), (values, 0))
+            asked += last - first
+            self._asked[id(values)] = values, asked
+            if asked <= _PASSES * values.size:
+                return values[first:last]
+        return self.of(values)[first:last]
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The copy, created at the first call, or the array itself if there is no copy.
+        """The copy, created at the first call; the array itself if it is locked or none has room.
 
         Raises:
             QueryTimeoutError: The deadline of this thread's work passed.
@@ -97,7 +135,7 @@ class PageLocked:
         if known is not None:
             return known[1]
         if id(values) not in self._begun:
-            if not 0 < values.nbytes <= self._left:
+            if not 0 < values.nbytes <= self._left or _is_locked(self._context, values):
                 return values
             check_time()
             made = self.empty(values.size, values.dtype)
@@ -114,6 +152,11 @@ class PageLocked:
         self._copies[id(values)] = values, copy
         del self._begun[id(values)]
         return copy
+
+    def empty_at_once(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
+        """As `empty`; None for an array that is only locked once it was sent often, see `part`."""
+        size = count * np.dtype(dtype).itemsize
+        return None if size > _LOCKED_AT_ONCE else self.empty(count, dtype)
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
         """A new array that lives as long as the copies; None if there is no room."""
@@ -132,19 +175,15 @@ class PageLocked:
         """Frees the copies; nothing may read them any more."""
         self._copies.clear()
         self._begun.clear()
-        for buffer in self._buffers:
+        self._asked.clear()
+        for buffer, addresses in self._buffers:
+            self._context.page_locked.discard(addresses)
             buffer.release()
         self._buffers.clear()
 
     def _mapped(self, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        context = self._context
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-        doing, size = "allocating page-locked memory", count * dtype.itemsize
-        buffer = context.call(doing, cl.Buffer, context.context, flags, size)
-        access = cl.map_flags.READ | cl.map_flags.WRITE
-        mapped: NDArray[Any]
-        mapped, _ = context.call(
-            doing, cl.enqueue_map_buffer, context.queue, buffer, access, 0, (count,), dtype
-        )
-        self._buffers.append(buffer)
+        buffer, mapped = map_page_locked(self._context, count, dtype)
+        addresses = mapped.ctypes.data, mapped.ctypes.data + mapped.nbytes
+        self._context.page_locked.add(addresses)
+        self._buffers.append((buffer, addresses))
         return mapped

@@ -158,7 +158,8 @@ def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
     """The first nodes of the segments; None if a node has too many entries, or for too many."""
     bounds, nodes, total = [0], len(starts) - 1, int(starts[-1])
     while bounds[-1] < nodes:
-        end = min(int(starts[bounds[-1]]) + size, total)
+        # In the dtype of the starts: otherwise searchsorted would cast all of them.
+        end = np.uint32(min(int(starts[bounds[-1]]) + size, total))
         last = int(np.searchsorted(starts, end, side="right")) - 1
         if last <= bounds[-1] or len(bounds) > _MAX_SEGMENTS:
             return None
@@ -180,7 +181,7 @@ class _Segments:
     ) -> None:
         self._lists, self._bounds, self.entries = lists, bounds, entries
         self._size = size
-        self._uploads = run.workspace.uploads()
+        self._uploads, self._page_locked = run.workspace.uploads(), run.graph.page_locked
         self._held: list[int | None] = [None] * places
         self._events: list[list[Any]] = [[] for _ in range(places)]
 
@@ -209,7 +210,7 @@ class _Segments:
         for segment, place in _places(self._held, wanted, needed):
             first, last = (int(starts[2 * each]) for each in self._bounds[segment : segment + 2])
             self._held[place] = segment
-            some = self._lists.neighbours[first:last]
+            some = self._page_locked.part(self._lists.neighbours, first, last)
             self._events[place] = []
             if last > first:
                 begun = self._uploads.begin(self.entries, place * self._size, some)

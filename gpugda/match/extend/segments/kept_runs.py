@@ -203,9 +203,9 @@ class StreamedDirectory:
         place, page_locked = number % 2 * self._size, self._run.graph.page_locked
         return [
             uploads.begin(
-                self._starts, place, page_locked.of(self._csr.run_starts)[low : high + 1]
+                self._starts, place, page_locked.part(self._csr.run_starts, low, high + 1)
             ),
-            uploads.begin(self._types, place, page_locked.of(self._csr.run_types)[low:high]),
+            uploads.begin(self._types, place, page_locked.part(self._csr.run_types, low, high)),
         ]
 
     def seen(self, number: int) -> Runs:

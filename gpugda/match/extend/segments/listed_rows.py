@@ -114,7 +114,7 @@ class ListedRows:
             return []
         assert self._offsets is not None
         low, end = int(self._lows[number]), int(self._begins[number + 1])
-        offsets = self._run.graph.page_locked.of(self._csr.row_offsets)[low : end + 1]
+        offsets = self._run.graph.page_locked.part(self._csr.row_offsets, low, end + 1)
         return [uploads.begin(self._offsets, number % 2 * self._size, offsets)]
 
     def seen(self, number: int) -> Runs:

@@ -213,7 +213,7 @@ class Reducer:
         page_locked, place = self._run.graph.page_locked, number % 2 * self._size
         hosts = (self._csr.neighbours, self._csr.relationship_indexes)
         entries = [
-            uploads.begin(array, place, page_locked.of(host)[first : first + count])
+            uploads.begin(array, place, page_locked.part(host, first, first + count))
             for array, host in zip(arrays, hosts, strict=False)
             if array is not None and host is not None
         ]

@@ -1,0 +1,97 @@
+"""Arrays that are not page-locked, sent through page-locked buffers."""
+
+import numpy as np
+import pytest
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.memory import transfers, upload_ring, uploads
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+from gpugda.device.memory.uploads import PageLocked
+from gpugda.errors import DeviceError
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+
+@pytest.fixture
+def context(monkeypatch):
+    monkeypatch.setattr(upload_ring, "_PIECE_BYTES", 64)
+    monkeypatch.setattr(upload_ring, "_COPIED_BYTES", 16)
+    monkeypatch.setattr(uploads, "_MIN_RING", 40)
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_arrays_of_any_length_arrive(context, dtype):
+    random = np.random.default_rng(1)
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        target = workspace.upload(np.zeros(1000, dtype=dtype))
+        expected = np.zeros(1000, dtype=dtype)
+        for place in range(0, 700, 7):
+            values = random.integers(0, 200, random.integers(1, 300), dtype=dtype)
+            expected[place : place + len(values)] = values
+            event = workspace.uploads().begin(target, place, values)
+            values[:] = 0 if values.nbytes >= 40 else values  # they have been read
+            workspace.uploads().wait_on_device([event])
+        assert workspace.download(target).tolist() == expected.tolist()
+    assert isinstance(context.upload_ring, upload_ring.UploadRing)
+
+
+def test_long_arrays_are_written_through_the_ring(context, monkeypatch):
+    monkeypatch.setattr(transfers, "_MIN_RING", 100)
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        target = workspace.upload(np.arange(24, dtype=np.uint32))
+        assert context.upload_ring is None
+        longer = workspace.upload(np.arange(1000, dtype=np.uint32)[::3].copy())
+        workspace.write(longer, np.arange(50, 90, dtype=np.uint32), 20)
+        assert isinstance(context.upload_ring, upload_ring.UploadRing)
+        expected = [*range(0, 60, 3), *range(50, 90), *range(180, 1000, 3)]
+        assert workspace.download(longer).tolist() == expected
+        assert workspace.download(target).tolist() == list(range(24))
+
+
+def test_locked_arrays_are_sent_from_where_they_are(context):
+    locked = PageLocked(context, 1000)
+    values = locked.empty(100, np.uint32)
+    values[:] = np.arange(100)
+    assert locked.of(values) is values
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        target = workspace.upload(np.zeros(100, dtype=np.uint32))
+        workspace.uploads().begin(target, 10, values[10:])
+        workspace.uploads().finish()
+        assert workspace.download(target).tolist() == [0] * 10 + list(range(10, 100))
+    assert context.upload_ring is None
+    locked.close()
+    assert not context.page_locked
+
+
+def test_arrays_are_sent_directly_without_page_locked_memory(context, monkeypatch):
+    def fail(*_):
+        raise DeviceError("no memory")
+
+    monkeypatch.setattr(upload_ring, "map_page_locked", fail)
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        target = workspace.upload(np.zeros(100, dtype=np.uint32))
+        for _ in range(2):
+            workspace.uploads().begin(target, 0, np.arange(100, dtype=np.uint32))
+            workspace.uploads().finish()
+        assert workspace.download(target).tolist() == list(range(100))
+
+
+def test_long_arrays_are_locked_when_they_are_sent_often(context, monkeypatch):
+    monkeypatch.setattr(uploads, "_LOCKED_AT_ONCE", 100)
+    monkeypatch.setattr(uploads, "_PASSES", 2)
+    locked = PageLocked(context, 1000)
+    long, short = np.arange(50, dtype=np.uint32), np.arange(25, dtype=np.uint32)
+    assert locked.part(short, 3, 7).tolist() == [3, 4, 5, 6]
+    assert not np.shares_memory(locked.part(short, 0, 25), short)
+    assert locked.empty_at_once(26, np.uint32) is None
+    for first in (0, 25, 0, 25):
+        assert np.shares_memory(locked.part(long, first, first + 25), long)
+    assert locked.part(long, 2, 5).tolist() == [2, 3, 4]
+    assert not np.shares_memory(locked.part(long, 0, 50), long)
+    locked.close()
