@@ -73,6 +73,7 @@ class UploadRing:
             values: The values.
             before: Event that the first transfer waits for, or None.
         """
+        self._context.check()  # no thread of the pool lives in a forked process
         source, event = values.reshape(-1).view(np.uint8), None
         with self._lock:
             for part in pieces_of(source.size, _PIECE_BYTES):
