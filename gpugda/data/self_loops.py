@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import Csr
 
+    _Runs = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]
     _Counted = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 __all__ = ["LoopNodes", "LoopPairs", "SelfLoops"]
 
-_PIECE = 1 << 20
-"""Entries that a thread reads at a time: the arrays stay in the caches."""
+_PIECE = 1 << 18
+"""Runs, or entries beside loops, that a thread reads at a time: the arrays stay in the caches."""
 
 
 class LoopNodes(NamedTuple):
@@ -85,34 +86,41 @@ class SelfLoops:
         return self._known.get(("pairs", type_id), lambda: self._pairs(type_id))
 
     def _nodes(self, type_id: int) -> LoopNodes:
-        found = np.empty(0, dtype=np.uint32)
-        if self._counts[type_id]:
-            entries = self._known.get("entries", self._entries)
-            runs = np.searchsorted(self._outgoing.run_starts, entries, side="right") - 1
-            found = self._outgoing.neighbours[entries[self._outgoing.run_types[runs] == type_id]]
-        nodes, counts = np.unique(found, return_counts=True)
-        return LoopNodes(nodes, counts.astype(np.int64))
+        if not self._counts[type_id]:
+            return LoopNodes(np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64))
+        runs, nodes, counts = self._known.get("runs", self._runs)
+        of_type = self._outgoing.run_types[runs] == type_id
+        return LoopNodes(nodes[of_type], counts[of_type])
 
-    def _entries(self) -> NDArray[np.uint32]:
-        """Places of all self-loops among the outgoing entries; stops after the last one."""
-        found, left = [np.empty(0, dtype=np.uint32)], sum(self._counts)
-        pieces = pieces_of(self._outgoing.relationship_count, _PIECE)
-        for some in in_threads_ahead(self._entries_in, pieces):
+    def _runs(self) -> _Runs:
+        """All runs with self-loops, the node of each, and its number of loops."""
+        found: list[_Runs] = []
+        left = sum(self._counts)
+        for some in in_threads_ahead(
+            self._runs_in, pieces_of(len(self._outgoing.run_types), _PIECE)
+        ):
             check_time()
             found.append(some)
-            left -= len(some)
+            left -= int(some[2].sum())
             if left == 0:
                 break
-        return np.concatenate(found)
+        runs, nodes, counts = zip(*found, strict=True)
+        return np.concatenate(runs), np.concatenate(nodes), np.concatenate(counts)
 
-    def _entries_in(self, piece: slice) -> NDArray[np.uint32]:
-        offsets, low, high = self._outgoing.row_offsets, np.uint32(piece.start), piece.stop
+    def _runs_in(self, piece: slice) -> _Runs:
+        offsets, low, high = self._outgoing.run_offsets, np.uint32(piece.start), piece.stop
         first = int(np.searchsorted(offsets, low, side="right")) - 1
         last = int(np.searchsorted(offsets, np.uint32(high), side="left"))
         lengths = np.diff(offsets[first : last + 1].clip(low, np.uint32(high)))
-        starts = repeated(np.arange(first, last, dtype=np.uint32), lengths)
-        places = np.flatnonzero(starts == self._outgoing.neighbours[piece])
-        return places.astype(np.uint32) + low
+        nodes = repeated(np.arange(first, last, dtype=np.uint32), lengths)
+        starts = self._outgoing.run_starts[piece.start : high + 1]
+        neighbours = self._outgoing.neighbours
+        places = _places_from(neighbours, starts[:-1], starts[1:], nodes)
+        reached = neighbours.take(places, mode="clip")
+        runs = np.flatnonzero((places < starts[1:]) & (reached == nodes))
+        nodes = nodes[runs]
+        ends = _places_from(neighbours, places[runs], starts[runs + 1], nodes + np.uint32(1))
+        return (runs + piece.start).astype(np.uint32), nodes, (ends - places[runs]).astype(np.int64)
 
     def _pairs(self, type_id: int) -> LoopPairs:
         nodes, counts = self.nodes(type_id)
@@ -169,3 +177,26 @@ def _neighbours_of(csr: Csr, nodes: NDArray[np.uint32], type_id: int) -> _Counte
     keys = (places << np.uint64(32) | neighbours)[neighbours != nodes[places.astype(np.int64)]]
     firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))[: len(keys)])
     return keys[firsts], np.diff(firsts, append=len(keys))
+
+
+def _places_from(
+    neighbours: NDArray[np.uint32],
+    starts: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    wanted: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
+    """First place in each run whose neighbour is at least the wanted one, else the run's end."""
+    found = starts.copy()
+    left, places, sizes = np.arange(len(starts)), starts.copy(), ends - starts
+    while len(left):
+        half = sizes >> 1
+        middles = places + half
+        is_less = (neighbours.take(middles, mode="clip") < wanted) & (sizes > 0)
+        places = np.where(is_less, middles + np.uint32(1), places)
+        sizes = np.where(is_less, sizes - half - np.uint32(1), half)
+        found[left] = places
+        going = np.flatnonzero(sizes)
+        if len(going) < len(left) // 2 or not len(going):
+            left, places = left[going], places[going]
+            sizes, wanted = sizes[going], wanted[going]
+    return found

@@ -169,8 +169,8 @@ class _Maker:
         return UpwardLists(begun.pop(kind), starts)
 
     def _place(self, count: int) -> NDArray[np.uint32]:
-        """An array on the host, page-locked if that is quick and there is room."""
-        found = self._run.graph.page_locked.empty_at_once(count, np.uint32)
+        """An array on the host, page-locked if there is room."""
+        found = self._run.graph.page_locked.empty(count, np.uint32)
         return written_in_threads(count, np.uint32) if found is None else found
 
     def _starts(self) -> NDArray[np.uint32]:

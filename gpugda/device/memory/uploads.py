@@ -153,11 +153,6 @@ class PageLocked:
         del self._begun[id(values)]
         return copy
 
-    def empty_at_once(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
-        """As `empty`; None for an array that is only locked once it was sent often, see `part`."""
-        size = count * np.dtype(dtype).itemsize
-        return None if size > _LOCKED_AT_ONCE else self.empty(count, dtype)
-
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any] | None:
         """A new array that lives as long as the copies; None if there is no room."""
         size = count * np.dtype(dtype).itemsize

@@ -181,7 +181,7 @@ class _Segments:
     ) -> None:
         self._lists, self._bounds, self.entries = lists, bounds, entries
         self._size = size
-        self._uploads, self._page_locked = run.workspace.uploads(), run.graph.page_locked
+        self._uploads = run.workspace.uploads()
         self._held: list[int | None] = [None] * places
         self._events: list[list[Any]] = [[] for _ in range(places)]
 
@@ -210,7 +210,7 @@ class _Segments:
         for segment, place in _places(self._held, wanted, needed):
             first, last = (int(starts[2 * each]) for each in self._bounds[segment : segment + 2])
             self._held[place] = segment
-            some = self._page_locked.part(self._lists.neighbours, first, last)
+            some = self._lists.neighbours[first:last]
             self._events[place] = []
             if last > first:
                 begun = self._uploads.begin(self.entries, place * self._size, some)

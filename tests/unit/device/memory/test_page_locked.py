@@ -47,7 +47,6 @@ def test_new_arrays_count_towards_the_same_limit(context):
 
 def test_a_copy_that_runs_out_of_time_is_continued(context, monkeypatch):
     monkeypatch.setattr(uploads, "_COPIED_BYTES", 40)
-    monkeypatch.setattr(uploads, "core_count", lambda: 1)
     looks = []
 
     def run_out():
