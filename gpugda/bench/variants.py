@@ -42,8 +42,7 @@ def chosen_matchers(recipe: Recipe, only: Sequence[str]) -> Mapping[str, Matcher
             found[f"pbe {name}"] = partial(PbeStrategy, options=options)
     else:
         for name, techniques in ablation_steps().items():
-            if name != "+DR":
-                found[f"gsi {name}"] = partial(GsiStrategy, options=techniques)
+            found[f"gsi {name}"] = partial(GsiStrategy, options=techniques)
         for name, balance in sgsi_variants().items():
             found[f"sgsi {name}"] = partial(SgsiStrategy, options=balance)
     unknown = [each for each in only if each not in found]

@@ -1,15 +1,21 @@
-"""The order in which query nodes are joined, by the score of GSI."""
+"""The order in which query nodes are joined: by the score of GSI, or by the cost of each step."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from gpugda.plan.level_order import OrderSearch, components
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["by_frequency", "node_order"]
+__all__ = ["by_frequency", "node_order", "order_of_cycles"]
+
+_MAX_ORDERED = 8
+"""Maximum number of nodes of a pattern whose order is searched for: 2^n sets of nodes are tried."""
 
 
 def node_order(
@@ -46,6 +52,41 @@ def node_order(
                 reached.add(other)
                 scores[other] *= max(frequency(each), 1.0)
     return order
+
+
+def order_of_cycles(bound: BoundQuery, counts: Sequence[float]) -> list[tuple[int, bool]] | None:
+    """The order with the least estimated cost; None for trees and for large patterns.
+
+    The score of `node_order` multiplies by the relationships of every link, as if a link that
+    closes a cycle made rows. In trees no relationship closes one.
+
+    Args:
+        bound: The query.
+        counts: Number of candidates of each query node.
+    """
+    links = sum(each.source != each.target for each in bound.relationships)
+    parts = components(bound)
+    if len(bound.nodes) > _MAX_ORDERED or links <= len(bound.nodes) - len(parts):
+        return None
+    search = OrderSearch(_with_counts(bound, counts), searches=True)
+    return [(node, not at) for part in parts for at, node in enumerate(search.best(part))]
+
+
+def _with_counts(bound: BoundQuery, counts: Sequence[float]) -> BoundQuery:
+    """The query with counted candidates; relationships keep as large a share as both their ends."""
+    shares = [
+        min(count / max(each.cardinality, 1.0), 1.0)
+        for each, count in zip(bound.nodes, counts, strict=True)
+    ]
+    nodes = [
+        replace(each, cardinality=float(count))
+        for each, count in zip(bound.nodes, counts, strict=True)
+    ]
+    relationships = [
+        replace(each, cardinality=each.cardinality * shares[each.source] * shares[each.target])
+        for each in bound.relationships
+    ]
+    return replace(bound, nodes=tuple(nodes), relationships=tuple(relationships))
 
 
 def by_frequency(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from gpugda.caching import LruCache
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.gsi_signatures import SignatureKernels
 from gpugda.match.gsi.cursor import NodeCursor, lists_of, type_frequency
 from gpugda.match.gsi.filter import filter_by_signatures
 from gpugda.match.gsi.limits import bytes_of_lists
 from gpugda.match.gsi.options import GsiOptions
-from gpugda.match.gsi.order import node_order
+from gpugda.match.gsi.order import node_order, order_of_cycles
 from gpugda.match.gsi.steps import compile_steps
 from gpugda.match.gsi.store import GraphStore
 from gpugda.match.gsi.windows import NodeWindows
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GsiStrategy"]
 
+_Order: TypeAlias = "tuple[BoundQuery, list[tuple[int, bool]] | None]"
+_ORDERS_KEPT = 64
+
 
 class GsiStrategy(Matcher):
     """Node signatures, lists per type found in one transaction, and Prealloc-Combine.
@@ -46,7 +50,8 @@ class GsiStrategy(Matcher):
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
         """See `Matcher.plan_steps`: one query node at a time, by the score from estimates."""
-        order = node_order(
+        order = order_of_cycles(pattern, [each.cardinality for each in pattern.nodes])
+        order = order or node_order(
             pattern,
             lambda node: pattern.nodes[node].cardinality,
             lambda each: each.cardinality,
@@ -66,6 +71,7 @@ class GsiStrategy(Matcher):
         self._joins = GsiJoin(self._context)
         self._signatures = SignatureKernels(self._context)
         self._store = GraphStore(device_graph, self._options)
+        self._orders = LruCache[tuple[int, ...], _Order](_ORDERS_KEPT)
 
     def _workspace(self) -> Workspace:
         return self._store.counted(super()._workspace())
@@ -83,7 +89,9 @@ class GsiStrategy(Matcher):
         describe_candidates(run.report, pattern, candidates)
         rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
         frequency = type_frequency(pattern, self._graph)
-        order = node_order(pattern, candidates.count, frequency)
+        counts = [candidates.count(each.position) for each in pattern.nodes]
+        order = self._order_of_cycles(pattern, counts) if self._options.closing_order else None
+        order = order or node_order(pattern, candidates.count, frequency)
         steps = compile_steps(pattern, self._graph.graph, order, rows, frequency)
         with run.stage("lists"):
             lists = lists_of(run, steps, masks, self._store)
@@ -95,3 +103,11 @@ class GsiStrategy(Matcher):
         graph = self._graph.graph
         lists = bytes_of_lists(graph, pattern, self._options)
         return bytes_of_candidates(graph, pattern, masks) + lists
+
+    def _order_of_cycles(
+        self, pattern: BoundQuery, counts: list[int]
+    ) -> list[tuple[int, bool]] | None:
+        """The order of a pattern with cycles, kept for its next run with as many candidates."""
+        key = (id(pattern), *counts)
+        # The pattern is kept, too: another one must not get its id.
+        return self._orders.get(key, lambda: (pattern, order_of_cycles(pattern, counts)))[1]

@@ -12,7 +12,7 @@ from gpugda.plan.variables import Variable
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.pbe.options import PbeOptions
-    from gpugda.match.pbe.order import OrderSearch
+    from gpugda.plan.level_order import OrderSearch
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 

@@ -25,7 +25,6 @@ from gpugda.match.pbe.device_lists import ListLoader, Loaded
 from gpugda.match.pbe.groups import equal_relationships, make_groups
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions
-from gpugda.match.pbe.order import OrderSearch, components
 from gpugda.match.pbe.placing import (
     enough_bytes,
     place_parts,
@@ -37,6 +36,7 @@ from gpugda.match.pbe.seeds import Seeds
 from gpugda.match.pbe.whole import whole_join
 from gpugda.match.pbe.windows import PrimeWatch, SeededWindows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.level_order import OrderSearch, components
 from gpugda.plan.masks import Masks
 from gpugda.plan.node_steps import node_steps
 from gpugda.plan.row_tests import variable_tests
