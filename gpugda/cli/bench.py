@@ -21,6 +21,8 @@ from gpugda.cli.workloads import compare_strategies, run_workload
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gpugda.bench.benchmark import Outcome
     from gpugda.bench.options import BenchOptions
 
@@ -245,6 +247,8 @@ def bench(
     from gpugda.bench.options import BenchOptions, parse_forms, parse_sizes
 
     log_to_standard_error(verbose)
+    if not strategies:
+        _refuse_without_strategies({"--strategy": strategy, "--within": within, "--sweep": sweep})
     # Otherwise the time of printing the driver's notifications would be measured too.
     logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
     asked = BenchOptions(
@@ -279,6 +283,14 @@ def bench(
             _run(uri, graph, replace(asked, applications=workload is not None))
         else:
             run_workload(workload, asked, 1.0 if scale is None else scale)
+
+
+def _refuse_without_strategies(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value:
+            raise ConfigurationError(
+                f"{name} applies to --strategies; add it, or leave out {name}."
+            )
 
 
 def _positive(timeout: float) -> float:

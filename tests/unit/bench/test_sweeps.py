@@ -154,6 +154,13 @@ def test_a_folder_that_cannot_be_written_is_refused_at_the_start(monkeypatch, tm
     assert "cannot be written to: Permission denied." in result.output
 
 
+@pytest.mark.parametrize("option", [("--sweep", "labels"), ("--within", "0.5")])
+def test_options_of_the_comparison_alone_are_refused(option):
+    result = CliRunner().invoke(app, ["bench", *option])
+    assert result.exit_code == 2
+    assert f"{option[0]} applies to --strategies" in result.output
+
+
 # ------------------------------------------------------------------ runs
 @pytest.mark.device
 def test_a_sweep_has_a_table_of_values_by_strategies(tmp_path):
