@@ -26,6 +26,7 @@ __all__ = [
     "max_runs",
     "ranges_of",
     "whole_bytes",
+    "whole_segment",
 ]
 
 
@@ -93,6 +94,11 @@ def cut_segments(directions: Sequence[Csr], most: int, most_nodes: int | None = 
         longest = max(longest, entries)
         bounds.append(last)
     return Segments(np.array(bounds, dtype=np.uint32), pieces, longest)
+
+
+def whole_segment(nodes: int) -> Segments:
+    """A single segment of all nodes, for joins that read no entries."""
+    return Segments(np.array([0, nodes], dtype=np.uint32), {}, 0)
 
 
 def _last_node(csr: Csr, first: int, most: int) -> int:

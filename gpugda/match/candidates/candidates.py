@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Candidates:
         lists: Per listed row: an array of ``uint32`` node indexes, ascending, and the row's offset
             in it.
         explored: True if neighbours were explored.
+        degrees: Degrees of nodes that the host counted, by what was counted; see `DegreeCounts`.
     """
 
     rows: Mapping[int, int]
@@ -51,6 +52,7 @@ class Candidates:
     counts: Sequence[int]
     lists: dict[int, tuple[DeviceArray, int]]
     explored: bool
+    degrees: dict[object, NDArray[Any]] = field(default_factory=dict, kw_only=True)
 
     def count(self, position: int) -> int:
         """The number of a query node's candidates."""

@@ -37,6 +37,8 @@ __all__ = ["DegreeCounts", "DegreePlaces", "degree_places", "max_degree"]
 
 _WIDTH, _RANK_BYTES = 4, 8
 _ALIGNED = 128
+_KEPT_BYTES = 1 << 24
+"""Bytes of degrees that a query's candidates keep on the host: counting these takes longest."""
 _TYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
@@ -146,7 +148,10 @@ class DegreeCounts:
         run.check_deadline()
         by_length = counts_lengths(group, self._plan, self._masks, graph)
         if by_length and not run.placement.has_directory:
-            self._write(leaves.counts, lengths_on_host(group, self._plan, graph))
+            degrees = self._on_host(group, leaves.counts)
+            self._run.workspace.write(
+                self.counts, degrees.view(np.uint8), leaves.counts.first_byte
+            )
             return
         matrix, arrays = self._candidates.matrix, self._candidates.arrays
         views = None if by_length else self._views
@@ -177,13 +182,20 @@ class DegreeCounts:
         anchors = self._bits(leaves.counts)
         count_by_segment(run, arrays, views, used, anchors, count)
 
-    def _write(self, place: CountsPlace, degrees: np.ndarray) -> None:
-        """Sends degrees of all nodes that the host counted."""
-        if place.ranks is not None:
-            bits = np.unpackbits(self._bits(place).view(np.uint8), bitorder="little")
-            degrees = degrees[np.flatnonzero(bits)]
-        values = np.ascontiguousarray(degrees, dtype=_TYPES[place.width])
-        self._run.workspace.write(self.counts, values.view(np.uint8), place.first_byte)
+    def _on_host(self, group: InterchangeableLeaves, place: CountsPlace) -> np.ndarray:
+        """Degrees that the host counts; short arrays are kept as long as the candidates."""
+        types = self._plan.core.relationships[group.relationships[0]].types
+        anchors = None if place.ranks is None else place.anchor_row
+        known = self._candidates.degrees
+        key = types, group.outgoing, group.incoming, anchors, place.width
+        if key in known:
+            return known[key]
+        bits = None if anchors is None else self._bits(place)
+        graph, dtype = self._run.graph.graph, _TYPES[place.width]
+        found = lengths_on_host(group, self._plan, graph, dtype, bits)
+        if found.nbytes + sum(each.nbytes for each in tuple(known.values())) <= _KEPT_BYTES:
+            known[key] = found
+        return found
 
     def _bits(self, place: CountsPlace) -> np.ndarray:
         """The words of the anchor's row of the candidate matrix."""

@@ -96,6 +96,9 @@ def describe_segments(report: StrategyReport, joined: PreparedJoin) -> None:
     sent = max(each.uploads.sent for each in seen)  # the tables of a run share one queue
     report.sent_bytes = max(report.sent_bytes, sent)
     segments = max(each.segments.count for each in seen)
+    if not seen[0].nbytes:
+        report.steps.append("relationships stay on the host: only their numbers per node are read")
+        return
     report.steps.append(
         f"relationships in {segments:,} segments of up to {seen[0].segments.longest:,}, "
         f"of which {report.sent_bytes:,} bytes were sent to the device, "

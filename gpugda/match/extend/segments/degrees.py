@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.threads import in_threads_ahead, pieces_of
 from gpugda.device.graph.segment_views import MAX_PARTS, Wanted
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.segment_views import SegmentViews
@@ -35,6 +36,8 @@ __all__ = [
 
 _LISTED_SHARE = 1 / 16
 """Self-loops are listed if there are at most this many per node; each listed node takes 8 bytes."""
+_NODES_OF_PIECE = 1 << 18
+"""Nodes whose entries a thread counts; a multiple of 32."""
 
 
 def share_no_entries(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
@@ -120,15 +123,45 @@ def counts_lengths(
 
 
 def lengths_on_host(
-    group: InterchangeableLeaves, plan: Eliminate, graph: DataGraph
-) -> NDArray[np.uint32]:
-    """``uint32[n]``: number of entries per node with the group's types and directions."""
+    group: InterchangeableLeaves,
+    plan: Eliminate,
+    graph: DataGraph,
+    dtype: DTypeLike,
+    anchors: NDArray[np.uint32] | None,
+) -> NDArray[Any]:
+    """Number of entries per node with the group's types and directions, computed in threads.
+
+    Args:
+        group: The group of leaves.
+        plan: The plan, which has the types.
+        graph: The data graph.
+        dtype: Type of the numbers.
+        anchors: The nodes to count in their order, a bit each; None for all.
+    """
     types = plan.core.relationships[group.relationships[0]].types
-    found = np.zeros(graph.node_count, dtype=np.uint32)
-    for csr, is_used in ((graph.outgoing, group.outgoing), (graph.incoming, group.incoming)):
-        if is_used:
-            found += csr.degrees(types)
-    return found
+    used = [
+        csr
+        for csr, is_used in ((graph.outgoing, group.outgoing), (graph.incoming, group.incoming))
+        if is_used
+    ]
+    if types is not None and frozenset(types) == frozenset(range(len(graph.types))):
+        types = None
+    of_types = [csr.degrees(types) for csr in used] if types is not None else []
+
+    def count(nodes: slice) -> NDArray[Any]:
+        if types is None:
+            parts = [np.diff(csr.row_offsets[nodes.start : nodes.stop + 1]) for csr in used]
+        else:
+            parts = [each[nodes] for each in of_types]
+        total = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        if anchors is not None:
+            words = anchors[nodes.start // 32 : -(-nodes.stop // 32)].view(np.uint8)
+            found = np.unpackbits(words, count=nodes.stop - nodes.start, bitorder="little")
+            total = total[found.view(np.bool_)]
+        return total.astype(dtype, copy=False)
+
+    pieces = list(in_threads_ahead(count, pieces_of(graph.node_count, _NODES_OF_PIECE)))
+    return np.concatenate(pieces) if pieces else np.zeros(0, dtype=dtype)
 
 
 def count_by_segment(

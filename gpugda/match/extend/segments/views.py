@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.graph.part_directories import directory_bytes
 from gpugda.device.graph.segment_views import MAX_PARTS, SegmentViews
-from gpugda.device.graph.segments import cut_segments
+from gpugda.device.graph.segments import cut_segments, whole_segment
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.memory import SegmentMemoryError
@@ -247,10 +247,10 @@ class _SegmentSizes:
         return self._entry_bytes(segments) + self._directory_bytes(segments) - self.needs.messages
 
     def _segments(self, most: int) -> Segments:
-        # Without any direction no entries are read, but segments are needed all the same.
-        names = tuple(self.needs.places) or ("outgoing",)
-        directions = [self.run.graph.direction(name) for name in names]
         graph = self.run.graph.graph
+        if not self.needs.places:  # no entries are read
+            return whole_segment(graph.node_count)
+        directions = [self.run.graph.direction(name) for name in self.needs.places]
         if self.run.placement.has_directory or len(graph.types) > 1:
             return cut_segments(directions, most)
         # What comes for each node is limited, too, where many nodes have no relationships.
