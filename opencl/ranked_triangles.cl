@@ -17,8 +17,8 @@ kernel void count_ranked_triangles(
 ) {
     local uint filter[WORDS], next_task;
     local ulong of_items[GROUP_SIZE];
-    const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0};
-    const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
+    const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0, 0};
+    const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0, 0};
     const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, 0};
     count_triangles_of(&search, 0, node_count, task_nodes, max_work, counters, totals, of_items, &next_task);
 }
@@ -29,8 +29,8 @@ kernel void count_loop_triangles(
 ) {
     local uint filter[WORDS], next_task;
     local ulong of_items[GROUP_SIZE];
-    const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0};
-    const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0};
+    const Above outgoing = {outgoing_neighbours, outgoing_starts, outgoing_middles, 1, 0, 0};
+    const Above incoming = {incoming_neighbours, incoming_starts, incoming_middles, 1, 0, 0};
     const Search search = {outgoing, incoming, outgoing, incoming, 0, NONE, filter, weights, looks_up, loops};
     count_triangles_of(&search, 0, node_count, task_nodes, max_work, counters, totals, of_items, &next_task);
 }

@@ -22,10 +22,11 @@
 #define OUTGOING 1u
 #define INCOMING 2u
 
-/* Node v has the list starts[stride * v] - first … stops[stride * v] - first - 1 of neighbours, ascending. */
+/* Node v has the list starts[stride * (v - node)] - first … stops[stride * (v - node)] - first - 1 of neighbours,
+   ascending. */
 typedef struct {
     global const uint *neighbours, *starts, *stops;
-    uint stride, first;
+    uint stride, first, node;
 } Above;
 
 typedef struct {
@@ -34,7 +35,8 @@ typedef struct {
 } List;
 
 static inline List list_above(const Above *above, uint v) {
-    List list = {above->neighbours, above->starts[above->stride * v] - above->first, above->stops[above->stride * v] - above->first};
+    uint place = above->stride * (v - above->node);
+    List list = {above->neighbours, above->starts[place] - above->first, above->stops[place] - above->first};
     return list;
 }
 

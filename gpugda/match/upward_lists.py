@@ -1,7 +1,7 @@
 """Lists of each node's higher-ranked neighbours, on the host, for graphs beyond a GPU's memory.
 
 They have half as many entries as the graph has in both directions. The GPU makes the lists window
-by window, and later reads them in segments.
+by window, or the host does if the GPU has no room for that; later they are read in segments.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gpugda.data.node_ranges import bits_for
 from gpugda.data.threads import written_in_threads
 from gpugda.device.graph.directory import run_starts
 from gpugda.errors import MemoryLimitError
+from gpugda.match.host_lists import HOST_BYTES, MadeLists, host_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 
-__all__ = ["UpwardGraph", "UpwardLists", "has_host_room", "host_ranks", "window_entries"]
+__all__ = ["UpwardGraph", "UpwardLists", "has_host_room", "window_entries"]
 
 _BYTES_EACH = 22
 """Device bytes per entry while lists are made: two sort keys, the result, a share of the counts."""
@@ -36,6 +37,8 @@ _SHARE, _SHARE_OF_CHUNKS = 0.9, 0.1
 """Shares of the free memory: for all arrays, and for each of two chunks."""
 _SHARE_OF_HOST = 0.25
 """Default limit for the lists of one type: share of the host's memory."""
+_SHARE_WHILE_MADE = 0.5
+"""The same for what is needed to make them on the host."""
 _MAX_CHUNK, _MIN_CHUNK = 1 << 24, 1 << 10
 _MAX_WINDOWS = 64
 """Windows in which lists are made; all entries are read once per window."""
@@ -91,22 +94,54 @@ def _made_if_room(
     run: Run, type_id: int, begun: dict[int, NDArray[np.uint32]]
 ) -> UpwardLists | None:
     graph = run.graph.graph
-    if not run.placement.has_directory:
-        return None
     if not has_host_room(graph):
         return None
+    with run.stage("rank"):
+        found = _made_on_device(run, type_id, begun) if run.placement.has_directory else None
+        if found is None and _has_room_to_make(graph):
+            found = _made_on_host(run, type_id)
+    return found
+
+
+def _made_on_device(
+    run: Run, type_id: int, begun: dict[int, NDArray[np.uint32]]
+) -> UpwardLists | None:
     try:
-        with run.workspace.reclaiming(MemoryLimitError), run.stage("rank"):
+        with run.workspace.reclaiming(MemoryLimitError):
             return _Maker(run, type_id).made(begun)
     except MemoryLimitError:
         return None
 
 
+def _made_on_host(run: Run, type_id: int) -> UpwardLists:
+    made = MadeLists(run.graph.graph, type_id)
+    neighbours, starts = _place(run, made.count), _place(run, len(made.starts))
+    made.write(neighbours)
+    np.copyto(starts, made.starts)
+    return UpwardLists(neighbours, starts)
+
+
+def _place(run: Run, count: int) -> NDArray[np.uint32]:
+    """An array on the host, page-locked if there is room."""
+    found = run.graph.page_locked.empty(count, np.uint32)
+    return written_in_threads(count, np.uint32) if found is None else found
+
+
 def has_host_room(graph: DataGraph) -> bool:
     """True if the host has room for the lists of a graph."""
+    return 4 * graph.relationship_count <= _host_bytes(_SHARE_OF_HOST) and (
+        graph.node_count <= _MAX_NODES
+    )
+
+
+def _has_room_to_make(graph: DataGraph) -> bool:
+    """True if the host has room to make the lists."""
+    return HOST_BYTES * graph.relationship_count <= _host_bytes(_SHARE_WHILE_MADE)
+
+
+def _host_bytes(share: float) -> float:
     asked = host_limit()
-    most = machine_bytes() * _SHARE_OF_HOST if asked is None else asked
-    return 4 * graph.relationship_count <= most and graph.node_count <= _MAX_NODES
+    return machine_bytes() * share if asked is None else asked
 
 
 def window_entries(free: int) -> int:
@@ -161,17 +196,14 @@ class _Maker:
             return None
         kind = self._source.type_id
         if kind not in begun:
-            begun[kind] = self._place(int(starts[-1]))
+            begun[kind] = _place(self._run, int(starts[-1]))
         neighbours = begun[kind]
         for first, last in windows:
             self._write(starts, first, last, neighbours)
         self._workspace.release(self._source.ranks, self._chunks)
-        return UpwardLists(begun.pop(kind), starts)
-
-    def _place(self, count: int) -> NDArray[np.uint32]:
-        """An array on the host, page-locked if there is room."""
-        found = self._run.graph.page_locked.empty(count, np.uint32)
-        return written_in_threads(count, np.uint32) if found is None else found
+        sent = _place(self._run, len(starts))
+        np.copyto(sent, starts)
+        return UpwardLists(begun.pop(kind), sent)
 
     def _starts(self) -> NDArray[np.uint32]:
         workspace = self._workspace
@@ -239,12 +271,3 @@ class _Maker:
         some = self._run.graph.graph.outgoing.neighbours[first : first + self._chunk]
         uploads, place = self._workspace.uploads(), number % 2 * self._chunk
         return [uploads.begin(self._chunks, place, some)]
-
-
-def host_ranks(graph: DataGraph, type_id: int) -> NDArray[np.uint32]:
-    """``uint32[n]``: ranks of nodes by their relationships of a type, most first, then by index."""
-    degrees = graph.outgoing.degrees([type_id]).astype(np.int64)
-    degrees += graph.incoming.degrees([type_id])
-    ranks = np.empty(graph.node_count, dtype=np.uint32)
-    ranks[np.argsort(-degrees, kind="stable")] = np.arange(graph.node_count, dtype=np.uint32)
-    return ranks

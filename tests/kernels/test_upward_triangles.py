@@ -24,8 +24,9 @@ def counted(context, workspace, graph, weights, max_work, bounds):
     for low, high in pairwise(bounds):
         entries += [nodes + 7] * 3
         parts.append(NodeLists(low, high, len(entries)))
+        entries += starts[2 * low : 2 * high + 1].tolist()
         entries += [each for some in lists[2 * low : 2 * high] for each in some]
-    on_device = workspace.upload(starts), workspace.upload(np.array(entries, dtype=np.uint32))
+    on_device = workspace.upload(np.array(entries, dtype=np.uint32))
     tasks = CycleTasks.new(workspace, 1, nodes, max_work, kernels.groups)
     looks_up = max(graph.parallel_counts()) > 1
     for number, lowest in enumerate(parts):
@@ -33,7 +34,7 @@ def counted(context, workspace, graph, weights, max_work, bounds):
             workspace.fill(tasks.counters, 0)
             whole = lowest.high - lowest.low
             while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(whole) < whole:
-                kernels.count(*on_device, lowest, middle, weights, tasks, looks_up=looks_up)
+                kernels.count(on_device, lowest, middle, weights, tasks, looks_up=looks_up)
     return tasks.total(workspace)
 
 

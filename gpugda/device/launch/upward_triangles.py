@@ -31,7 +31,7 @@ class NodeLists(NamedTuple):
     Args:
         low: The first node.
         high: The one after the last.
-        place: Position of the first node's entries.
+        place: Position of the starts of their lists, which the lists follow.
     """
 
     low: int
@@ -44,7 +44,7 @@ class UpwardTriangleKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._count = get_kernel(context, _FILE, "count_upward_triangles", "bbIIQIIQIQIIbb")
+        self._count = get_kernel(context, _FILE, "count_upward_triangles", "bIIQIIQIQIIbb")
 
     @property
     def groups(self) -> int:
@@ -57,8 +57,7 @@ class UpwardTriangleKernels:
 
     def count(
         self,
-        starts: DeviceArray,
-        neighbours: DeviceArray,
+        lists: DeviceArray,
         lowest: NodeLists,
         middle: NodeLists,
         weights: int,
@@ -69,8 +68,8 @@ class UpwardTriangleKernels:
         """Takes tasks; adds their counts to ``totals``.
 
         Args:
-            starts: ``uint32[2 * nodes + 1]``, start of each list among all.
-            neighbours: ``uint32``, the lists on the device.
+            lists: ``uint32``, for each range of nodes the starts of their lists among all lists,
+                two per node and the end of the last, followed by the lists.
             lowest: The lowest nodes of the triangles to count.
             middle: The middle nodes of the triangles to count.
             weights: Embeddings per kind of triangle, see ``triangles_above.h``.
@@ -80,8 +79,7 @@ class UpwardTriangleKernels:
         task_nodes = self.task_nodes(lowest.high - lowest.low)
         self._count.launch_groups(
             self.groups,
-            starts,
-            neighbours,
+            lists,
             *lowest,
             *middle,
             task_nodes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.device.graph.segments import directory_bytes
 from gpugda.device.launch.upward_triangles import total_bytes
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.special.ranked_triangles import streamed_type
@@ -11,6 +12,7 @@ from gpugda.match.special.streamed_triangles import segment_size, sent_segments
 from gpugda.match.special.unrestricted import is_large
 from gpugda.match.upward_lists import has_host_room, window_entries
 from gpugda.plan.route.streaming import ListStreaming
+from gpugda.thresholds import SegmentLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["expected_triangles"]
 
 _ENTRY_BYTES = 4
+_LIST_STARTS = 2
+"""Lists of each node, whose starts come with them."""
 _SMALL_ARRAYS = 2
 """Counters and marks, which round up to a minimum size."""
 
@@ -48,12 +52,17 @@ def expected_triangles(
         return None
     statistics, nodes = graph.statistics, graph.node_count
     entries = statistics.type_counts[kind] - statistics.loop_counts[kind]
-    # The starts of rows in both directions, and the starts of lists.
-    free = limit - 2 * _ENTRY_BYTES * nodes - 2 * _ENTRY_BYTES * nodes
-    windows = -(-entries // window_entries(max(1, free)))
+    directory = directory_bytes(graph)
+    share = SegmentLimits().directory_share(is_one_type=len(graph.types) <= 1)
+    is_made_here = directory <= limit * share
+    free = limit - (directory if is_made_here else 0)
+    windows = -(-entries // window_entries(max(1, free - _LIST_STARTS * _ENTRY_BYTES * nodes)))
     free -= total_bytes(compute_units) + _SMALL_ARRAYS * SMALLEST_BYTES
-    size = segment_size(entries, max(1, free))
-    segments = max(1, -(-entries // size))
-    sent = _ENTRY_BYTES * entries * sent_segments(segments) / segments
-    making = 0.0 if has_lists(kind) else _ENTRY_BYTES * graph.relationship_count * (1.0 + windows)
+    words = entries + _LIST_STARTS * nodes
+    size = segment_size(words, max(1, free))
+    segments = max(1, -(-words // size))
+    sent = _ENTRY_BYTES * words * sent_segments(segments) / segments
+    making = 0.0
+    if is_made_here and not has_lists(kind):
+        making = _ENTRY_BYTES * graph.relationship_count * (1.0 + windows)
     return ListStreaming(graph_bytes, limit, segments, sent + making, making_bytes=making)

@@ -1,7 +1,7 @@
 """Counts triangles of a graph beyond the device's memory: upward lists come in segments.
 
 A triangle's lowest node is in one segment, its middle node in the same segment or in one of higher
-nodes: so pairs of segments are processed, of which one stays while the others pass.
+nodes: so pairs of segments are processed, of which one stays while the others pass. Segments bring the starts of their lists.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ _WORK_PER_LAUNCH = 1 << 24
 _PLACES = 3
 """Places for the two segments of a pair, and for one that is prefetched."""
 _MAX_SEGMENTS = 128
+_STARTS = 2
+"""Lists per node, whose starts are sent with them; one more word ends the last list."""
 _SHARE = 0.95
-"""Share of the free memory beside the starts of lists."""
+"""Share of the free memory for segments."""
 
 
 class StreamedCount(NamedTuple):
@@ -58,7 +60,7 @@ def count_streamed(
         lists: Lists of the type of all relationships.
         weights: Embeddings per kind of triangle, see ``triangles_above.h``.
         looks_up: True if nodes may have parallel relationships.
-        most: Maximum entries of a segment; None for as many as fit.
+        most: Maximum words of a segment; None for as many as fit.
     """
     try:
         with run.workspace.reclaiming(MemoryLimitError):
@@ -71,7 +73,6 @@ def _counted(
     run: Run, lists: UpwardLists, weights: int, *, looks_up: bool, most: int | None
 ) -> StreamedCount | None:
     kernels, workspace = UpwardTriangleKernels(run.graph.context), run.workspace
-    starts = workspace.upload(lists.starts, "lists by rank")
     tasks = CycleTasks.new(workspace, 1, lists.nodes, _WORK_PER_LAUNCH, kernels.groups)
     before = workspace.uploads().sent
     segments = _segments_within(run, lists, most)
@@ -84,11 +85,9 @@ def _counted(
         workspace.fill(tasks.counters, 0)
         task_count = -(-(lowest.high - lowest.low) // kernels.task_nodes(lowest.high - lowest.low))
         for _ in launches(run, tasks.counters, task_count):
-            kernels.count(
-                starts, segments.entries, lowest, middle, weights, tasks, looks_up=looks_up
-            )
+            kernels.count(segments.lists, lowest, middle, weights, tasks, looks_up=looks_up)
     sent = workspace.uploads().sent - before
-    workspace.release(starts, segments.entries)
+    workspace.release(segments.lists)
     return StreamedCount(tasks.total(workspace), segments.count, sent)
 
 
@@ -104,29 +103,38 @@ def _pairs(count: int) -> list[tuple[int, int]]:
 
 
 def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segments | None:
-    total, workspace = len(lists.neighbours), run.workspace
+    workspace, words = run.workspace, _words_before(lists)
     longest = run.graph.context.info.max_allocation_bytes
-    size = segment_size(total, workspace.available, longest)
+    size = segment_size(int(words[-1]), workspace.available, longest)
     size = max(1, size if most is None else min(most, size))
-    bounds = _bounds(lists.starts[::2], size)
+    bounds = _bounds(words, size - 1)
     if bounds is None:
         return None
     places = min(_PLACES, len(bounds) - 1)
-    entries = workspace.allocate(max(1, places * size), np.uint32, "segments")
-    return _Segments(run, lists, bounds, entries, size, places)
+    array = workspace.allocate(max(1, places * size), np.uint32, "segments")
+    return _Segments(run, lists, bounds, array, size, places)
+
+
+def _words_before(lists: UpwardLists) -> NDArray[np.int64]:
+    """Words of the lists before each node and of their starts; the last nodes have no lists."""
+    starts = lists.starts[::2]
+    nodes = int(np.searchsorted(starts, starts[-1], side="left"))
+    words = starts[: nodes + 1].astype(np.int64)
+    words += _STARTS * np.arange(nodes + 1)
+    return words
 
 
 def segment_size(total: int, free: int, longest: int | None = None) -> int:
-    """Number of entries of a segment.
+    """Number of words of a segment.
 
     Args:
-        total: Entries of all lists.
+        total: Words of all lists and of their starts.
         free: Free bytes of the device.
         longest: Maximum bytes of an array; None for no bound.
     """
     size = int(free * _SHARE)
     room = (size if longest is None else min(size, longest)) // 4
-    return max(1, total if total <= room else room // _PLACES)
+    return total + 1 if total < room else max(1, room // _PLACES)
 
 
 def sent_segments(count: int) -> int:
@@ -154,13 +162,18 @@ def _places(
             yield segment, free[0]
 
 
-def _bounds(starts: NDArray[np.uint32], size: int) -> list[int] | None:
-    """The first nodes of the segments; None if a node has too many entries, or for too many."""
-    bounds, nodes, total = [0], len(starts) - 1, int(starts[-1])
+def _bounds(words: NDArray[np.int64], size: int) -> list[int] | None:
+    """The first nodes of segments of at most ``size`` words, and the end of the last one.
+
+    None if a node has more words, or if there are too many segments.
+
+    Args:
+        words: Words before each node, and in all.
+        size: Maximum words of a segment.
+    """
+    bounds, nodes = [0], len(words) - 1
     while bounds[-1] < nodes:
-        # In the dtype of the starts: otherwise searchsorted would cast all of them.
-        end = np.uint32(min(int(starts[bounds[-1]]) + size, total))
-        last = int(np.searchsorted(starts, end, side="right")) - 1
+        last = int(np.searchsorted(words, words[bounds[-1]] + size, side="right")) - 1
         if last <= bounds[-1] or len(bounds) > _MAX_SEGMENTS:
             return None
         bounds.append(last)
@@ -175,11 +188,11 @@ class _Segments:
         run: Run,
         lists: UpwardLists,
         bounds: Sequence[int],
-        entries: DeviceArray,
+        array: DeviceArray,
         size: int,
         places: int,
     ) -> None:
-        self._lists, self._bounds, self.entries = lists, bounds, entries
+        self._upward, self._bounds, self.lists = lists, bounds, array
         self._size = size
         self._uploads = run.workspace.uploads()
         self._held: list[int | None] = [None] * places
@@ -206,12 +219,13 @@ class _Segments:
 
     def _load(self, wanted: Collection[int], needed: Collection[int]) -> None:
         """Starts to send missing segments, without replacing any that is needed."""
-        starts = self._lists.starts
         for segment, place in _places(self._held, wanted, needed):
-            first, last = (int(starts[2 * each]) for each in self._bounds[segment : segment + 2])
             self._held[place] = segment
-            some = self._lists.neighbours[first:last]
-            self._events[place] = []
-            if last > first:
-                begun = self._uploads.begin(self.entries, place * self._size, some)
-                self._events[place] = [begun]
+            low, high = (_STARTS * each for each in self._bounds[segment : segment + 2])
+            starts = self._upward.starts[low : high + 1]
+            entries = self._upward.neighbours[int(starts[0]) : int(starts[-1])]
+            first = place * self._size
+            self._events[place] = [self._uploads.begin(self.lists, first, starts)]
+            if len(entries):
+                begun = self._uploads.begin(self.lists, first + len(starts), entries)
+                self._events[place].append(begun)

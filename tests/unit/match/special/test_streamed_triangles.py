@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from split_devices import open_split
 
 from gpugda.device.context import list_devices
+from gpugda.device.graph import segments
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute.oriented_count import count_oriented
-from gpugda.match import upward_lists
+from gpugda.match import host_lists, upward_lists
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
@@ -86,7 +87,9 @@ def test_triangles_are_counted_in_segments(accelerator, text, more):
     assert count == expected > 0
     statistics = graph.statistics
     assert statistics.loop_counts[0] > 0
-    assert report.sent_bytes == 4 * (statistics.type_counts[0] - statistics.loop_counts[0])
+    entries = statistics.type_counts[0] - statistics.loop_counts[0]
+    starts = report.sent_bytes // 4 - entries
+    assert 1 < starts <= 2 * graph.node_count + 1
     assert report.steps[0] == (
         f"triangles counted from their node of fewest relationships: {count:,} rows; "
         f"lists by rank came in 1 segments, {report.sent_bytes:,} bytes"
@@ -104,6 +107,11 @@ def test_triangles_are_counted_below_the_size_of_the_lists(accelerator):
     assert report.sent_bytes > 4 * graph.relationship_count
 
 
+def nodes_with_lists(lists):
+    """The number of nodes up to the last one with a list."""
+    return int(np.flatnonzero(np.diff(lists.starts[::2])).max(initial=-1)) + 1
+
+
 @given(data=st.data())
 def test_triangles_are_counted_in_segments_of_any_size(accelerator, data):
     count = data.draw(st.integers(2, 9))
@@ -119,14 +127,15 @@ def test_triangles_are_counted_in_segments_of_any_size(accelerator, data):
     expected = strategy.count(plan, NO_MASKS, StrategyReport())
     with strategy.running(StrategyReport(), None) as run, run.locked():
         lists = strategy.upward.lists(run, 0)
-        longest = int(np.diff(lists.starts[::2]).max())
-        most = data.draw(st.integers(longest, max(longest, len(lists.neighbours))))
+        words = lists.starts[::2].astype(int) + 2 * np.arange(count + 1)
+        longest = 1 + int(np.diff(words[: 1 + nodes_with_lists(lists)]).max(initial=0))
+        most = data.draw(st.integers(longest, max(longest, int(words[-1]))))
         looks_up = graph.parallel_counts()[0] > 1
         result = count_streamed(run, lists, weights, looks_up=looks_up, most=most)
         loop_weights = ranked_triangles.loop_weights_of(plan.bound)
         assert result.rows + ranked_triangles._with_loops(graph, 0, loop_weights) == expected
         assert result.segments >= len(lists.neighbours) // most
-        if longest > 1:
+        if longest > 3:
             fewer = longest - 1
             assert count_streamed(run, lists, weights, looks_up=looks_up, most=fewer) is None
     device_graph.close()
@@ -183,9 +192,35 @@ def test_lists_beyond_the_host_memory_are_not_made(accelerator, monkeypatch):
     assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
 
 
-def test_lists_that_need_many_windows_are_not_made(accelerator, monkeypatch):
+def test_the_host_makes_lists_that_need_many_windows(accelerator, monkeypatch):
     monkeypatch.setattr(upward_lists, "_MAX_WINDOWS", 0)
-    assert found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)[0] is None
+    count, expected, _ = found(accelerator, skewed(), CYCLE, thresholds=IN_SEGMENTS)
+    assert count == expected > 0
+
+
+@pytest.mark.parametrize("loops", [(), [(3, "R", 3, {})] * 2])
+@pytest.mark.parametrize("text", [CYCLE, UNDIRECTED])
+def test_triangles_of_a_sparse_graph_without_directory(accelerator, text, loops):
+    """The host makes the lists, and their starts come with segments: nothing grows with nodes."""
+    graph = skewed(nodes=20_000, count=60_000, more=loops)
+    limit = segments.whole_bytes(graph) // 4
+    assert segments.directory_bytes(graph) > 0.4 * limit
+    count, expected, report = found(accelerator, graph, text, memory_limit=limit)
+    assert count == expected > 0
+    segments_sent = int(report.steps[0].split(" segments")[0].split()[-1])
+    assert segments_sent > 2
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_host_needs_room_to_make_lists(accelerator, monkeypatch, missing):
+    graph = skewed(nodes=20_000, count=60_000)
+    room = host_lists.HOST_BYTES * graph.relationship_count
+    monkeypatch.setenv("GPUGDA_HOST_LIMIT", str(room - missing))
+    device_graph, plan = DeviceGraph(accelerator, graph), plan_of(CYCLE, graph)
+    strategy = ExtendStrategy(device_graph, memory_limit=segments.whole_bytes(graph) // 4)
+    count = count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
+    device_graph.close()
+    assert (count is None) == bool(missing)
 
 
 def test_lists_are_made_once(accelerator):
@@ -211,7 +246,7 @@ def test_the_host_ranks_nodes_if_the_device_lacks_memory(accelerator, monkeypatc
     with Workspace(accelerator, MemoryBudget(1 << 30)) as workspace:
         kernels, most = RankedKernels(accelerator), 2 * graph.relationship_count
         _, ranks = kernels.ranks(workspace, directory, 0, graph.node_count, most)
-        assert workspace.download(ranks).tolist() == upward_lists.host_ranks(graph, 0).tolist()
+        assert workspace.download(ranks).tolist() == host_lists.host_ranks(graph, 0).tolist()
     device_graph.close()
     monkeypatch.setattr(RankedKernels, "ranks", no_room)
     count, expected, report = found(accelerator, graph, CYCLE, thresholds=IN_SEGMENTS)
