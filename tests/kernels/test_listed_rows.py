@@ -82,3 +82,23 @@ def test_listed_rows_start_at_their_kept_entries(context, workspace, chunk, send
     before = np.concatenate([[0], np.cumsum(case.kept)])
     expected = [*before[starts[:-1][is_listed]], case.kept.sum()]
     np.testing.assert_array_equal(workspace.download(found.starts), expected)
+
+
+@pytest.mark.parametrize("share", [0, 1, 5, 10])
+def test_rows_without_entries_are_dropped(context, workspace, share):
+    """Every row, half of them, few or none have entries; the last one may have none."""
+    case, random = Case(workspace, 1, 5), np.random.default_rng(share)
+    words, count = listed(context, workspace, case, [0, 1])
+    lengths = random.integers(1, 4, count) * (random.integers(0, 10, count) < share)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    kernels, on_device = ListedKernels(context), case.on_device(starts, np.uint32)
+    marks = workspace.allocate(case.words, np.uint32)
+    kernels.mark_filled(words, on_device, case.words, marks)
+    nodes = np.flatnonzero(bits_of(workspace, case, [0, 1]))[lengths > 0]
+    found = np.unpackbits(workspace.download(marks).view(np.uint8), bitorder="little")
+    assert np.flatnonzero(found).tolist() == nodes.tolist()
+    sums = PrefixSum(context).run(workspace, marks, 0, case.words, of_bits=True)
+    target = workspace.upload(np.full(len(nodes) + 1, 7, dtype=np.uint32))
+    kernels.move((words, count), on_device, KeptBits(marks, sums), case.words, target)
+    expected = [*starts[:-1][lengths > 0], starts[-1]]
+    assert workspace.download(target).tolist() == expected

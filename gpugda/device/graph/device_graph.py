@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.config import machine_bytes
+from gpugda.data.derived import Derived
 from gpugda.data.patches.patched import whole
 from gpugda.deadline import check_time
 from gpugda.device.graph.directory import (
@@ -90,6 +91,7 @@ class DeviceGraph:
     Attributes:
         pool: Arrays that runs leave to each other.
         page_locked: Page-locked copies from which entries that are not on the device are sent.
+        derived: Values on the host that were derived from the graph for this device.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class DeviceGraph:
         if page_locked:
             page_locked = min(page_locked, machine_bytes() // _PAGE_LOCKED_PART)
         self.page_locked = PageLocked(context, page_locked)
+        self.derived = Derived()
         memory = context.info.global_memory_bytes
         self.pool = ArrayPool(min(context.profile.pooled_bytes, memory // _POOLED_PART))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))

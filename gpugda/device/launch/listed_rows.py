@@ -43,6 +43,8 @@ class ListedKernels:
         self._mark = get_kernel(context, _FILE, "mark_rows", "bIIbb")
         self._list = get_kernel(context, _FILE, "list_rows", "bbIb")
         self._start = get_kernel(context, _FILE, "start_rows", "bQIIQIIIbbbIbIb")
+        self._mark_filled = get_kernel(context, _FILE, "mark_filled", "bbIb")
+        self._move = get_kernel(context, _FILE, "move_starts", "bIbbbIb")
 
     def mark(
         self,
@@ -103,3 +105,28 @@ class ListedKernels:
             *listed,
             target.starts,
         )
+
+    def mark_filled(
+        self, listed: DeviceArray, starts: DeviceArray, words: int, marks: DeviceArray
+    ) -> None:
+        """Marks the nodes whose rows have entries: ``uint32[words]``."""
+        self._mark_filled(words, listed, starts, words, marks)
+
+    def move(
+        self,
+        listed: tuple[DeviceArray, int],
+        starts: DeviceArray,
+        marked: KeptBits,
+        words: int,
+        target: DeviceArray,
+    ) -> None:
+        """Copies the starts of the marked nodes' rows, and the end of the last one.
+
+        Args:
+            listed: The list, and its number of rows.
+            starts: Starts of its rows.
+            marked: The rows to copy.
+            words: Words of a bitmap of nodes.
+            target: ``uint32``, one more than marked rows, the output.
+        """
+        self._move(words, *listed, starts, marked.bits, marked.sums, words, target)

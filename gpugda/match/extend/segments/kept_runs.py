@@ -61,6 +61,9 @@ class RunDirectory(Protocol):
     def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """Writes the directory of the entries that are kept of a chunk."""
 
+    def without_empty(self, starts: DeviceArray) -> DeviceArray:
+        """The starts of the runs without those that keep no entry, if many keep none."""
+
 
 def directory_of(
     run: Run,
@@ -135,6 +138,10 @@ class FullDirectory:
         """See `RunDirectory.seen`: all runs."""
         del number
         return self._runs
+
+    def without_empty(self, starts: DeviceArray) -> DeviceArray:
+        """See `RunDirectory.without_empty`: all runs stay."""
+        return starts
 
     def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """See `RunDirectory.write`."""
@@ -211,6 +218,10 @@ class StreamedDirectory:
     def seen(self, number: int) -> Runs:
         """See `RunDirectory.seen`."""
         return self._runs(number, int(self._lows[number]))
+
+    def without_empty(self, starts: DeviceArray) -> DeviceArray:
+        """See `RunDirectory.without_empty`: runs without entries were not written."""
+        return starts
 
     def write(self, chunk: Chunk, found: KeptBits, target: KeptEntries) -> None:
         """See `RunDirectory.write`."""

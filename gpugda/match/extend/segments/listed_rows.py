@@ -30,6 +30,8 @@ __all__ = ["ListedRows", "listed_bytes", "listed_count"]
 _BYTES = 4
 _LIST_BYTES = 8 + 4 + 8
 """Bytes per 32 nodes: of the list, and of marks and their sums while it is made."""
+_FILLED_SHARE = 3 / 4
+"""Rows without entries are dropped if at most this share of the rows has any."""
 _CHUNK_SHARE = 1 / 8
 """Share of the free memory for the row offsets of two chunks."""
 
@@ -139,6 +141,26 @@ class ListedRows:
         last = nodes + 1 if number == len(self._lows) - 1 else end
         window = NodeStarts(self._offsets, place, known, begin, last - begin)
         self._kernels.start(window, nodes, chunk, found, (self.listed, self._count), target)
+
+    def without_empty(self, starts: DeviceArray) -> DeviceArray:
+        """See `RunDirectory.without_empty`: rewrites the list, too."""
+        assert self.listed is not None
+        workspace, words = self._run.workspace, self._candidates.arrays.words
+        if workspace.available < _BYTES * (self._count + 1) + _LIST_BYTES * words:
+            return starts
+        marks = workspace.allocate(max(1, words), np.uint32, "kept rows")
+        self._kernels.mark_filled(self.listed, starts, words, marks)
+        sums = self._run.kernels.prefix_sum.run(workspace, marks, 0, words, of_bits=True)
+        count, found = int(workspace.download(sums, words, 1)[0]), starts
+        if count < self._count * _FILLED_SHARE:
+            marked = KeptBits(marks, sums)
+            found = workspace.allocate(count + 1, np.uint32, "starts of kept rows")
+            self._kernels.move((self.listed, self._count), starts, marked, words, found)
+            self._kernels.list(marked, words, self.listed)
+            self._count = count
+            workspace.release(starts)
+        workspace.release(marks, sums)
+        return found
 
 
 def listed_count(candidates: Candidates, tests: Sequence[EntryTest], nodes: int) -> int:

@@ -106,7 +106,8 @@ class Reducer:
             found = self._kept(words, chunk_arrays, capacity)
         workspace.release(words, *chunk_arrays, *self._runs.arrays())
         if found.total <= capacity:
-            return self._shortened(found, capacity)
+            found = self._shortened(found, capacity)
+            return found._replace(starts=self._runs.without_empty(found.starts))
         workspace.release(*found.arrays())
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.part_directories import directory_bytes
@@ -197,8 +198,10 @@ class _SegmentSizes:
         return self.smallest()
 
     def smallest(self) -> Segments:
-        """Segments of the smallest size."""
-        return self._segments(self._fewest_entries)
+        """Segments of the smallest size; each run of a query asks whether these fit."""
+        key = "segments", self._fewest_entries, tuple(self.needs.places)
+        cut = partial(self._segments, self._fewest_entries)
+        return self.run.graph.derived.get((*key, self.run.placement.has_directory), cut)
 
     def least(self) -> int:
         """As `needed`, of the smallest segments if no node has more parallel relationships."""

@@ -106,6 +106,19 @@ def test_segments_are_sent_if_there_is_no_room_to_select_entries(context, monkey
     assert "memory limit" not in str(list(report.steps))
 
 
+@given(data=st.data(), text=st.sampled_from(LABELLED), entries=st.integers(1, 5))
+def test_rows_without_entries_are_dropped_in_a_graph_of_one_type(context, data, text, entries):
+    """Most of the candidates have no entry; some relationships are self-loops, or parallel."""
+    text = text.replace(":S", ":R")
+    node = st.integers(0, 40)
+    ends = data.draw(st.lists(st.tuples(node, node), max_size=30))
+    labels = data.draw(st.lists(st.sampled_from(["A", "B"]), min_size=41, max_size=41))
+    nodes = [(label, {"id": number}) for number, label in enumerate(labels)]
+    graph = make_graph(nodes, [(a, "R", b, {}) for a, b in [*ends, *ends[:5], (0, 1)]])
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    assert followed(context, graph, text, entries, reduces=True)[0] == expected
+
+
 def large(types):
     """One node in eight has the label; relationships of several types, some of them parallel."""
     found = random.Random(types)
