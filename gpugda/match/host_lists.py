@@ -25,8 +25,9 @@ __all__ = ["HOST_BYTES", "MadeLists", "host_ranks"]
 HOST_BYTES = 24
 """Bytes of the host's memory per relationship while lists are made."""
 _Found = TypeVar("_Found")
-_MIN_PIECE, _MAX_PIECE = 1 << 12, 1 << 20
-"""Entries that a thread sorts at a time: they should stay in its caches."""
+_MIN_PIECE, _MAX_PIECE = 1 << 12, 1 << 22
+"""Entries that a thread sorts at a time. There are as many windows as pieces, and each window takes
+a slice of each piece."""
 _PIECES_PER_CORE = 2
 _SAMPLES = 64
 """Numbers per piece and window from which the bounds of windows are chosen."""
@@ -132,8 +133,9 @@ def _bounds(pieces: Sequence[_Numbers], bits: int, lists: int) -> list[int]:
     windows = len(pieces)
     some = [each[:: max(1, len(each) // (_SAMPLES * windows))] for each in pieces]
     sample = np.sort(np.concatenate([*some, np.empty(0, dtype=np.uint64)]))
-    inner = [int(sample[len(sample) * each // windows]) for each in range(1, windows) if len(sample)]
-    return [0, *(each >> bits << bits for each in inner), lists << bits]
+    places = [len(sample) * each // windows for each in range(1, windows)] if len(sample) else []
+    inner = [int(sample[each]) >> bits << bits for each in places]
+    return [0, *inner, lists << bits]
 
 
 def _merged(pieces: Sequence[_Numbers], low: int, high: int) -> _Numbers:

@@ -149,9 +149,7 @@ class DegreeCounts:
         by_length = counts_lengths(group, self._plan, self._masks, graph)
         if by_length and not run.placement.has_directory:
             degrees = self._on_host(group, leaves.counts)
-            self._run.workspace.write(
-                self.counts, degrees.view(np.uint8), leaves.counts.first_byte
-            )
+            self._run.workspace.write(self.counts, degrees.view(np.uint8), leaves.counts.first_byte)
             return
         matrix, arrays = self._candidates.matrix, self._candidates.arrays
         views = None if by_length else self._views

@@ -1,7 +1,8 @@
 """Counts triangles of a graph beyond the device's memory: upward lists come in segments.
 
 A triangle's lowest node is in one segment, its middle node in the same segment or in one of higher
-nodes: so pairs of segments are processed, of which one stays while the others pass. Segments bring the starts of their lists.
+nodes: so pairs of segments are processed, of which one stays while the others pass. Segments bring
+the starts of their lists.
 """
 
 from __future__ import annotations
