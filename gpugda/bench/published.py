@@ -27,10 +27,16 @@ _GSI_MILLISECONDS = {
     "dbpedia": (85_000, 48_000, 36_000, 6_000, 2_200, 2_000),
 }
 
-PUBLISHED: dict[tuple[str, str], str] = {
-    (graph, "gsi" if variant == "+DR" else f"gsi {variant}"): f"{milliseconds:,} ms"
+_GSI: dict[tuple[str, str], int] = {
+    (graph, f"gsi {variant}"): milliseconds
     for graph, figures in _GSI_MILLISECONDS.items()
     for variant, milliseconds in zip(_GSI_VARIANTS, figures, strict=True)
+}
+# `gsi` has all of the paper's techniques, and an order of its own.
+_GSI |= {(graph, "gsi"): figures[-1] for graph, figures in _GSI_MILLISECONDS.items()}
+
+PUBLISHED: dict[tuple[str, str], str] = {
+    each: f"{milliseconds:,} ms" for each, milliseconds in _GSI.items()
 }
 """By graph and strategy; figures of the whole graph. For `extend`, that of the paper's system."""
 
@@ -78,11 +84,7 @@ FINDINGS: Final = {
 }
 """What the papers' text says about a sweep, by graph and name of the sweep."""
 
-_SECONDS = {
-    (graph, "gsi" if variant == "+DR" else f"gsi {variant}"): milliseconds / 1000
-    for graph, figures in _GSI_MILLISECONDS.items()
-    for variant, milliseconds in zip(_GSI_VARIANTS, figures, strict=True)
-}
+_SECONDS = {each: milliseconds / 1000 for each, milliseconds in _GSI.items()}
 for _graph, _seconds in _SGSI_SECONDS.items():
     for _name, _each in zip(_SGSI_COLUMNS, _seconds, strict=True):
         _SECONDS[_graph, _name] = float(_each)
