@@ -1,8 +1,11 @@
-"""Sizes the segments of a data graph for the memory that is left."""
+"""Sizes the segments of a data graph for the memory that is left.
+
+More than 300 lines: what segments need and how large they can be depend on each other.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +17,7 @@ from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.memory import SegmentMemoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpugda.device.graph.segments import Segments
     from gpugda.device.launch.extend import Link
@@ -37,6 +40,8 @@ _POSITIONS = (1 << 32) - 16
 """Positions of entries have 32 bits; as many of runs, of which each place has one more."""
 _SMALL_ARRAYS = 48
 """Number of small arrays that round up to a minimum size, or are reused although too long."""
+_MOST_SEGMENTS = 1 << 10
+"""Maximum number of segments if larger ones do not fit; passes over pairs grow by its square."""
 _SMALLER = 0.8
 _MAX_NODES = 2
 """Maximum nodes of a segment, as a multiple of the mean number for its entries."""
@@ -55,6 +60,7 @@ class SegmentNeeds:
         knows_relationships: True if the relationship index of each entry is needed.
         sorted_by: Number of segments by which rows are sorted.
         row_bytes: Expected bytes of the rows that need pairs of segments.
+        fewest_places: The places without those for segments that are sent in advance.
     """
 
     places: Mapping[str, int]
@@ -63,7 +69,17 @@ class SegmentNeeds:
     messages: int
     knows_relationships: bool
     sorted_by: int
-    row_bytes: float = 0.0
+    row_bytes: float
+    fewest_places: Mapping[str, int]
+
+    def tighter(self) -> Iterator[SegmentNeeds]:
+        """Yields the same needs in ever less memory, which take more time."""
+        yield self
+        if self.fewest_places != self.places:
+            yield replace(self, places=self.fewest_places)
+        most = max(self.limits.max_segments, _MOST_SEGMENTS)
+        limits = replace(self.limits, max_segments=most)
+        yield replace(self, places=self.fewest_places, limits=limits)
 
 
 def needs_of_steps(
@@ -104,8 +120,10 @@ def needs_of_steps(
     sorted_by = max(sorted_by, int(bool(others)))
     # Small segments suffice for few rows, unless steps need pairs of them.
     spare = int(sorted_by < MAX_PARTS or run.graph.context.profile.prefetches_segments)
-    places = {name: _places(name, steps, others, spare) for name in directions}
-    return SegmentNeeds(places, limits, least, messages, knows, sorted_by, row_bytes)
+    places, fewest = (
+        {name: _places(name, steps, others, each) for name in directions} for each in (spare, 0)
+    )
+    return SegmentNeeds(places, limits, least, messages, knows, sorted_by, row_bytes, fewest)
 
 
 def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) -> bool:
@@ -133,25 +151,30 @@ def make_views(run: Run, needs: SegmentNeeds) -> SegmentViews:
     graph, workspace = run.graph, run.workspace
     run.placement.arguments(workspace.budget)  # uploads what nothing else may have needed
     workspace.make_room(int(workspace.available * needs.limits.share_for_parts))
-    room = _SegmentSizes(run, needs)
-    segments = room.cut()
-    if room.needed(segments) > workspace.available:
-        raise _too_small(run, room.needed(segments), segments.longest)
+    least: list[tuple[int, int]] = []
+    for tried in needs.tighter():
+        room = _SegmentSizes(run, tried)
+        segments = room.cut()
+        least.append((room.needed(segments), segments.longest))
+        if least[-1][0] <= workspace.available:
+            break
+    else:
+        raise _too_small(run, *min(least))
     return SegmentViews(
         workspace,
         graph,
         run.placement,
         segments,
-        needs.places,
+        tried.places,
         knows_relationships=needs.knows_relationships,
-        places=needs.places,
+        places=tried.places,
     )
 
 
 def leaves_room(run: Run, needs: SegmentNeeds) -> bool:
     """True if the smallest segments fit beside everything else, once nothing else is kept."""
     run.placement.arguments(run.workspace.budget)
-    needed = _SegmentSizes(run, needs).least()
+    needed = min(_SegmentSizes(run, each).least() for each in needs.tighter())
     run.workspace.make_room(needed)
     return needed <= run.workspace.available
 

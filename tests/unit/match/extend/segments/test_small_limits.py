@@ -30,12 +30,12 @@ QUERIES = [
 
 
 @cache
-def sparse_graph():
+def uniform_graph(nodes=NODES, relationships=RELATIONSHIPS):
     random = np.random.default_rng(4)
-    ends = [random.integers(0, NODES, RELATIONSHIPS) for _ in range(2)]
-    types = np.full(RELATIONSHIPS, "R", dtype=object)
+    ends = [random.integers(0, nodes, relationships) for _ in range(2)]
+    types = np.full(relationships, "R", dtype=object)
     found = gpugda.graph(
-        {"id": np.arange(NODES), "p": np.arange(NODES) % 10},
+        {"id": np.arange(nodes), "p": np.arange(nodes) % 10},
         {"source": ends[0], "target": ends[1], "type": types},
     )
     return load(found, None).graph
@@ -44,8 +44,16 @@ def sparse_graph():
 @pytest.mark.parametrize("text", QUERIES)
 def test_a_ninth_of_a_sparse_graph_is_enough(context, text):
     """A list of all nodes takes 80,000 bytes, and the limit is 98,000."""
-    graph = sparse_graph()
+    graph = uniform_graph()
     limit = whole_bytes(graph) // 9
     expected, _ = rows(context, graph, text)
     found, _ = rows(context, graph, text, limit=limit)
+    assert found == expected
+
+
+def test_segments_give_up_places_and_become_smaller_where_they_do_not_fit(context):
+    """With a place for the next one, 256 segments take 75,000 bytes."""
+    graph, text = uniform_graph(2000, 300_000), "MATCH (a)-->(b)<--(c) WHERE a.id < 1 RETURN a, c"
+    expected, _ = rows(context, graph, text)
+    found, _ = rows(context, graph, text, limit=62_000)
     assert found == expected
