@@ -7,6 +7,7 @@ the starts of their lists.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,6 @@ from gpugda.match.special.tasks import launches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
@@ -104,9 +103,9 @@ def _pairs(count: int) -> list[tuple[int, int]]:
 
 
 def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segments | None:
-    workspace, words = run.workspace, _words_before(lists)
+    workspace, words = run.workspace, _WordsBefore(lists)
     longest = run.graph.context.info.max_allocation_bytes
-    size = segment_size(int(words[-1]), workspace.available, longest)
+    size = segment_size(words[len(words) - 1], workspace.available, longest)
     size = max(1, size if most is None else min(most, size))
     bounds = _bounds(words, size - 1)
     if bounds is None:
@@ -116,13 +115,22 @@ def _segments_within(run: Run, lists: UpwardLists, most: int | None) -> _Segment
     return _Segments(run, lists, bounds, array, size, places)
 
 
-def _words_before(lists: UpwardLists) -> NDArray[np.int64]:
-    """Words of the lists before each node and of their starts; the last nodes have no lists."""
-    starts = lists.starts[::2]
-    nodes = int(np.searchsorted(starts, starts[-1], side="left"))
-    words = starts[: nodes + 1].astype(np.int64)
-    words += _STARTS * np.arange(nodes + 1)
-    return words
+class _WordsBefore:
+    """Words of the lists before each node and of their starts, and of all nodes that have lists.
+
+    They ascend. An array of them would take longer to make than all else the host does.
+    """
+
+    def __init__(self, lists: UpwardLists) -> None:
+        self._starts = lists.starts[::2]
+        # The last nodes have no lists.
+        self._nodes = int(np.searchsorted(self._starts, self._starts[-1], side="left"))
+
+    def __len__(self) -> int:
+        return self._nodes + 1
+
+    def __getitem__(self, node: int) -> int:
+        return int(self._starts[node]) + _STARTS * node
 
 
 def segment_size(total: int, free: int, longest: int | None = None) -> int:
@@ -163,7 +171,7 @@ def _places(
             yield segment, free[0]
 
 
-def _bounds(words: NDArray[np.int64], size: int) -> list[int] | None:
+def _bounds(words: _WordsBefore, size: int) -> list[int] | None:
     """The first nodes of segments of at most ``size`` words, and the end of the last one.
 
     None if a node has more words, or if there are too many segments.
@@ -174,7 +182,7 @@ def _bounds(words: NDArray[np.int64], size: int) -> list[int] | None:
     """
     bounds, nodes = [0], len(words) - 1
     while bounds[-1] < nodes:
-        last = int(np.searchsorted(words, words[bounds[-1]] + size, side="right")) - 1
+        last = bisect_right(words, words[bounds[-1]] + size) - 1
         if last <= bounds[-1] or len(bounds) > _MAX_SEGMENTS:
             return None
         bounds.append(last)
