@@ -33,7 +33,7 @@ from gpugda.match.tuple_counts import TupleCounts, multiply_counts
 from gpugda.plan.rules.orient import OrientedQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
@@ -48,6 +48,9 @@ _RANKED_TIMES = "ranked times"
 _MIN_AT_ONCE = 1 << 24
 """Number of relationships from which rank lists are used at once: making them, in tenths of a
 second, takes less time than other forms."""
+_MIN_COMPOSED_AT_ONCE = 1 << 20
+"""The same for patterns made of triangles and squares: other forms make rows of them, or visit
+each path of two, which takes seconds at hubs."""
 _SHARE_TO_ORIENT = 1 / 4
 """Share of the rank lists' time that is charged as time the oriented graph would have saved."""
 
@@ -107,11 +110,16 @@ def _ranked_count(
     times: RankedTimes = plan.kept.setdefault(_RANKED_TIMES, RankedTimes())
     may_orient = oriented_query_of(plan, graph) is not None and is_oriented(graph)
     is_preferred = times.is_preferred(times_of(plan), is_oriented=may_orient)
-    if not is_preferred and graph.relationship_count < _MIN_AT_ONCE:
+    forms: Sequence[Callable[..., int | None]]
+    if is_preferred or graph.relationship_count >= _MIN_AT_ONCE:
+        count_triangles_too = partial(count_triangles, beside_oriented=True)
+        forms = (count_triangles_too, count_ring, count_cliques, count_composed)
+    elif graph.relationship_count >= _MIN_COMPOSED_AT_ONCE:
+        forms = (count_composed,)
+    else:
         return None
     started = time.perf_counter()
-    count_triangles_too = partial(count_triangles, beside_oriented=True)
-    for count_ranked in (count_triangles_too, count_ring, count_cliques, count_composed):
+    for count_ranked in forms:
         found = count_ranked(bound, graph, strategy, report, deadline)
         if found is not None:
             seconds = time.perf_counter() - started

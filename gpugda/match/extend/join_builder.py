@@ -349,13 +349,13 @@ class JoinBuilder:
             plan = Join() if joined.messages is None else joined.messages.plan
             query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
-    def note(self, joined: PreparedJoin, since: float) -> None:
-        """Records the join's time for the lists that would have helped; ``since``: see `judge`."""
+    def note(self, joined: PreparedJoin, seconds: float) -> None:
+        """Records the join's seconds for the lists that would have helped."""
         made = [each for each in joined.tables_first if isinstance(each, TableSums)]
         tables = (step for each in made for step in each.joined.steps)
         relationships, graph = self.query.bound.relationships, self.run.graph.graph
         kinds = list_kinds((*joined.steps, *tables), relationships, graph)
-        self.merged.note(kinds, self.run.graph.context.clock() - since)
+        self.merged.note(kinds, seconds)
 
     def _table(
         self, message: TableMessage, place: tuple[DeviceArray, int], views: SegmentViews | None

@@ -395,7 +395,7 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Does everything before the join. Returns a core, a plan of parts, or the groups."""
-        started = run.graph.context.clock()
+        started, joining = run.graph.context.clock(), run.report.timings.get("join", 0.0)
         with with_sufficient_limit(self.limit, self._graph.graph, bound, masks, run.placement):
             if self._merges and run.placement.is_whole:
                 self._merged.make_due(run)
@@ -428,13 +428,18 @@ class ExtendStrategy(Matcher):
                 rows = joins.grouped(None if goal.join_only else goal.grouped, joined)
         check_room(run.workspace, joined.steps, joined.windows.pending_bytes)
         key = plan_key(goal, self._thresholds.count)
-        ended = partial(self._ended, joins, joined, key, started)
+        ended = partial(self._ended, joins, joined, key, started, joining)
         return PreparedCore(bound, masks.comparisons, joined, rows, ended)
 
-    def _ended(self, joins: JoinBuilder, joined: PreparedJoin, key: object, started: float) -> None:
+    def _ended(
+        self, joins: JoinBuilder, joined: PreparedJoin, key: object, started: float, joining: float
+    ) -> None:
+        run = joins.run
         joins.judge(joined, key, started)
-        if self._merges and joins.run.placement.is_whole:
-            joins.note(joined, started)
+        if self._merges and run.placement.is_whole:
+            # The stage contains compiling, the clock what is done before the join and beside it.
+            seconds = run.report.timings.get("join", 0.0) - joining
+            joins.note(joined, min(seconds, run.graph.context.clock() - started))
 
     def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> JoinBuilder:
         return JoinBuilder(

@@ -49,6 +49,7 @@ def at_once(monkeypatch):
     """Lists are merged after the first join."""
     monkeypatch.setattr(merged_graph, "_SECONDS", 0.0)
     monkeypatch.setattr(merged_graph, "_SECONDS_PER_ENTRY", 0.0)
+    monkeypatch.setattr(merged_graph, "_SECONDS_PER_RUN", 0.0)
 
 
 def plan_of(text, graph):
@@ -171,6 +172,35 @@ def test_lists_are_not_merged_before_that_pays(accelerator):
     strategy._merged.note([BOTH], 1.0)
     counted(strategy, plan)
     assert BOTH in strategy._merged.lists
+
+
+def test_what_is_done_before_a_join_does_not_make_lists_due(accelerator, monkeypatch):
+    monkeypatch.setattr(merged_graph, "_SECONDS", 60.0)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, ring(40)), thresholds=STEP_BY_STEP)
+    plan = plan_of(TRIANGLE, strategy.graph.graph)
+    find, clock = strategy._query, accelerator.clock
+    waited = []
+
+    def slow(*given, **named):
+        waited.append(100.0)
+        return find(*given, **named)
+
+    monkeypatch.setattr(strategy, "_query", slow)
+    monkeypatch.setattr(accelerator, "clock", lambda: clock() + sum(waited))
+    for _ in range(2):
+        counted(strategy, plan)
+    assert len(waited) == 2
+    assert not strategy._merged.lists
+
+
+def test_graphs_of_many_runs_take_longer_to_merge(accelerator):
+    def expected(kinds):
+        strategy = ExtendStrategy(DeviceGraph(accelerator, ring(40, kinds)))
+        with strategy.running(StrategyReport(), None) as run:
+            return merged_graph._expected_seconds(run, BOTH)
+
+    one, two = expected("R"), expected("RS")
+    assert two - one == pytest.approx(2 * 40 * merged_graph._SECONDS_PER_RUN)
 
 
 def test_freed_merged_lists_are_not_made_again(accelerator, at_once):

@@ -108,6 +108,17 @@ def test_a_large_graph_is_counted_without_rows_at_once(accelerator, monkeypatch,
 
 
 @pytest.mark.parametrize("name", COUNTED)
+def test_only_composed_patterns_of_a_graph_of_some_size_are_counted_without_rows_at_once(
+    accelerator, monkeypatch, name
+):
+    monkeypatch.setattr(oriented_count, "_MIN_COMPOSED_AT_ONCE", 45)
+    text = f"MATCH {PATTERNS[name]} RETURN count(*)"
+    rows, expected, _ = found(accelerator, text, random_pairs(12, 45), count=at_once)
+    assert rows == (expected if name in COMPOSED else None)
+    assert found(accelerator, text, random_pairs(12, 44), count=at_once)[0] is None
+
+
+@pytest.mark.parametrize("name", COUNTED)
 def test_a_small_graph_is_first_counted_otherwise(accelerator, name):
     text = f"MATCH {PATTERNS[name]} RETURN count(*)"
     assert found(accelerator, text, random_pairs(12, 45), count=at_once)[0] is None
