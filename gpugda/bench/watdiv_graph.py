@@ -170,10 +170,7 @@ class _Piece(NamedTuple):
 
 def _predicates() -> list[_Predicate]:
     rows = (line.split() for line in _PREDICATES.strip().splitlines())
-    return [
-        _Predicate(name, start, end, float(weight), starts, ends)
-        for name, start, end, weight, starts, ends in rows
-    ]
+    return [_Predicate(a, b, c, float(weight), d, e) for a, b, c, weight, d, e in rows]
 
 
 def watdiv_types(types: int) -> tuple[str, ...]:
@@ -250,9 +247,7 @@ def _counts(predicates: Sequence[_Predicate], count: int) -> list[int]:
     bounds = np.round(ends * (count / ends[-1])).astype(np.int64)
     found: list[int] = np.diff(bounds, prepend=0).tolist()
     without = found.count(0)
-    if without < found[0]:
-        found = [found[0] - without, *(max(1, each) for each in found[1:])]
-    return found
+    return found if without >= found[0] else [found[0] - without, *(max(1, n) for n in found[1:])]
 
 
 def _taken_before(predicates: Sequence[_Predicate], counts: Sequence[int]) -> list[int]:

@@ -116,9 +116,12 @@ class EitherWay(Scan):
         self._csrs, self._bounded, self._open = csrs, bounded, types
         # None: all types.
         self._filter = None if len(types) == len(one_way) else TypeFilter(types)
+        self._one_type = len(one_way) == 1
 
     def look(self, piece: tuple[int, int]) -> _Found:
         """As in `Scan`; a piece is the nodes from the first to the second (exclusive)."""
+        if self._one_type:
+            return self._look_at_all(piece)
         sides = [self._runs(csr, piece) for csr in self._csrs]
         rows = np.concatenate([keys for keys, _ in sides])
         rows.sort(kind="stable")  # merges two sorted parts
@@ -131,15 +134,22 @@ class EitherWay(Scan):
             entries = repeated(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), lengths)
             entries |= csr.neighbours[positions(starts, lengths)]
             parts.append(entries)
-        entries = np.concatenate(parts)
-        entries.sort(kind="stable")
-        same = np.flatnonzero(entries[1:] == entries[:-1])
-        firsts, lengths = _stretches(same)
-        found = entries[same[firsts]]
+        found, lengths = _equal_entries(parts)
         rows = rows[(found >> np.uint64(32)).astype(np.intp)]
-        is_loop = (rows >> np.uint64(32)) + np.uint64(piece[0]) == found & np.uint64(0xFFFFFFFF)
-        lengths = np.where(is_loop, lengths // 2, lengths)
+        lengths = _loops_halved(rows >> np.uint64(32), found, lengths, piece[0])
         return (rows & np.uint64(0xFFFFFFFF)).astype(np.intp), lengths
+
+    def _look_at_all(self, piece: tuple[int, int]) -> _Found:
+        """As `look`, in a graph of one type: each row is a run, and no run is looked up."""
+        nodes, parts = np.arange(piece[1] - piece[0], dtype=np.uint64) << np.uint64(32), []
+        for csr in self._csrs:
+            offsets = csr.row_offsets[piece[0] : piece[1] + 1]
+            entries = repeated(nodes, np.diff(offsets))
+            entries |= csr.neighbours[int(offsets[0]) : int(offsets[-1])]
+            parts.append(entries)
+        found, lengths = _equal_entries(parts)
+        lengths = _loops_halved(found >> np.uint64(32), found, lengths, piece[0])
+        return np.zeros(len(found), dtype=np.intp), lengths
 
     def _runs(
         self, csr: Csr, nodes: tuple[int, int]
@@ -168,6 +178,30 @@ class EitherWay(Scan):
                 self.left.clear()
             elif len(left) < len(self._open):
                 self._open, self._filter = left, TypeFilter(left)
+
+
+def _equal_entries(parts: list[NDArray[np.uint64]]) -> _Found:
+    """Entries that occur several times in sorted parts, each once, and how often they do."""
+    entries = np.concatenate(parts)
+    entries.sort(kind="stable")  # merges the parts
+    same = np.flatnonzero(entries[1:] == entries[:-1])
+    firsts, lengths = _stretches(same)
+    return entries[same[firsts]], lengths
+
+
+def _loops_halved(
+    nodes: NDArray[np.uint64], found: NDArray[np.uint64], lengths: NDArray[np.intp], first: int
+) -> NDArray[np.intp]:
+    """Lengths of stretches in both directions; a self-loop is in both.
+
+    Args:
+        nodes: Nodes of the rows, relative to ``first``.
+        found: Entries, with the neighbour in the lower 32 bits.
+        lengths: How often each occurs.
+        first: The first node of the piece.
+    """
+    is_loop = nodes + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
+    return np.where(is_loop, lengths // 2, lengths)
 
 
 def _stretches(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

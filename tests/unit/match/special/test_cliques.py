@@ -111,4 +111,5 @@ def test_cliques_are_joined_if_memory_is_short(accelerator, any_size, monkeypatc
         monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0.0)
     else:
         monkeypatch.setattr(share, 0.0)
+        monkeypatch.setattr("gpugda.match.ranked_graph._SHARE_IN_WINDOWS", 0.0)
     assert found(accelerator, clique(4), CLIQUE)[2] == []

@@ -70,12 +70,14 @@ def plan_of(text, graph):
 
 
 def found(context, graph, text, **options):
-    """The count, the reference's count, and the former's steps."""
+    """The count, the count of a join in memory, and the report of the former."""
     device_graph, plan = DeviceGraph(context, graph), plan_of(text, graph)
     strategy, report = ExtendStrategy(device_graph, **options), StrategyReport()
     count = count_oriented(plan, graph, strategy, {}, report, None)
-    expected = strategy.count(plan, NO_MASKS, StrategyReport())
     device_graph.close()
+    whole = DeviceGraph(context, graph)
+    expected = ExtendStrategy(whole).count(plan, NO_MASKS, StrategyReport())
+    whole.close()
     return count, expected, report
 
 
