@@ -101,15 +101,15 @@ def _question(
 
 def _count(matcher: Matcher, plan: Plan, report: StrategyReport, deadline: float) -> int:
     """As a query counts: `extend` has other ways than its join, which count without rows."""
+    count = partial(matcher.count, plan, Masks({}, {}), report, deadline)
+    if not matcher.orients or not may_be_oriented(plan.bound):
+        return count()
     graph = matcher.graph.graph
-    if may_be_oriented(plan.bound):
-        found = count_oriented(plan, graph, matcher, {}, report, deadline)
-        if found is not None:
-            return found
-        if matcher.orients:
-            with timing_unoriented(plan, graph):
-                return matcher.count(plan, Masks({}, {}), report, deadline)
-    return matcher.count(plan, Masks({}, {}), report, deadline)
+    found = count_oriented(plan, graph, matcher, {}, report, deadline)
+    if found is None:
+        with timing_unoriented(plan, graph):
+            found = count()
+    return found
 
 
 def _rows(matcher: Matcher, plan: Plan, need: Rows, report: StrategyReport, deadline: float) -> int:

@@ -161,11 +161,7 @@ def _most(recipe: Recipe, name: str) -> float:
     """The largest value that the shape of the graph allows."""
     if name == "types" and recipe.like_watdiv:
         return recipe.types
-    return _MESH_DEGREE if name == "degree" and _is_mesh(recipe) else _MOST
-
-
-def _is_mesh(recipe: Recipe) -> bool:
-    return recipe.is_mesh
+    return _MESH_DEGREE if name == "degree" and recipe.is_mesh else _MOST
 
 
 def _parsed(text: str, sweep: _Sweep) -> list[float]:
@@ -192,7 +188,7 @@ def _check_shape(name: str, recipe: Recipe) -> None:
         raise ConfigurationError(
             f"--sweep has the value {recipe.types}; {name} has {RECIPES[name].types} predicates."
         )
-    if _is_mesh(recipe) and 2 * recipe.relationships > _MESH_DEGREE * recipe.nodes:
+    if recipe.is_mesh and 2 * recipe.relationships > _MESH_DEGREE * recipe.nodes:
         raise ConfigurationError(
             f"--sweep: {name} is a grid, whose degrees are at most {_MESH_DEGREE}."
         )

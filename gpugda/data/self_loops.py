@@ -29,7 +29,7 @@ _PIECE = 1 << 18
 
 
 class LoopNodes(NamedTuple):
-    """Nodes with self-loops of one type.
+    """Nodes with self-loops of one type, or of some.
 
     Args:
         nodes: ``uint32``, ascending.
@@ -38,6 +38,9 @@ class LoopNodes(NamedTuple):
 
     nodes: NDArray[np.uint32]
     counts: NDArray[np.int64]
+
+
+_NO_LOOPS = LoopNodes(np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64))
 
 
 class LoopPairs(NamedTuple):
@@ -77,6 +80,14 @@ class SelfLoops:
         """
         return self._known.get(("nodes", type_id), lambda: self._nodes(type_id))
 
+    def of(self, types: frozenset[int]) -> LoopNodes:
+        """The nodes with self-loops of any of these types, and all such loops of each.
+
+        Raises:
+            QueryTimeoutError: The deadline of this thread's work passed.
+        """
+        return self._known.get(("of", types), lambda: self._of(types))
+
     def pairs(self, type_id: int) -> LoopPairs:
         """Pairs of relationships of the type at nodes with self-loops of it.
 
@@ -87,10 +98,22 @@ class SelfLoops:
 
     def _nodes(self, type_id: int) -> LoopNodes:
         if not self._counts[type_id]:
-            return LoopNodes(np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64))
+            return _NO_LOOPS
         runs, nodes, counts = self._known.get("runs", self._runs)
         of_type = self._outgoing.run_types[runs] == type_id
         return LoopNodes(nodes[of_type], counts[of_type])
+
+    def _of(self, types: frozenset[int]) -> LoopNodes:
+        some = [self.nodes(each) for each in sorted(types)]
+        if len(some) == 1:
+            return some[0]
+        all_nodes, all_counts = (
+            np.concatenate([none, *parts]) for none, *parts in zip(_NO_LOOPS, *some, strict=True)
+        )
+        nodes, places = np.unique(all_nodes, return_inverse=True)
+        counts = np.zeros(len(nodes), dtype=np.int64)
+        np.add.at(counts, places, all_counts)
+        return LoopNodes(nodes, counts)
 
     def _runs(self) -> _Runs:
         """All runs with self-loops, the node of each, and its number of loops."""

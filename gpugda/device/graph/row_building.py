@@ -50,9 +50,8 @@ def build_rows(context: DeviceContext, given: Unsorted, *, with_order: bool) -> 
     node_bits, type_bits = bits_for(node_count), bits_for(given.type_count)
     limit = int(context.info.global_memory_bytes * _SHARE_OF_MEMORY)
     is_plain = given.type_count == 1 and not with_order
-    needed = (
-        _BYTES_OF_ONE_TYPE if is_plain else _BYTES_EACH
-    ) * count + _BYTES_PER_NODE * node_count
+    bytes_each = _BYTES_OF_ONE_TYPE if is_plain else _BYTES_EACH
+    needed = bytes_each * count + _BYTES_PER_NODE * node_count
     is_long = _NUMBER_BYTES * count > context.info.max_allocation_bytes
     is_wide = given.type_count > MAX_SHORT_IDS
     if not count or is_long or is_wide or needed > limit:

@@ -53,8 +53,12 @@ class CycleTasks:
         """The sum of the totals, modulo 2**64 unless ``whole``; releases the arrays."""
         totals = workspace.download(self.totals)
         found = sum(totals.tolist()) if whole else int(totals.sum(dtype=np.uint64))
-        workspace.release(self.scratch, self.counters, self.totals)
+        self.release(workspace)
         return found
+
+    def release(self, workspace: Workspace) -> None:
+        """Releases the arrays."""
+        workspace.release(self.scratch, self.counters, self.totals)
 
 
 def share_of_nodes(nodes: int, takers: int, tasks_each: int, most: int) -> int:

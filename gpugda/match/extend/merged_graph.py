@@ -158,7 +158,8 @@ def _max_entries(run: Run, kind: ListKind) -> int:
 def _expected_seconds(run: Run, kind: ListKind) -> float:
     graph = run.graph.graph
     directions = ((graph.outgoing, kind.outgoing), (graph.incoming, kind.incoming))
-    runs = sum(len(csr.run_types) for csr, is_wanted in directions if is_wanted)
+    # The length of the parts: reading a patched array would make it whole for each query.
+    runs = sum(len(csr.parts.run_types) for csr, is_wanted in directions if is_wanted)
     more = max(0, runs - graph.node_count * (kind.outgoing + kind.incoming))
     return _SECONDS + _max_entries(run, kind) * _SECONDS_PER_ENTRY + more * _SECONDS_PER_RUN
 

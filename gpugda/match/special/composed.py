@@ -16,14 +16,12 @@ from collections import Counter
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.edge_triangles import EdgeTriangleKernels
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.cliques import cliques_in
 from gpugda.match.special.ring_squares import weighed_squares
-from gpugda.match.special.tasks import launches
+from gpugda.match.special.tasks import carried_total, launches, new_carries
 from gpugda.match.special.unrestricted import (
     common_link,
     counted_by_rank,
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.edge_triangles import EdgeTriangles
     from gpugda.device.launch.ranked_lists import RankedLists
-    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.match.run import Run
@@ -107,11 +104,12 @@ def _tailed_squares(run: Run, lists: RankedLists) -> int | None:
 
 def _diamonds(run: Run, lists: RankedLists) -> int | None:
     """Two directions of the diagonal, and ordered pairs of triangles over it."""
+    workspace = run.workspace
 
     def count(kernels: EdgeTriangleKernels, edges: EdgeTriangles) -> int:
-        tasks, carried = _tasks(run, lists, kernels)
+        tasks, carried = _tasks(run, lists, kernels), new_carries(workspace)
         kernels.diamonds(edges, tasks.totals, carried)
-        return 2 * _total(run, tasks, carried)
+        return 2 * (tasks.total(workspace, whole=True) + carried_total(workspace, carried))
 
     fits = lists.size * _longest(run, lists) ** 2 < _MAX_SUM
     return _over_edges(run, lists, count) if fits else None
@@ -119,7 +117,7 @@ def _diamonds(run: Run, lists: RankedLists) -> int | None:
 
 def _fans(run: Run, lists: RankedLists) -> int | None:
     """Two orders of the sides at a node, less the pairs of triangles whose third node is one."""
-    longest = _longest(run, lists)
+    workspace, longest = run.workspace, _longest(run, lists)
     if _work(lists, longest) * 3 * longest**2 >= _MAX_SUM:
         return None
     cliques = cliques_in(run, lists, 4)
@@ -127,10 +125,11 @@ def _fans(run: Run, lists: RankedLists) -> int | None:
         return None
 
     def count(kernels: EdgeTriangleKernels, edges: EdgeTriangles) -> int:
-        tasks, carried = _tasks(run, lists, kernels)
+        tasks, carried = _tasks(run, lists, kernels), new_carries(workspace)
         for _ in launches(run, tasks.counters, _task_count(lists, kernels)):
             kernels.fans(lists, edges, tasks, carried)
-        return 2 * _total(run, tasks, carried) - 24 * cliques
+        sums = tasks.total(workspace, whole=True) + carried_total(workspace, carried)
+        return 2 * sums - 24 * cliques
 
     return _over_edges(run, lists, count)
 
@@ -157,31 +156,22 @@ def _over_edges(
             edges = kernels.zeros(workspace, lists)
     except MemoryLimitError:
         return None
-    tasks, carried = _tasks(run, lists, kernels)
+    tasks = _tasks(run, lists, kernels)
     for _ in launches(run, tasks.counters, _task_count(lists, kernels)):
         kernels.count(lists, edges, tasks)
-    _total(run, tasks, carried)
+    tasks.release(workspace)
     found = count(kernels, edges)
     workspace.release(*edges)
     return found
 
 
-def _tasks(
-    run: Run, lists: RankedLists, kernels: EdgeTriangleKernels
-) -> tuple[CycleTasks, DeviceArray]:
-    carried = run.workspace.upload(np.zeros(1, dtype=np.uint32), "carried sums")
+def _tasks(run: Run, lists: RankedLists, kernels: EdgeTriangleKernels) -> CycleTasks:
     groups = kernels.max_groups
-    return CycleTasks.new(run.workspace, 1, lists.nodes, _WORK_PER_LAUNCH, groups), carried
+    return CycleTasks.new(run.workspace, 1, lists.nodes, _WORK_PER_LAUNCH, groups)
 
 
 def _task_count(lists: RankedLists, kernels: EdgeTriangleKernels) -> int:
     return -(-lists.nodes // kernels.task_nodes(lists.nodes, kernels.max_groups))
-
-
-def _total(run: Run, tasks: CycleTasks, carried: DeviceArray) -> int:
-    found = int(run.workspace.download(carried)[0]) << 64
-    run.workspace.release(carried)
-    return found + tasks.total(run.workspace, whole=True)
 
 
 def _ends(text: str) -> set[frozenset[int]]:

@@ -13,7 +13,12 @@ from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ring_squares import RingSquareKernels, TwoLinkPaths
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.ranked_triangles import triangles_in
-from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.match.special.tasks import (
+    carried_total,
+    groups_with_scratch,
+    launches,
+    new_carries,
+)
 from gpugda.match.special.unrestricted import (
     CommonLink,
     common_link,
@@ -142,12 +147,10 @@ def weighed_squares(run: Run, lists: RankedLists) -> int | None:
 
     The graph has no self-loops and no two relationships between two nodes.
     """
-    carried = run.workspace.upload(np.zeros(1, dtype=np.uint32), "carried sums")
+    carried = new_carries(run.workspace)
     found = _summed(run, lists, carried, corrects=False)
-    if found is not None:
-        found += int(run.workspace.download(carried)[0]) << 64
-    run.workspace.release(carried)
-    return found
+    more = carried_total(run.workspace, carried)
+    return None if found is None else found + more
 
 
 def _summed(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.run import Run
 
-__all__ = ["groups_with_scratch", "launches"]
+__all__ = ["carried_total", "groups_with_scratch", "launches", "new_carries"]
 
 _SHARE_FOR_SCRATCH = 0.25
 
@@ -47,3 +49,15 @@ def launches(run: Run, counters: DeviceArray, tasks: int) -> Iterator[None]:
     while int(run.workspace.download(counters)[0]) < tasks:
         run.check_deadline()
         yield
+
+
+def new_carries(workspace: Workspace) -> DeviceArray:
+    """A counter of how often totals pass 2**64."""
+    return workspace.upload(np.zeros(1, dtype=np.uint32), "carried sums")
+
+
+def carried_total(workspace: Workspace, carried: DeviceArray) -> int:
+    """What these carries are worth; releases the counter."""
+    found = int(workspace.download(carried)[0]) << 64
+    workspace.release(carried)
+    return found

@@ -182,18 +182,23 @@ def test_a_sweep_has_a_table_of_values_by_strategies(tmp_path):
     assert [each["value"] for each in found["graphs"]] == [4, 8]
 
 
-@pytest.mark.device
-def test_a_sweep_goes_on_without_the_graphs_that_do_not_fit(tmp_path):
+def outcome_of(folder, sweep):
+    """The outcome of one query with `extend` on each graph of a sweep."""
     options = StrategiesOptions(
         "stwig",
         count=1,
         forms=("count",),
         only=("extend",),
         repetitions=1,
-        folder=str(tmp_path),
-        sweep="nodes=160,9000000000",
+        folder=str(folder),
+        sweep=sweep,
     )
-    outcome = run_strategies(options, SilentProgress())
+    return run_strategies(options, SilentProgress())
+
+
+@pytest.mark.device
+def test_a_sweep_goes_on_without_the_graphs_that_do_not_fit(tmp_path):
+    outcome = outcome_of(tmp_path, "nodes=160,9000000000")
     assert "| 9,000,000,000 |  |  | - |" in outcome.table
     assert any("nodes 9,000,000,000: stwig with 9,000," in note for note in outcome.notes)
     assert "| 160 | 160 |" in (tmp_path / "strategies.md").read_text(encoding="utf-8")
@@ -207,16 +212,7 @@ def test_a_sweep_ended_by_hand_reports_the_graphs_before(tmp_path, monkeypatch):
         return make_recipe(*given)
 
     monkeypatch.setattr(strategies, "make_recipe", interrupted)
-    options = StrategiesOptions(
-        "stwig",
-        count=1,
-        forms=("count",),
-        only=("extend",),
-        repetitions=1,
-        folder=str(tmp_path),
-        sweep="nodes=160,320,480",
-    )
-    outcome = run_strategies(options, SilentProgress())
+    outcome = outcome_of(tmp_path, "nodes=160,320,480")
     assert "nodes 320: Ended by hand while it was drawn." in outcome.notes
     assert "| 480 |" not in (tmp_path / "strategies.md").read_text(encoding="utf-8")
     assert "| 160 | 160 |" in outcome.table

@@ -52,6 +52,9 @@ def test_nodes_with_loops_and_pairs_beside_them_are_counted(piece, rows):
             wanted = sorted(loops_of(rows, name).items())
             assert list(zip(nodes.tolist(), counts.tolist(), strict=True)) == wanted
             assert graph.self_loops().pairs(kind) == expected_pairs(rows, name)
+        nodes, counts = graph.self_loops().of(frozenset(range(len(graph.types))))
+        wanted = sorted((loops_of(rows, "R") + loops_of(rows, "S")).items())
+        assert list(zip(nodes.tolist(), counts.tolist(), strict=True)) == wanted
 
 
 def test_a_search_that_runs_out_of_time_is_repeated():

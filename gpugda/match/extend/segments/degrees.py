@@ -72,11 +72,8 @@ def shared_loops(
     most = graph.node_count * _LISTED_SHARE
     if types is None or sum(counts[each] for each in types) > most:
         return None
-    found = [graph.self_loops().nodes(each) for each in sorted(types)]
-    nodes, places = np.unique(np.concatenate([some.nodes for some in found]), return_inverse=True)
-    loops = np.zeros(len(nodes), dtype=np.uint32)
-    np.add.at(loops, places, np.concatenate([some.counts for some in found]).astype(np.uint32))
-    return nodes, loops
+    nodes, loops = graph.self_loops().of(frozenset(types))
+    return nodes, loops.astype(np.uint32)
 
 
 def works_segmented(plan: Eliminate) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from bound_queries import NO_MASKS
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from split_devices import open_split
 from strategies import multigraphs
 
+from gpugda.data.patched_csr import csr_of
+from gpugda.data.patches.patched import Patched
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.merged_lists import ListKind
@@ -201,6 +204,22 @@ def test_graphs_of_many_runs_take_longer_to_merge(accelerator):
 
     one, two = expected("R"), expected("RS")
     assert two - one == pytest.approx(2 * 40 * merged_graph._SECONDS_PER_RUN)
+
+
+def test_expecting_the_time_to_merge_makes_no_patched_graph_whole():
+    graph = ring(40, "RS")
+    patched = []
+    for csr in (graph.outgoing, graph.incoming):
+        types = Patched.of(csr.run_types)
+        patched.append(csr_of(csr.parts._replace(run_types=types)))
+    live = SimpleNamespace(
+        outgoing=patched[0], incoming=patched[1], node_count=40, relationship_count=80
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(patched[0]), "run_types", None)
+        run = SimpleNamespace(graph=SimpleNamespace(graph=live))
+        found = merged_graph._expected_seconds(run, BOTH)
+    assert found > merged_graph._SECONDS
 
 
 def test_freed_merged_lists_are_not_made_again(accelerator, at_once):
