@@ -108,9 +108,8 @@ kernel void walk_links(
         path = reached;
         ++entry;
     }
-    if (what == MARKS) return;
-    sum = group_sum(sum, of_items);
-    if (get_local_id(0) != 0) return;
+    sum = group_sum(sum, of_items); /* also of marks: PoCL compiles a return before a barrier to an endless loop */
+    if (what == MARKS || get_local_id(0) != 0) return;
     if (what == WEIGHS) add_total(totals, carried, sum);
     else totals[get_group_id(0)] += (what == PAIRS ? 8 : 4) * sum;
 }

@@ -96,9 +96,8 @@ kernel void count_rows(
             else atomic_inc(&counts[key]);
         }
     }
-    if (!is_local) return;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = get_local_id(0); i < key_count; i += get_local_size(0)) {
+    barrier(CLK_LOCAL_MEM_FENCE); /* no return before it: see walk_links in ring_squares.cl */
+    for (uint i = get_local_id(0); is_local && i < key_count; i += get_local_size(0)) {
         if (found[i]) atomic_add(&counts[i], found[i]);
     }
 }
