@@ -100,11 +100,22 @@ def _partition(count: int, arrays: tuple[NDArray[np.int64], ...]) -> NDArray[np.
     found = pymetis.part_graph(
         count,
         pymetis.CSRAdjacency(offsets, adjacent),
-        vweights=node_weights,
+        vweights=_at_most_a_share(node_weights, count),
         eweights=weights,
         options=pymetis.Options(seed=1),
     )
     return np.asarray(found.vertex_part, dtype=np.uint16)
+
+
+def _at_most_a_share(weights: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The weights of nodes, none above the mean of ``count`` partitions.
+
+    Otherwise METIS finds no nodes for some partitions, and writes to standard output that it cannot
+    bisect them.
+    """
+    while weights.max() > (share := max(1, int(weights.sum()) // count)):
+        weights = np.minimum(weights, share)
+    return weights
 
 
 def _main(folder: str, count: int) -> None:

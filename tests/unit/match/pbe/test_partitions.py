@@ -75,6 +75,18 @@ def test_metis_cuts_between_cliques():
     assert len(plan.crossing) == 1
 
 
+@needs_metis
+@pytest.mark.parametrize(
+    "pairs",
+    [[(at % 3, at // 3 % 3) for at in range(400)], [(0, at) for at in range(100)]],
+    ids=["three nodes", "a hub"],
+)
+def test_metis_prints_nothing_if_few_nodes_have_all_relationships(pairs, capfd):
+    plan = checked(graph_of(len(pairs), pairs), len(pairs) // 3)
+    assert plan.by == "METIS"
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("only", ["can_run_metis", "_MAX_METIS"])
 def test_label_propagation_moves_nodes_to_their_neighbours(only, monkeypatch):
     value = (lambda: False) if only == "can_run_metis" else 10
