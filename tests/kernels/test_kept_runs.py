@@ -9,6 +9,7 @@ from gpugda.device.launch.kept_runs import RunKernels
 from gpugda.device.launch.prefix_sum import PrefixSum
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("chunk", [1, 31, 32, 33, 500, 10_000])
 @pytest.mark.parametrize("numbered", [False, True])
 def test_runs_are_kept_with_their_entries(context, workspace, chunk, numbered):

@@ -73,6 +73,7 @@ def test_ranked_triangles_of_random_multigraphs(context, graph, weights, max_wor
         assert found == expected(graph, weights, with_loops)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [0, 1])
 def test_filters_are_shared_by_ranks_of_large_graphs(context, workspace, parallel, monkeypatch):
     """Ranks beyond the filter's bits: two hubs share their bits with much lower nodes."""

@@ -79,6 +79,7 @@ def test_no_plots_are_drawn_without_matplotlib(ring_source, tmp_path, monkeypatc
     assert "![" not in (outcome.folder / "report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_queries_of_a_file_are_measured(ring_source, tmp_path):
     queries = tmp_path / "mine.cypher"
     queries.write_text("MATCH (a)-[:NEXT]->(b) WHERE a.size > $n RETURN a, b.size; RETURN 1 AS x")

@@ -91,6 +91,7 @@ def test_unknown_recipes_and_scales_are_refused():
         make_recipe("enron", 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_every_strategy_finds_the_walk_that_a_query_comes_from(tmp_path):
     options = StrategiesOptions(

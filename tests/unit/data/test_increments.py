@@ -261,6 +261,7 @@ def test_a_property_with_unreported_values_counts_as_not_read(history):
 
 
 # ------------------------------------------------------------------ larger graphs, all values
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [1, 3, 20, 60])
 def test_random_transactions_on_a_larger_graph_equal_a_fresh_build(size):
     database = RandomDatabase(size, 300)

@@ -108,6 +108,7 @@ def test_many_changed_rows_are_copied(column):
     assert not long.values.any()
 
 
+@pytest.mark.slow
 def test_a_value_set_many_times_takes_bounded_memory(column):
     sizes = []
     for number in range(20_000):

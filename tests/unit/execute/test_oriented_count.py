@@ -310,6 +310,7 @@ def test_the_slower_form_is_timed_again():
     assert not times.prefer_plain
 
 
+@pytest.mark.slow
 def test_cliques_are_joined_by_the_degrees_of_their_nodes(context):
     random = np.random.default_rng(3)
     # Few nodes have most relationships, as in social graphs.

@@ -90,6 +90,7 @@ def test_groups_are_those_of_the_reference(context, specs, text):
         assert found is None or found == expected_groups(graph, text)
 
 
+@pytest.mark.slow
 def test_groups_of_a_multigraph_are_joined_once_per_order(monkeypatch):
     monkeypatch.setattr(oriented_form, "_SECONDS_PER_RELATIONSHIP", 0.0)
     triangle, path = "MATCH (a)--(b)--(c)--(a)", "MATCH (a)--(b)--(c)--(a), (c)--(d)"

@@ -83,6 +83,7 @@ def test_rows_are_those_of_the_reference(context, specs, text):
         assert found is None or found == Counter(run_reference(parse(text), graph, {}).rows)
 
 
+@pytest.mark.slow
 def test_rows_of_every_graph_of_three_nodes(context):
     """With up to four relationships, parallel ones, loops of another type, both directions."""
     text = "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(a) RETURN id(a), id(b), id(c)"

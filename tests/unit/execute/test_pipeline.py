@@ -139,6 +139,7 @@ def test_a_range_too_long_for_a_list_is_streamed(people):
     assert people.run(query, engine="gpu").values() == [[2 * 1_500_001, 3_000_001]]
 
 
+@pytest.mark.slow
 def test_a_time_limit_stops_a_search_of_too_many_paths():
     """A complete graph has far too many trails to enumerate, and their windows stay small."""
     count = 60

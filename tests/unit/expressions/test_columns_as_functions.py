@@ -86,6 +86,7 @@ def test_functions_of_constants_equal_neo4js(path):
     assert count > 20
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_functions_of_columns_equal_those_of_values(path):
     version = 25 if path.stem == "cypher_25" else 5

@@ -48,6 +48,7 @@ def like_gpu(monkeypatch):
     monkeypatch.setattr(device_context, "GPU", replace(profile, sorted_from=1))
 
 
+@pytest.mark.slow
 @pytest.mark.device
 def test_a_graph_sorted_on_a_gpu_answers_as_the_reference(like_gpu, monkeypatch):
     real, sorted_there = row_building.build_rows, []

@@ -103,6 +103,7 @@ def assert_given_up(accelerator, text, limit, within, **options):
     assert_soon(late, within)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("query", HEAVY)
 def test_a_time_limit_stops_the_join(hubs, query):
     for seconds in (0.05, 0.6):
@@ -150,6 +151,7 @@ def test_a_keyboard_interrupt_stops_the_join(hubs, query):
     assert hubs.run("MATCH (a) RETURN count(*)", engine="gpu").single().value() == 1 << 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["stars", "groups"])
 def test_closing_in_another_thread_stops_the_join(query):
     assert_soon(lambda: late_to_close(query), WITHIN)

@@ -216,6 +216,7 @@ def test_groups_are_counted_in_little_memory(context, nodes):
         assert groups(strategy, plan, wanted) == expected
 
 
+@pytest.mark.slow
 def test_a_deadline_stops_grouping(context, max_tuple_groups):
     graph = a_graph(nodes=60, relationships=2000)
     plan = plan_of(out((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)))
@@ -428,6 +429,7 @@ def test_a_group_beyond_cyphers_integers_is_an_error(text, max_tuple_groups):
         assert found.values() == [[0]]
 
 
+@pytest.mark.slow
 def test_groups_whose_merged_count_is_too_large_are_an_error(max_tuple_groups):
     """Two nodes of one group: each count is below 2**63, their sum is above."""
     degree = 2_500_000

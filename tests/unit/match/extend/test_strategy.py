@@ -161,8 +161,8 @@ OTHER_JOINS = {
         {"max_at_once": 0},
         {"drafts.MAX_ROWS_OF_PAIR": 1},
     ),
-    "one link a step": ({}, {"join_builder.MAX_LINKS": 1}),
-    "two links a step": ({}, {"join_builder.MAX_LINKS": 2, "drafts.MAX_ROWS_OF_PAIR": 2}),
+    "one link a step": ({}, {"compile.MAX_LINKS": 1}),
+    "two links a step": ({}, {"compile.MAX_LINKS": 2, "drafts.MAX_ROWS_OF_PAIR": 2}),
     "no rows, only pairs": (
         {"max_at_once": 0},
         {"leaf_counts.MAX_EXCLUDED": -1, "accumulate.MAX_EXCLUDED": -1},
@@ -304,6 +304,7 @@ def test_counts_on_dense_graphs_equal_gpsms(context, case):
         assert rows == found_by(GpsmStrategy(device_graph), plan)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("parallel", [1, 15, 16, 17, 300])
 @pytest.mark.parametrize("directed", [True, False])
 def test_more_parallel_relationships_than_a_mark_holds_are_counted(context, parallel, directed):

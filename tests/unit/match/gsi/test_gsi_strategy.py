@@ -64,6 +64,7 @@ def test_random_queries_equal_the_reference(context, case, variant):
     check_case(strategy_for(context, case[0], options=VARIANTS[variant]), case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HUB_PLANS)
 def test_long_rows_are_balanced_and_every_variant_agrees(context, name):
     graph, plan = hub_graph(700), HUB_PLANS[name]

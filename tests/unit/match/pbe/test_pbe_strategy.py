@@ -189,6 +189,7 @@ def hub_graph(spokes):
 TRIANGLE = [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("undirected", [False, True])
 def test_a_hub_with_a_quarter_of_all_relationships_is_counted(context, budgets, undirected):
     graph = hub_graph(500)

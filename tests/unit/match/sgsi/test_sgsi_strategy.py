@@ -103,6 +103,7 @@ def test_random_queries_fit_the_smallest_named_limit(context, case, entries):
         count(SgsiStrategy(device_graph, memory_limit=limit - 1, options=options), plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HUB_PLANS)
 def test_a_hub_over_many_segments_is_joined(context, budgets, name):
     graph, plan = hub_graph(400), HUB_PLANS[name]

@@ -149,6 +149,7 @@ def test_each_pair_of_segments_is_visited_once():
         assert sorted(pairs) == [(low, each) for low in range(count) for each in range(low + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [None, 132], ids=["own units", "132 units"])
 @pytest.mark.parametrize("share", [2, 4, 8])
 def test_the_expected_bytes_are_sent(accelerator, share, units, monkeypatch):
@@ -200,6 +201,7 @@ def test_the_host_makes_lists_that_need_many_windows(accelerator, monkeypatch):
     assert count == expected > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loops", [(), [(3, "R", 3, {})] * 2])
 @pytest.mark.parametrize("text", [CYCLE, UNDIRECTED])
 def test_triangles_of_a_sparse_graph_without_directory(accelerator, text, loops):
@@ -213,6 +215,7 @@ def test_triangles_of_a_sparse_graph_without_directory(accelerator, text, loops)
     assert segments_sent > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0, 1])
 def test_the_host_needs_room_to_make_lists(accelerator, monkeypatch, missing):
     graph = skewed(nodes=20_000, count=60_000)

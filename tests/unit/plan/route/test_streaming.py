@@ -100,6 +100,7 @@ def of_many_types():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 def test_the_expected_bytes_of_many_types_are_sent():

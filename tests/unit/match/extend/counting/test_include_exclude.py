@@ -240,6 +240,7 @@ def cases_of(name):
     return plan, [(graph, all_embeddings(graph, plan).total()) for graph in graphs]
 
 
+@pytest.mark.one_in(2)
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize("name", SUMS)

@@ -383,6 +383,7 @@ def test_a_repeated_query_gives_the_same_count(context, relationships):
         assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("per_star", [300, 70_000])
 def test_messages_beyond_32_bits_are_exact(like_cpu, per_star):

@@ -55,6 +55,7 @@ def referred(text, types, relationships=6_000):
     return Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TYPED)
 def test_a_limit_below_the_size_of_the_directory_suffices(context, text):
     graph = graph_of_types(1_000, 7_000)

@@ -169,6 +169,7 @@ def test_count_plans_read_only_loaded_segments(context, misled, graph, text, ent
     assert all(misled)
 
 
+@pytest.mark.slow
 @given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5), how=HOW)
 def test_joins_read_only_loaded_segments(context, misled, graph, text, entries, how):
     graph = make_graph(*graph)
@@ -207,6 +208,7 @@ def test_a_graph_larger_than_the_limit_is_joined(context):
     assert any("segments" in line for line in report.steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("types", ["R", "RST"])
 def test_segments_are_no_longer_than_an_array_may_be(context, monkeypatch, types):
     rng = random.Random(2)

@@ -105,6 +105,7 @@ def test_random_multigraphs_with_spilling_equal_the_reference(context, place, gr
     assert left_in(place) == []
 
 
+@pytest.mark.slow
 def test_few_rows_or_no_cache_are_not_spilled(context, place, monkeypatch):
     graph, text = some_graph(), QUERIES[0]
     expected, _ = rows(context, graph, text, SegmentLimits())
