@@ -77,6 +77,12 @@ def rows(
     return run(context, graph, text, decides, limit, whole=entries is None and limit is None)
 
 
+def once(plan, graph, strategy, report, text):
+    """The rows of one run, as text."""
+    table = plan.runnable.run(graph, strategy, {}, report, None)
+    return Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
+
+
 def run(context, graph, text, decides, limit, *, whole):
     """The rows, as text, and the report. ``whole``: True if the whole graph is on the device."""
     plan = plan_of(prepare(text), graph, "extend")
@@ -84,8 +90,9 @@ def run(context, graph, text, decides, limit, *, whole):
     report = StrategyReport()
     try:
         assert strategy.placement().is_whole == whole
-        table = plan.runnable.run(graph, strategy, {}, report, None)
-        found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
+        found = once(plan, graph, strategy, report, text)
+        if decides.segments.reduces and not whole:  # entries and candidates may be kept
+            assert once(plan, graph, strategy, StrategyReport(), text) == found
         return found, report
     finally:
         strategy.graph.close()

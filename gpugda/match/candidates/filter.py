@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["collect_checked", "encode_filter", "explore_candidates", "filter_candidates"]
+__all__ = [
+    "collect_checked",
+    "count_candidates",
+    "encode_filter",
+    "explore_candidates",
+    "filter_candidates",
+]
 
 
 def filter_candidates(
@@ -94,6 +100,17 @@ def explore_candidates(
 ) -> CollectedCandidates | None:
     """The nodes that also have matching neighbours."""
     return _Filter(run, arrays, encoding).explored(rounds)
+
+
+def count_candidates(run: Run, arrays: FilterArrays, rows: int, matrix: DeviceArray) -> list[int]:
+    """The number of candidates in each of the ``rows`` of a matrix."""
+    workspace = run.workspace
+    counts = workspace.allocate(rows, np.uint32, "counts of candidates")
+    workspace.fill(counts, 0)
+    run.kernels.candidate_filter.count_candidates(arrays, rows, matrix, counts)
+    found: list[int] = workspace.download(counts).tolist()
+    workspace.release(counts)
+    return found
 
 
 def _upload(run: Run, values: np.ndarray | None) -> DeviceArray | None:

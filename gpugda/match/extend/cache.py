@@ -171,6 +171,13 @@ class KeptQuery:
         if found is not None:
             self.plans, self._orders, self.steps = found
 
+    def replace_candidates(self, found: Candidates) -> None:
+        """Sets fewer candidates for the next runs; its plans and orders stay as they are.
+
+        Concurrent runs continue with the objects they have.
+        """
+        self.candidates, self.steps, self._known_rates = found, {}, None
+
     def leaves(self, graph: DataGraph) -> frozenset[int]:
         """Its query nodes that degree messages eliminate if rows are only counted."""
         if self.known_leaves is None:

@@ -16,7 +16,11 @@ from gpugda.match.candidates.encode import (
     encode_query,
     needed_degrees,
 )
-from gpugda.match.candidates.filter import encode_filter, explore_candidates
+from gpugda.match.candidates.filter import (
+    count_candidates,
+    encode_filter,
+    explore_candidates,
+)
 from gpugda.match.extend.candidate_estimates import (
     exploration_pays,
     selects_nothing,
@@ -245,7 +249,7 @@ def _explored_bits(
         workspace.copy(read, kept, 0)
         kernels.explore_bits(arrays, everything, 0, deepest, read, kept, None)
     workspace.release(read, marks)
-    return kept, _counted(run, arrays, levels[-1], kept)
+    return kept, count_candidates(run, arrays, levels[-1], kept)
 
 
 def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:
@@ -253,17 +257,7 @@ def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, li
     workspace, kernels = run.workspace, run.kernels.candidate_filter
     matrix = workspace.allocate(rows * arrays.words, np.uint32, "candidates")
     kernels.check_candidates(arrays, Batch(0, rows), None, matrix)
-    return matrix, _counted(run, arrays, rows, matrix)
-
-
-def _counted(run: Run, arrays: FilterArrays, rows: int, matrix: DeviceArray) -> list[int]:
-    workspace = run.workspace
-    counts = workspace.allocate(rows, np.uint32, "counts of candidates")
-    workspace.fill(counts, 0)
-    run.kernels.candidate_filter.count_candidates(arrays, rows, matrix, counts)
-    found: list[int] = workspace.download(counts).tolist()
-    workspace.release(counts)
-    return found
+    return matrix, count_candidates(run, arrays, rows, matrix)
 
 
 def _lists(nodes: DeviceArray, counts: list[int]) -> dict[int, tuple[DeviceArray, int]]:

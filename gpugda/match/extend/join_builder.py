@@ -143,7 +143,8 @@ class JoinBuilder:
             joins = list(self._all_steps(plan, wanted, counting=counting))
             reduced = self._reduced(joins)
             if reduced is not None:
-                over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
+                left = self._of_those_left()
+                over = replace(left, candidates=reduced.seen(left.candidates), reduced=reduced)
                 return over.joined(plan, wanted, counting=counting)
             self.query.streamed += 1
             # Segments are larger if other queries keep less.
@@ -194,14 +195,20 @@ class JoinBuilder:
             return None
         run, kernels, limits = self.run, self.kernels.groups, self.limits
         least, variables = min_bytes(joined.steps), joined.steps[-1].variables
-        candidates, arrays = self.candidates, joined.arrays
+        left = self._of_those_left()
+        candidates, ranks, arrays = left.candidates, left.ranks, joined.arrays
         if not wanted.streamed and sums_fit(run, wanted, candidates, least, limits):
-            return GroupSums(
-                run, kernels, wanted, candidates, variables, arrays, limits, self.ranks
-            )
+            return GroupSums(run, kernels, wanted, candidates, variables, arrays, limits, ranks)
         if arrays is None:
             return None
         return RowWeights(run, kernels, wanted, candidates, variables, arrays, limits, least)
+
+    def _of_those_left(self) -> JoinBuilder:
+        """With the query's present candidates: selecting entries may have removed some."""
+        left = self.query.candidates
+        if left is None or left is self.candidates:
+            return self
+        return replace(self, candidates=left, ranks=CandidateRanks(self.run, left))
 
     def _windows(
         self,

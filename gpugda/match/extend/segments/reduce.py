@@ -25,6 +25,7 @@ from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
 from gpugda.match.extend.segments.listed_rows import listed_bytes, listed_count
 from gpugda.match.extend.segments.reducer import SAFETY, Reducer
+from gpugda.match.extend.segments.semi_joins import semi_joined
 from gpugda.match.extend.segments.views import knows_relationships
 
 if TYPE_CHECKING:
@@ -88,10 +89,24 @@ def reduced_for(
         # If memory runs out, the segments may still fit.
         with suppress(MemoryLimitError), run.workspace.reclaiming(MemoryLimitError):
             found = _reduced_graph(run, candidates, tests, least, numbered=numbered)
+        if found is not None:
+            _remove_unconnected(run, query, candidates, found, least)
     if found is not None and found.nbytes <= run.workspace.budget.limit_bytes * _SHARE_TO_KEEP:
         run.workspace.hand_over(*found.arrays)
         query.reduced = found
     return found
+
+
+def _remove_unconnected(
+    run: Run, query: KeptQuery, candidates: Candidates, found: ReducedGraph, least: int
+) -> None:
+    """Removes a query's candidates that kept entries do not connect, if there is room for that."""
+    with suppress(MemoryLimitError), run.workspace.reclaiming(MemoryLimitError):
+        connected = semi_joined(run, candidates, found, least)
+        if connected is not None:
+            # Those from before stay counted until the run ends: it may still read them.
+            run.workspace.hand_over(connected.matrix)
+            query.replace_candidates(connected)
 
 
 def _reduced_graph(

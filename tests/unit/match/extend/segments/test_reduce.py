@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from graphs import make_graph
 from hypothesis import given
@@ -18,7 +19,9 @@ from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.segments import reduce
 from gpugda.match.extend.segments.reducer import Reducer
+from gpugda.match.extend.segments.semi_joins import semi_joined
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
@@ -250,3 +253,51 @@ def test_entries_of_a_repeated_small_query_stay(context, types):
     assert "relationships between candidates" in str(list(second[1].steps))
     assert first[1].sent_bytes > 0
     assert third[1].sent_bytes == 0
+
+
+def kept_query(context, graph, text, limit):
+    """The query as it is kept after one run, and its strategy."""
+    segments = SegmentLimits(reduces=True, reduces_leaves=True)
+    decides = replace(context.profile.thresholds, segments=segments)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
+    plan_of(prepare(text), graph, "extend").runnable.run(
+        graph, strategy, {}, StrategyReport(), None
+    )
+    (query,) = strategy._kept.all()
+    return query, strategy
+
+
+def test_candidates_that_no_kept_entry_connects_are_removed(context):
+    graph = large(1)
+    text = "MATCH (a:L1)-[:R0]->(b:L2)-[:R0]->(c:L3)-->(a) WHERE a.id < 100 RETURN a.id, b.id, c.id"
+    query, strategy = kept_query(context, graph, text, int(0.5 * whole_bytes(graph)))
+    starts, ends = graph.start_nodes(), graph.outgoing.neighbours
+    ids = np.arange(800)
+    left = [(ids % 8 == 1) & (ids < 100), ids % 8 == 2, ids % 8 == 3]
+    for _ in range(4):
+        for one, other in ((0, 1), (1, 2), (2, 0)):
+            follows = left[one][starts] & left[other][ends]
+            left[one] = left[one] & np.isin(ids, starts[follows])
+            left[other] = left[other] & np.isin(ids, ends[follows])
+    rows = query.candidates.rows
+    counts = [query.candidates.counts[rows[position]] for position in range(3)]
+    assert all(least <= found for least, found in zip(map(np.sum, left), counts, strict=True))
+    assert sum(counts) < 13 + 100 + 100
+    strategy.graph.close()
+
+
+def test_candidates_stay_without_room_for_semi_joins(context, monkeypatch):
+    removed = []
+
+    def no_room(run, candidates, reduced, least):
+        removed.append(semi_joined(run, candidates, reduced, run.workspace.available + 1))
+        return removed[-1]
+
+    monkeypatch.setattr(reduce, "semi_joined", no_room)
+    graph = large(1)
+    text = "MATCH (a:L1)-[:R0]->(b:L2)-[:R0]->(c:L3)-->(a) RETURN a.id, b.id, c.id"
+    query, strategy = kept_query(context, graph, text, int(0.5 * whole_bytes(graph)))
+    assert removed == [None]
+    assert query.candidates.counts == [100, 100, 100]
+    assert query.reduced is not None
+    strategy.graph.close()
