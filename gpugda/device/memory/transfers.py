@@ -49,8 +49,8 @@ class Transfers:
             ring = UploadRing.of(self.context)
             if ring is not None:
                 first_byte = start * array.dtype.itemsize
-                event = ring.send(self.context.queue, array, first_byte, values, None)
-                self.context.call("uploading", event.wait)
+                sending = ring.send(self.context.queue, array, first_byte, values, None)
+                self.context.call("uploading", sending.event().wait)
                 return
         sent = self.context.call(
             "uploading",

@@ -1,16 +1,17 @@
 """Uploads of arrays that are not page-locked, through small page-locked buffers.
 
 Locking the pages of an array takes longer than sending it a dozen times, and the driver's own
-copies use one thread.
+copies use one thread. PyArrow's threads fill the buffers: threads of Python that copy a few
+megabytes each wait longer for the interpreter's lock than they copy.
 """
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyopencl as cl
 
 from gpugda.data.threads import core_count, pieces_of
@@ -22,15 +23,35 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.arrays import DeviceArray
 
-__all__ = ["UploadRing", "map_page_locked"]
+__all__ = ["Sending", "UploadRing", "map_page_locked"]
 
-_PIECES, _PIECE_BYTES = 2, 1 << 25
-_COPIED_BYTES = 1 << 21
-"""Bytes that one thread copies at a time."""
+_PIECES, _PIECE_BYTES = 4, 1 << 24
+_MAX_THREADS = 16
+_COPIED_AT_ONCE = 1 << 20
+"""Fewer bytes are copied by one thread."""
+
+
+class Sending:
+    """Values that a ring is sending.
+
+    Args:
+        future: Its result is the event of the last transfer.
+    """
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    def event(self) -> Any:
+        """Waits until the values have been read; returns the event of the last transfer.
+
+        Raises:
+            DeviceError: The device failed.
+        """
+        return self._future.result()
 
 
 class UploadRing:
-    """Buffers that threads fill while the device reads others. For several threads, one at a time.
+    """Buffers that one thread fills while the device reads others. For several threads.
 
     Args:
         context: The device.
@@ -41,13 +62,12 @@ class UploadRing:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        made = [map_page_locked(context, _PIECE_BYTES, np.uint8) for _ in range(_PIECES)]
-        self._buffers = [buffer for buffer, _ in made]
-        self._pieces = [piece for _, piece in made]
+        self._buffer, memory = map_page_locked(context, _PIECES * _PIECE_BYTES, np.uint8)
+        self._pieces = memory.reshape(_PIECES, _PIECE_BYTES)
         self._events: list[Any] = [None] * _PIECES
         self._next = 0
-        self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(core_count(), thread_name_prefix="gpugda-upload")
+        self._threads = min(core_count(), _MAX_THREADS)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="gpugda-upload")
 
     @classmethod
     def of(cls, context: DeviceContext) -> UploadRing | None:
@@ -61,54 +81,60 @@ class UploadRing:
 
     def send(
         self, queue: Any, target: DeviceArray, first_byte: int, values: NDArray[Any], before: Any
-    ) -> Any:
-        """Sends contiguous values, of at least one byte; returns the event of the last transfer.
+    ) -> Sending:
+        """Begins to send contiguous values, after those of earlier calls.
 
-        They have been read when this returns.
+        They must not change before they have been read.
 
         Args:
             queue: In-order queue of the transfers.
             target: Receives the values.
             first_byte: Offset in it.
-            values: The values.
-            before: Event that the first transfer waits for, or None.
+            values: The values, of at least one byte.
+            before: Event that the transfers wait for, or None.
         """
-        self._context.check()  # no thread of the pool lives in a forked process
-        source, event = values.reshape(-1).view(np.uint8), None
-        with self._lock:
+        self._context.check()  # the thread does not live in a forked process
+        source = values.reshape(-1).view(np.uint8)
+        wait_for = None if before is None else [before]
+
+        def send() -> Any:
             for part in pieces_of(source.size, _PIECE_BYTES):
-                event = self._sent(queue, target, first_byte + part.start, source[part], before)
-        return event
+                first = first_byte + part.start
+                event = self._sent(queue, target, first, source[part], wait_for)
+            return event
+
+        return Sending(self._thread.submit(send))
 
     def _sent(
-        self, queue: Any, target: DeviceArray, first_byte: int, some: NDArray[Any], before: Any
+        self,
+        queue: Any,
+        target: DeviceArray,
+        first_byte: int,
+        some: NDArray[np.uint8],
+        wait_for: list[Any] | None,
     ) -> Any:
-        number = self._next
+        """Sends some values through the next piece; returns the transfer's event."""
+        number, call = self._next, self._context.call
         self._next = (number + 1) % _PIECES
         if self._events[number] is not None:
-            self._context.call("uploading", self._events[number].wait)
-        piece = self._pieces[number][: some.size]
-        self._fill(piece, some)
-        event = self._context.call(
+            call("uploading", self._events[number].wait)
+        writer = pa.FixedSizeBufferWriter(pa.py_buffer(self._pieces[number]))
+        writer.set_memcopy_threads(self._threads)
+        writer.set_memcopy_threshold(_COPIED_AT_ONCE)
+        writer.write(some)
+        event = call(
             "uploading",
             cl.enqueue_copy,
             queue,
             target.buffer,
-            piece,
+            self._pieces[number, : some.size],
             dst_offset=first_byte,
             is_blocking=False,
-            wait_for=None if before is None else [before],
+            wait_for=wait_for,
         )
-        self._context.call("uploading", queue.flush)
+        call("uploading", queue.flush)
         self._events[number] = event
         return event
-
-    def _fill(self, piece: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
-        def copy(some: slice) -> None:
-            np.copyto(piece[some], source[some])
-
-        for _ in self._pool.map(copy, pieces_of(source.size, _COPIED_BYTES)):
-            pass
 
 
 def map_page_locked(

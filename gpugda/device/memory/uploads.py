@@ -9,10 +9,12 @@ import pyopencl as cl
 
 from gpugda.data.threads import core_count, in_threads, pieces_of
 from gpugda.deadline import check_time
-from gpugda.device.memory.upload_ring import UploadRing, map_page_locked
+from gpugda.device.memory.upload_ring import Sending, UploadRing, map_page_locked
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import DTypeLike, NDArray
 
     from gpugda.device.context import DeviceContext
@@ -22,10 +24,10 @@ __all__ = ["PageLocked", "Uploads"]
 
 _COPIED_BYTES = 1 << 26
 """Bytes that a thread copies to page-locked memory between two checks of the deadline."""
-_LOCKED_AT_ONCE = 1 << 28
+_LOCKED_AT_ONCE = 1 << 23
 """Bytes of an array that is copied to page-locked memory before it is sent for the first time."""
-_PASSES = 4
-"""Longer arrays are copied when they are sent this often: locking takes some ten times as long."""
+_PASSES = 16
+"""Longer arrays are copied when they are sent this often: locking takes some 20 times as long."""
 _MIN_RING = 1 << 22
 """Bytes from which an array that is not page-locked is sent through an `UploadRing`."""
 
@@ -43,12 +45,13 @@ class Uploads:
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
         self._queue: Any = context.call("opening a queue", cl.CommandQueue, context.context)
+        self._sending: Sending | None = None
         self.sent = 0
 
     def begin(self, target: DeviceArray, place: int, values: NDArray[Any]) -> Any:
         """Starts to write contiguous values from element ``place`` on, after all earlier kernels.
 
-        Returns the event for `wait_on_device`. The values must not change meanwhile.
+        Returns what `wait_on_device` takes. The values must not change meanwhile.
         """
         context = self._context
         before = context.call("uploading", cl.enqueue_marker, context.queue)
@@ -57,7 +60,9 @@ class Uploads:
         ring = self._ring(values)
         if ring is not None:
             first_byte = place * target.dtype.itemsize
-            return ring.send(self._queue, target, first_byte, values, before)
+            self._sending = ring.send(self._queue, target, first_byte, values, before)
+            return self._sending
+        self._read()  # the ring's values could be for the same place
         event = context.call(
             "uploading",
             cl.enqueue_copy,
@@ -78,15 +83,23 @@ class Uploads:
             return None
         return None if _is_locked(context, values) else UploadRing.of(context)
 
-    def wait_on_device(self, events: list[Any]) -> None:
+    def wait_on_device(self, begun: Sequence[Any]) -> None:
         """Kernels launched from now on start after these uploads."""
-        if events:
+        if begun:
+            events = [each.event() if isinstance(each, Sending) else each for each in begun]
             context = self._context
             context.call("uploading", cl.enqueue_barrier, context.queue, wait_for=events)
 
     def finish(self) -> None:
         """Waits until all uploads are done."""
+        self._read()
         self._context.call("uploading", self._queue.finish)
+
+    def _read(self) -> None:
+        """Waits until all values that a ring sends have been read."""
+        if self._sending is not None:
+            sending, self._sending = self._sending, None
+            sending.event()
 
 
 def _is_locked(context: DeviceContext, values: NDArray[Any]) -> bool:

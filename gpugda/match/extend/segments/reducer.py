@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SAFETY", "Kept", "Reducer"]
 
 _ENTRY_BYTES = 4
-_MAX_CHUNK, _MIN_CHUNK = 1 << 22, 1 << 12
+_MAX_CHUNK, _MIN_CHUNK = 1 << 24, 1 << 12
 _CHUNK_SHARE = 1 / 16
 """Share of the free memory for each of two chunks with their bits and sums."""
 _CHUNK_BYTES = 10

@@ -18,7 +18,6 @@ pytestmark = [
 @pytest.fixture
 def context(monkeypatch):
     monkeypatch.setattr(upload_ring, "_PIECE_BYTES", 64)
-    monkeypatch.setattr(upload_ring, "_COPIED_BYTES", 16)
     monkeypatch.setattr(uploads, "_MIN_RING", 40)
     opened = DeviceContext(choose_device(), like_cpu=False)
     yield opened
@@ -34,9 +33,9 @@ def test_arrays_of_any_length_arrive(context, dtype):
         for place in range(0, 700, 7):
             values = random.integers(0, 200, random.integers(1, 300), dtype=dtype)
             expected[place : place + len(values)] = values
-            event = workspace.uploads().begin(target, place, values)
+            begun = workspace.uploads().begin(target, place, values)
+            workspace.uploads().wait_on_device([begun])
             values[:] = 0 if values.nbytes >= 40 else values  # they have been read
-            workspace.uploads().wait_on_device([event])
         assert workspace.download(target).tolist() == expected.tolist()
     assert isinstance(context.upload_ring, upload_ring.UploadRing)
 
@@ -52,6 +51,33 @@ def test_long_arrays_are_written_through_the_ring(context, monkeypatch):
         expected = [*range(0, 60, 3), *range(50, 90), *range(180, 1000, 3)]
         assert workspace.download(longer).tolist() == expected
         assert workspace.download(target).tolist() == list(range(24))
+
+
+def test_threads_copy_long_pieces():
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    with Workspace(opened, MemoryBudget(1 << 28)) as workspace:
+        values = np.random.default_rng(1).integers(0, 1 << 32, 9_000_001, dtype=np.uint32)
+        target = workspace.allocate(values.size, np.uint32)
+        begun = [
+            workspace.uploads().begin(target, part.start, values[part])
+            for part in (slice(0, 5), slice(5, 8_000_000), slice(8_000_000, values.size))
+        ]
+        workspace.uploads().wait_on_device(begun)
+        assert np.array_equal(workspace.download(target), values)
+        assert isinstance(opened.upload_ring, upload_ring.UploadRing)
+    opened.close()
+
+
+def test_values_sent_to_one_place_arrive_in_order(context):
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        target = workspace.upload(np.zeros(1000, dtype=np.uint32))
+        expected = np.zeros(1000, dtype=np.uint32)
+        for number in range(60):  # every third one is too short for the ring
+            values = np.full(5 if number % 3 == 2 else 900, number, dtype=np.uint32)
+            workspace.uploads().begin(target, number, values)
+            expected[number : number + len(values)] = number
+        workspace.uploads().finish()
+        assert np.array_equal(workspace.download(target), expected)
 
 
 def test_locked_arrays_are_sent_from_where_they_are(context):
