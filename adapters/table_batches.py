@@ -221,9 +221,9 @@ def _why_no_id(value: object, name: str, *, text: bool) -> str:
 def _labels(
     table: TableColumns, name: str, more: LabelSet
 ) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
-    raw = table.columns.get(name)
-    if raw is None:
+    if table.columns.get(name) is None:
         return np.zeros(table.count, dtype=np.int32), (more,)
+    raw = table.plain(name)
     texts = _texts(raw)
     if texts is not None:
         return encode_label_texts(texts, lambda text: distinct_labels([*more, *split_labels(text)]))
@@ -255,6 +255,9 @@ def _types(
 ) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     if default and name not in table.columns:
         return np.zeros(table.count, dtype=np.int32), (default,)
+    known = table.encoded(name)
+    if known is not None and pc.min(pc.binary_length(known.dictionary)).as_py():
+        return _codes_and_names(known)
     raw = table.required(name)
     texts = _texts(raw)
     if texts is None:
@@ -270,9 +273,18 @@ def _types(
     elif missing.any():
         row = int(missing.argmax()) + 1
         raise SourceError(f"{table.origin}, row {row}: {name!r} is null or empty")
-    encoded = texts.dictionary_encode()
-    codes: NDArray[np.int32] = numpy_numbers(encoded.indices)
-    return codes, tuple(encoded.dictionary.to_pylist())
+    return _codes_and_names(texts.dictionary_encode())
+
+
+def _codes_and_names(encoded: pa.DictionaryArray) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """The code of each value, and the distinct texts that occur, without decoding any value."""
+    indexes, texts = numpy_numbers(encoded.indices), encoded.dictionary.to_pylist()
+    names = list(dict.fromkeys(texts[each] for each in pc.unique(encoded.indices).to_pylist()))
+    codes = {name: code for code, name in enumerate(names)}
+    code_of = np.array([codes.get(text, 0) for text in texts], dtype=np.int32)
+    if np.array_equal(code_of, np.arange(len(texts))) and indexes.dtype == np.int32:
+        return indexes, tuple(names)
+    return code_of[indexes], tuple(names)
 
 
 def _texts(raw: Any) -> pa.Array | None:

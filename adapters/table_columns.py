@@ -26,7 +26,8 @@ class TableColumns:
 
     Args:
         origin: Name of the table in messages.
-        columns: An Arrow array, or a list of Python values with None for null, per name.
+        columns: An Arrow array, or a list of Python values with None for null, per name. Texts may
+            be encoded in a dictionary; see `plain`.
         count: The number of rows.
         changeable: True if the caller may change the columns in place, such as NumPy arrays.
     """
@@ -43,12 +44,29 @@ class TableColumns:
             SourceError: It is missing.
         """
         if name in self.columns:
-            return self.columns[name]
+            return self.plain(name)
         lower = {key.lower(): key for key in self.columns}
         close = difflib.get_close_matches(name, lower, n=1)
         hint = f"; did you mean {lower[close[0]]!r}?" if close else ""
         there = ", ".join(map(repr, self.columns)) or "none"
         raise SourceError(f"{self.origin}: has no column {name!r}{hint} Its columns: {there}")
+
+    def plain(self, name: str) -> Any:
+        """A column that is there, without a dictionary."""
+        raw = self.columns[name]
+        return _without_dictionary(raw) if _is_encoded(raw) else raw
+
+    def encoded(self, name: str) -> pa.Array | None:
+        """A column of texts that is encoded in one dictionary, without nulls; None for others."""
+        raw: Any = self.columns.get(name)
+        if not _is_encoded(raw):
+            return None
+        if isinstance(raw, pa.ChunkedArray):
+            if not raw.num_chunks:
+                return None
+            whole = raw.unify_dictionaries().combine_chunks()
+            raw = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+        return None if raw.null_count or raw.dictionary.null_count else raw
 
     def property_column(self, name: str) -> Column:
         """A column as a property column.
@@ -57,9 +75,8 @@ class TableColumns:
 
         Raises:
             SourceError: Its values cannot be properties.
-            SourceError: Its values cannot be properties.
         """
-        raw = self.columns[name]
+        raw = self.plain(name)
         try:
             return column_from_values(raw) if isinstance(raw, list) else column_from_arrow(raw)
         except SourceError as error:
@@ -136,14 +153,35 @@ def _arrow_columns(table: Any) -> list[tuple[Any, Any]]:
 
 
 def _plain_arrow(column: Any) -> Any:
-    """Converts dictionaries and views to their plain type."""
+    """Converts views, and dictionaries of other values than texts, to their plain type."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) and not _is_encoded(column):
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_string_view(kind):
         column = column.cast(pa.large_string())
     return column
+
+
+def _is_encoded(column: Any) -> bool:
+    """True for texts in a dictionary, which may take far less memory than the texts."""
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return False
+    kind = column.type
+    if not pa.types.is_dictionary(kind):
+        return False
+    return bool(pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
+
+
+def _without_dictionary(column: Any) -> Any:
+    """The texts, which together may be longer than the 2 GB that a ``string`` array can hold."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    wide = [
+        pa.DictionaryArray.from_arrays(each.indices, each.dictionary.cast(pa.large_string()))
+        for each in chunks
+    ]
+    plain = [each.cast(pa.large_string()) for each in wide]
+    return pa.chunked_array(plain, pa.large_string())
 
 
 def _column(values: Any, origin: str, name: object) -> Any:

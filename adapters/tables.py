@@ -112,7 +112,7 @@ class TablesSource:
         names = {space for by_name in spaces.values() for space in by_name.values()}
         integers = {
             space: are_integers(
-                (opened[each].columns[name], each.is_text_file)
+                (opened[each].plain(name), each.is_text_file)
                 for each, by_name in spaces.items()
                 for name, mine in by_name.items()
                 if mine == space and name in opened[each].columns

@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from gpugda_adapters.table_columns import TableColumns
 from gpugda_adapters.tables import TablesSource
 
 from gpugda.data.build import build_data_graph
@@ -116,6 +117,53 @@ def test_labels_may_be_lists():
 def test_labels_may_be_categorical():
     graph = load(pd.DataFrame({"id": [1, 2], "labels": pd.Categorical(["A", "B"])}))
     assert labels_of(graph, 1) == ["B"]
+
+
+def encoded(codes, texts, kind="int8"):
+    return pa.DictionaryArray.from_arrays(pa.array(codes, kind), pa.array(texts))
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        encoded([2, 0, 2, 3], ["R", "unused", "S", "R"]),
+        encoded([0, 1, 0, 1], ["S", "R"], "int32"),
+        encoded([9, 1, 0, 1, 0], ["S", "R"] + ["T"] * 8)[1:],
+        pa.chunked_array([encoded([0, 1], ["S", "R"]), encoded([1, 0], ["R", "S"])]),
+        pa.chunked_array([encoded([1, 0, 1, 0], ["R", "S"]), encoded([], ["Q"])]),
+    ],
+)
+def test_types_may_be_encoded_in_a_dictionary(types):
+    relationships = pa.table({"source": [1, 2, 1, 2], "target": [2, 2, 1, 1], "type": types})
+    graph = load(pa.table({"id": [1, 2]}), relationships)
+    names = [graph.types.names[each] for each in graph.relationship_types().tolist()]
+    ends = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), names, strict=True)
+    expected = [(0, 1), (1, 1), (0, 0), (1, 0)]
+    plain = (["S", "R", "S", "R"], ["R", "S", "R", "S"])[types.to_pylist()[0] == "R"]
+    assert sorted(ends) == sorted((*pair, kind) for pair, kind in zip(expected, plain, strict=True))
+    assert set(graph.types.names) == {"R", "S"}
+
+
+def test_texts_of_a_dictionary_have_offsets_of_64_bits():
+    """Together they may be longer than 2 GB, whatever their dictionary's offsets are."""
+    for column in (encoded([0, None, 1], ["a", "b"]), pa.chunked_array([encoded([0], ["a"])])):
+        plain = TableColumns("nodes", {"p": column}, len(column)).plain("p")
+        assert pa.types.is_large_string(plain.type)
+        assert plain.to_pylist() == column.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        (encoded([0, None], ["R"]), "row 2: 'type' is null or empty"),
+        (encoded([0, 1], ["R", ""]), "row 2: 'type' is null or empty"),
+        (encoded([0, 1], ["R", None]), "row 2: 'type' is null or empty"),
+    ],
+)
+def test_types_in_a_dictionary_without_a_text_are_refused(types, message):
+    relationships = pa.table({"source": [1, 1], "target": [1, 1], "type": types})
+    with pytest.raises(SourceError, match=message):
+        load(pa.table({"id": [1]}), relationships)
 
 
 def test_mixed_properties_keep_their_types():
