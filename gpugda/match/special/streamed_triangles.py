@@ -29,7 +29,8 @@ __all__ = ["StreamedCount", "count_streamed", "segment_size", "sent_segments"]
 _WORK_PER_LAUNCH = 1 << 24
 _PLACES = 3
 """Places for the two segments of a pair, and for one that is prefetched."""
-_MAX_SEGMENTS = 128
+_MAX_SEGMENTS = 1 << 10
+"""With more, launches would take longer than anything else."""
 _STARTS = 2
 """Lists per node, whose starts are sent with them; one more word ends the last list."""
 _SHARE = 0.95
@@ -147,15 +148,12 @@ def segment_size(total: int, free: int, longest: int | None = None) -> int:
 
 
 def sent_segments(count: int) -> int:
-    """Number of segments sent for all pairs, each counted as often as it is sent."""
-    pairs, sent = _pairs(count), 0
-    held: list[int | None] = [None] * min(_PLACES, count)
-    for pair, following in zip(pairs, [*pairs[1:], ()], strict=True):
-        for wanted, needed in ((pair, pair), (following, {*pair, *following})):
-            for segment, place in _places(held, wanted, needed):
-                held[place] = segment
-                sent += 1
-    return sent
+    """Number of segments sent for all pairs, each counted as often as it is sent.
+
+    In the order of `_pairs`, each pair of two segments needs one that is not in its place, except
+    for about one pair per segment.
+    """
+    return count if count < _PLACES else 2 + (count - 1) * (count - 2) // 2
 
 
 def _places(

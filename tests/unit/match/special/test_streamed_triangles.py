@@ -279,3 +279,17 @@ def test_a_timeout_while_making_lists_frees_their_memory(accelerator, monkeypatc
     assert len({id(each) for each in places}) == 1
     assert strategy.upward._begun == {}
     device_graph.close()
+
+
+@pytest.mark.parametrize("count", [*range(9), 40])
+def test_the_number_of_sent_segments_is_that_of_the_order_of_pairs(count):
+    pairs, sent = streamed_triangles._pairs(count), 0
+    assert sorted(pairs) == [(low, other) for low in range(count) for other in range(low + 1)]
+    held = [None] * min(streamed_triangles._PLACES, count)
+    for pair, following in zip(pairs, [*pairs[1:], ()], strict=False):
+        for wanted, needed in ((pair, pair), (following, {*pair, *following})):
+            for segment, place in streamed_triangles._places(held, wanted, needed):
+                held[place] = segment
+                sent += 1
+        assert set(pair) <= set(held)
+    assert streamed_triangles.sent_segments(count) == sent
