@@ -7,7 +7,7 @@ megabytes each wait longer for the interpreter's lock than they copy.
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Sending:
 
     def __init__(self, future: Future[Any]) -> None:
         self._future = future
+        self._is_awaited = False
 
     def event(self) -> Any:
         """Waits until the values have been read; returns the event of the last transfer.
@@ -47,7 +48,18 @@ class Sending:
         Raises:
             DeviceError: The device failed.
         """
+        self._is_awaited = True
         return self._future.result()
+
+    def end(self) -> None:
+        """Waits until the values have been read.
+
+        Raises:
+            DeviceError: The device failed, which `event` has not told yet.
+        """
+        wait([self._future])
+        if not self._is_awaited:
+            self.event()
 
 
 class UploadRing:

@@ -91,15 +91,21 @@ class Uploads:
             context.call("uploading", cl.enqueue_barrier, context.queue, wait_for=events)
 
     def finish(self) -> None:
-        """Waits until all uploads are done."""
-        self._read()
-        self._context.call("uploading", self._queue.finish)
+        """Waits until all uploads are done.
+
+        Raises:
+            DeviceError: The device failed.
+        """
+        try:
+            self._read()
+        finally:
+            self._context.call("uploading", self._queue.finish)
 
     def _read(self) -> None:
         """Waits until all values that a ring sends have been read."""
         if self._sending is not None:
             sending, self._sending = self._sending, None
-            sending.event()
+            sending.end()
 
 
 def _is_locked(context: DeviceContext, values: NDArray[Any]) -> bool:

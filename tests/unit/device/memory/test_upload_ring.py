@@ -80,6 +80,28 @@ def test_values_sent_to_one_place_arrive_in_order(context):
         assert np.array_equal(workspace.download(target), expected)
 
 
+def test_a_failed_upload_is_told_to_who_waits_for_it(context, monkeypatch):
+    def fail(*_, **__):
+        raise DeviceError("no memory")
+
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        target = workspace.upload(np.zeros(100, dtype=np.uint32))
+        values = np.arange(100, dtype=np.uint32)
+        workspace.uploads().finish()
+        with monkeypatch.context() as patch:
+            patch.setattr(upload_ring.UploadRing, "_sent", fail)
+            begun = workspace.uploads().begin(target, 0, values)
+            with pytest.raises(DeviceError, match="no memory"):
+                workspace.uploads().wait_on_device([begun])
+            workspace.uploads().finish()  # it is told once
+            workspace.uploads().begin(target, 0, values)
+            with pytest.raises(DeviceError, match="no memory"):
+                workspace.uploads().finish()
+        begun = workspace.uploads().begin(target, 0, values)
+        workspace.uploads().wait_on_device([begun])
+        assert workspace.download(target).tolist() == list(range(100))
+
+
 def test_locked_arrays_are_sent_from_where_they_are(context):
     locked = PageLocked(context, 1000)
     values = locked.empty(100, np.uint32)
