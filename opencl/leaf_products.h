@@ -123,7 +123,7 @@ static uint taken_from(const Core *core, ulong row, const Group *group, uint anc
 }
 
 static inline bool is_one_type(const Core *core) {
-    return !core->outgoing.run_types && !core->incoming.run_types;  // rows that nothing reads are null, too
+    return !has_types(&core->outgoing) && !has_types(&core->incoming);
 }
 
 /* The number of relationships that both groups could match. Reads rows of the group's own directions only. */

@@ -9,7 +9,7 @@ from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.device import program
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.graph.directory import FEW_RUNS, RUN_OFFSETS, RUN_STARTS
+from gpugda.device.graph.directory import FEW_RUNS, RUN_OFFSETS, RUN_STARTS, RUN_TYPES
 from gpugda.device.kernel_text import with_headers
 from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.device.program import GRAPH, get_kernel
@@ -34,7 +34,7 @@ def look_up(context, workspace, monkeypatch):
     monkeypatch.setattr(program, "kernel_text", lambda _: with_headers(TEXT))
     kernel = get_kernel(context, "look_up.cl", "look_up", f"{GRAPH}bbIQb")
 
-    def found(graph, nodes, types, *, incoming, parts=None):
+    def found(graph, nodes, types, *, incoming, parts=None, is_typed=False):
         device_graph = DeviceGraph(context, graph)
         places = [workspace.upload(each.astype(np.uint32)) for each in (nodes, types)]
         runs = workspace.allocate(2 * len(nodes), np.uint32)
@@ -42,6 +42,8 @@ def look_up(context, workspace, monkeypatch):
         if parts is not None:
             words, starts = (workspace.upload(np.array(each, dtype=np.uint32)) for each in parts)
             arguments[RUN_OFFSETS], arguments[RUN_STARTS] = words, starts
+            if is_typed:
+                arguments[RUN_TYPES] = None
         kernel(len(nodes), *arguments, *places, incoming, len(nodes), runs)
         return workspace.download(runs).reshape(-1, 2)
 
@@ -128,6 +130,32 @@ def test_rows_are_found_in_windows(look_up, asked):
         bounds = (low, high) if node < 20 else second
         row = starts[node : node + 2].clip(*bounds) + shift
         assert [begin, end] == row.tolist() if is_here else begin == end
+
+
+@pytest.mark.parametrize("type_count", [3, FEW_RUNS + 30])
+def test_runs_are_found_in_windows(look_up, type_count):
+    """The words have run offsets of nodes 3 to 7 and 20 to 29, and types of runs from 40 on."""
+    graph = typed_graph(40, 2_000, type_count, hubs=30)
+    csr, words = graph.outgoing, np.zeros(40, dtype=np.uint32)
+    words[:3] = 2, 20, 40
+    types, starts = np.full(1_000, 9, dtype=np.uint16), np.full(1_000, 7, dtype=np.uint32)
+    for window, first, last, at, place in ((3, 3, 8, 11, 2), (7, 20, 30, 20, 500)):
+        run, end = csr.run_offsets[[first, last]].tolist()
+        words[window : window + 4] = first, last - first, at, (place - run) % (1 << 32)
+        words[at : at + last - first + 1] = csr.run_offsets[first : last + 1]
+        types[place : place + end - run] = csr.run_types[run:end]
+        starts[place : place + end - run + 1] = csr.run_starts[run : end + 1]
+    parts = np.append(words, types.view(np.uint32)), starts
+    nodes = np.repeat(np.arange(40), type_count + 2)
+    asked = np.tile([ANY, *range(type_count + 1)], 40)
+    found = look_up(graph, nodes, asked, incoming=0, parts=parts, is_typed=True)
+    for node, kind, (begin, end) in zip(
+        nodes.tolist(), asked.tolist(), found.tolist(), strict=True
+    ):
+        row = csr.row_offsets[node : node + 2].tolist()
+        expected = row if kind == ANY else [*csr.run(node, kind)]
+        is_here = (3 <= node < 8 or 20 <= node < 30) and expected[0] < expected[1]
+        assert [begin, end] == expected if is_here else begin == end
 
 
 @pytest.mark.parametrize("asked", [ANY, 0, 1])

@@ -68,8 +68,6 @@ _ARRAYS = range(CSR_ARRAYS + 1)
 _DIRECTORY = (RUN_OFFSETS, RUN_TYPES, RUN_STARTS)
 """The arrays of a direction that tell where runs begin."""
 _NUMBERS = CSR_ARRAYS
-_OFFSETS = (RUN_OFFSETS,)
-"""The array of a direction that tells which runs a node has."""
 _DIRECTIONS = ("outgoing", "incoming")
 _PAGE_LOCKED_PART = 4
 """Page-locked memory takes at most this fraction (1/n) of the host's memory."""
@@ -198,14 +196,6 @@ class DeviceGraph:
         """
         return self._arguments(budget, _DIRECTORY, needed=needed)
 
-    def offset_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
-        """As `csr_arguments`, with the run offsets alone, for a graph of several types.
-
-        Raises:
-            MemoryLimitError: The array does not fit the budget or the device.
-        """
-        return self._arguments(budget, _OFFSETS, needed=needed)
-
     def _arguments(self, budget: MemoryBudget, places: Sequence[int], *, needed: bool) -> list[Any]:
         if not needed:
             return [None] * GRAPH_ARGUMENTS
@@ -244,7 +234,7 @@ class DeviceGraph:
             directory: True to free the arrays that tell where runs begin, too.
             before: Drops what refers to them; nobody begins to use the graph meanwhile.
         """
-        kept = _OFFSETS if directory else _DIRECTORY
+        kept = () if directory else _DIRECTORY
         with self._outdated_lock, self._users_lock:
             if self._users > 1:
                 return False

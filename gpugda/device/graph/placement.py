@@ -25,8 +25,7 @@ class Placement(Protocol):
     def arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """Permanent arguments for ``GRAPH_PARAMETERS``: all rows, or their lengths alone.
 
-        Without a directory: the number of runs of each node, without their lengths. All None unless
-        relationships are ``needed``.
+        All None without a directory, and unless relationships are ``needed``.
 
         Raises:
             MemoryLimitError: They do not fit the budget or the device.
@@ -66,6 +65,4 @@ class SegmentedPlacement:
 
     def arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """See `Placement.arguments`."""
-        if self.has_directory:
-            return self._graph.directory_arguments(budget, needed=needed)
-        return self._graph.offset_arguments(budget, needed=needed)
+        return self._graph.directory_arguments(budget, needed=needed and self.has_directory)

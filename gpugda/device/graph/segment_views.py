@@ -8,15 +8,15 @@ import numpy as np
 
 from gpugda.device.graph.directory import (
     NEIGHBOURS,
-    RUN_OFFSETS,
     RUN_STARTS,
     arrays_of,
     numbers_of,
 )
-from gpugda.device.graph.part_directories import PartDirectory, WholeDirectory
+from gpugda.device.graph.part_directories import WholeDirectory
 from gpugda.device.graph.regions import Region
 from gpugda.device.graph.row_windows import RowWindows
-from gpugda.device.graph.segments import Part, max_runs, ranges_of
+from gpugda.device.graph.run_windows import RunWindows
+from gpugda.device.graph.segments import Part, ranges_of
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class Wanted(NamedTuple):
 class _Direction:
     """The parts of one direction, and the starts of its runs in them.
 
-    A run ends where the next one begins, so parts with consecutive runs must be adjacent: the lower
-    one at the end of the first region, the other one at the start of the second.
+    If all starts of runs are on the device, a run ends where the next one begins, so parts with
+    consecutive runs must be adjacent: the lower one at the end of the first region, the other one
+    at the start of the second.
     """
 
     def __init__(
@@ -80,15 +81,14 @@ class _Direction:
         if knows_relationships:
             self.relationships = workspace.allocate(max(1, size), np.uint32, "segments")
         self.directory: Directory
-        starts, offsets = directory[RUN_STARTS], directory[RUN_OFFSETS]
+        starts = directory[RUN_STARTS]
         if self._one_type:
             self.directory = RowWindows(workspace, graph, self._csr, starts, places, segments)
         elif starts is not None:
             self.directory = WholeDirectory(workspace, self._kernels, starts)
         else:
-            assert offsets is not None
-            runs = max_runs(self._csr, segments)
-            self.directory = PartDirectory(workspace, graph, self._csr, offsets, places, runs)
+            self.directory = RunWindows(workspace, graph, self._csr, places, segments)
+        self._joins = starts is not None and not self._one_type
         self._regions = [Region(number) for number in range(places)]
         self._shown: tuple[tuple[Part, ...], bool] | None = None
 
@@ -141,7 +141,7 @@ class _Direction:
 
     def _must_join(self, lower: Part, upper: Part) -> bool:
         """True if the last run of ``lower`` ends where the first run of ``upper`` begins."""
-        if self._one_type:
+        if not self._joins:
             return False  # each part has its own window
         bounds = self._segments.bounds
         last, first = bounds[lower.segment + 1], bounds[upper.segment]
@@ -168,7 +168,7 @@ class _Direction:
         region.part, region.ranges = part, ranges
         region.nodes = int(bounds[0]), int(bounds[1])
         region.place = number * longest
-        if number == _FIRST and not self._one_type:
+        if number == _FIRST and self._joins:
             region.place = longest - ranges.count
         region.events = self._sent(region, ranges, uploads)
         region.events += self.directory.fill(region, uploads)

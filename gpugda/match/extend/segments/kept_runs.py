@@ -87,7 +87,7 @@ def directory_of(
     if len(run.graph.graph.types) <= 1:
         return ListedRows(run, csr, all_starts, candidates, tests)
     if all_starts is None:
-        return StreamedDirectory(run, csr, offsets)
+        return StreamedDirectory(run, csr)
     runs = Runs(all_starts, len(csr.run_starts) - 1, offsets, types, csr.node_count)
     return FullDirectory(run, csr.run_starts, kernels, runs)
 
@@ -162,13 +162,12 @@ class StreamedDirectory:
     Args:
         run: The query's run.
         csr: The rows on the host, of a graph with several types.
-        offsets: ``uint32[n+1]``, the first run of each node, on the device.
     """
 
     listed: DeviceArray | None = None
 
-    def __init__(self, run: Run, csr: Csr, offsets: DeviceArray) -> None:
-        self._run, self._csr, self._offsets = run, csr, offsets
+    def __init__(self, run: Run, csr: Csr) -> None:
+        self._run, self._csr = run, csr
         self._kernels = RunKernels(run.graph.context)
         self._types_dtype = csr.run_types.dtype
         self.entry_bytes = _BYTES + self._types_dtype.itemsize
@@ -185,6 +184,7 @@ class StreamedDirectory:
         self._lows = np.searchsorted(starts, firsts, side="right") - 1
         most = int((self._begins[1:] - self._lows).max(initial=0))
         self._size = most + 1
+        self._offsets = workspace.upload(self._csr.run_offsets, "runs of nodes")
         self._starts = workspace.allocate(2 * self._size, np.uint32, "runs of a chunk")
         self._types = workspace.allocate(2 * self._size, self._types_dtype, "runs of a chunk")
         self._bits = workspace.allocate(-(-self._size // 32), np.uint32, "kept runs of a chunk")
@@ -192,7 +192,7 @@ class StreamedDirectory:
 
     def arrays(self) -> Sequence[DeviceArray | None]:
         """See `RunDirectory.arrays`."""
-        return self._starts, self._types, self._bits
+        return self._offsets, self._starts, self._types, self._bits
 
     def target(self, chunks: int, capacity: int) -> tuple[DeviceArray, KeptRuns | None]:
         """See `RunDirectory.target`: each chunk may add one run without entries."""

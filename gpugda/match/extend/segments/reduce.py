@@ -167,7 +167,7 @@ def _start_bytes(run: Run, name: str, candidates: Candidates, tests: Sequence[En
     if len(graph.graph.types) <= 1:
         return listed_bytes(nodes, listed_count(candidates, tests, nodes))
     if not run.placement.has_directory:
-        return _ENTRY_BYTES * (nodes + 1)
+        return 2 * _ENTRY_BYTES * (nodes + 1)
     return _ENTRY_BYTES * len(graph.direction(name).parts.run_starts)
 
 

@@ -277,7 +277,7 @@ class _SegmentSizes:
         if not self.needs.places:  # no entries are read
             return whole_segment(graph.node_count)
         directions = [self.run.graph.direction(name) for name in self.needs.places]
-        if self.run.placement.has_directory or len(graph.types) > 1:
+        if self.run.placement.has_directory:
             return cut_segments(directions, most)
         # What comes for each node is limited, too, where many nodes have no relationships.
         share = most / max(1, graph.relationship_count)

@@ -94,20 +94,38 @@ def rows_in_windows(words, starts, nodes):
     return found
 
 
+def runs_in_windows(words, nodes):
+    """First runs and ends of rows as `runs_in_window` of ``csr.h`` finds them."""
+    assert words[0] == 2
+    found = np.zeros((nodes, 2), dtype=np.int64)
+    for node in range(nodes):
+        first, count, place, shift = words[3:7] if node < words[1] else words[7:11]
+        if 0 <= node - first < count:
+            found[node] = (words[place + node - first :][:2] + shift) % (1 << 32)
+    return found
+
+
 def check_view(workspace, views, name, parts, graph, *, alone=False):
     csr, segments = getattr(graph, name), views.segments
     neighbours, offsets, types, starts = [
-        None if each is None else workspace.download(each).astype(np.int64)
+        None if each is None else workspace.download(each)
         for each in views.arguments[arrays_of(name == "incoming")]
     ]
-    if types is None:
-        check_rows(workspace, views, name, parts, graph, rows_in_windows(offsets, starts, 34))
+    starts = starts.astype(np.int64)
+    if len(graph.types) == 1:
+        found = rows_in_windows(offsets.astype(np.int64), starts, 34)
+        check_rows(workspace, views, name, parts, graph, found)
         return
+    if types is None:
+        words = offsets[: len(offsets) // 2 * 2].view(np.uint32).astype(np.int64)
+        types, runs_of = offsets[2 * words[2] :], runs_in_windows(words, 34)
+    else:
+        runs_of = np.column_stack([offsets[:-1], offsets[1:]])
     numbers = workspace.download(views.arguments[numbers_of(name == "incoming")])
     for node in range(graph.node_count):
         segment = int(np.searchsorted(segments.bounds, node, side="right")) - 1
         mine = [part for part in parts if part.segment == segment]
-        runs = range(*offsets[node : node + 2])
+        runs = range(*runs_of[node].tolist())
         if not mine:
             # One part: all others that kernels may read are empty.
             assert alone or len(parts) > 1 or all(starts[run] == starts[run + 1] for run in runs)
