@@ -208,10 +208,10 @@ class SegmentLimits:
     Args:
         max_entries: Maximum entries of a segment; None for as many as fit. A number makes every
             graph run in segments.
-        share_for_directory: Share of the memory limit up to which the directory of runs (where the
-            relationships of each node begin) stays on the device; a larger one is sent with the
-            segments.
-        share_for_offsets: The same for the row offsets of a graph with one type.
+        share_for_directory: Share of the memory limit up to which the row offsets of a graph with
+            one type stay on the device; larger ones are sent with the segments.
+        share_for_runs: The same for a graph with several types, whose run offsets, types and starts
+            of runs stay; for parts, the starts are rewritten to a copy.
         share_for_parts: Share of the memory that is free when a join begins, for segments.
         share_for_pairs: The same where steps follow two links: there, larger windows of rows send
             the second link's segments less often.
@@ -232,8 +232,8 @@ class SegmentLimits:
     """
 
     max_entries: int | None = None
-    share_for_directory: float = 0.75
-    share_for_offsets: float = 0.4
+    share_for_directory: float = 0.4
+    share_for_runs: float = 0.15
     share_for_parts: float = 0.75
     share_for_pairs: float = 0.38
     share_beside_rows: float = 0.85
@@ -248,7 +248,7 @@ class SegmentLimits:
     def directory_share(self, *, is_one_type: bool) -> float:
         """Share of the memory limit up to which a graph's directory stays on the device."""
         share = self.share_for_directory
-        return min(share, self.share_for_offsets) if is_one_type else share
+        return share if is_one_type else min(share, self.share_for_runs)
 
     def share_of_pairs(self, rows: float) -> float:
         """Share of the free memory for segments if steps follow two links.

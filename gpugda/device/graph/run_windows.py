@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.graph.regions import Region
     from gpugda.device.graph.segments import Segments
-    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.device.memory.buffers import Workspace
     from gpugda.device.memory.uploads import Uploads
 
 __all__ = ["RunWindows"]

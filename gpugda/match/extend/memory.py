@@ -41,6 +41,8 @@ _CACHE_RESERVE = 1 / 8
 """Share of a limit: with a higher one, more is kept between queries."""
 _SHARE_OF_PARTS = 1
 """Bytes per relationship of the graph, for small segments."""
+_SHARE_OF_RUNS = 3
+"""How many times as much parts take that bring runs: each relationship may be a run."""
 _REUSE_FACTOR = 2
 """A reused array may be twice as long as requested."""
 
@@ -132,7 +134,7 @@ def enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, placement: P
     relationships = directory + 12 * graph.relationship_count
     parts = _SHARE_OF_PARTS * graph.relationship_count
     if not placement.has_directory:
-        relationships = (2 if is_one_type else 16) * graph.node_count + parts
+        relationships = 2 * graph.node_count + (1 if is_one_type else _SHARE_OF_RUNS) * parts
     elif not placement.is_whole:
         relationships = (1 if is_one_type else 2) * directory + parts
     labels = 2 * 4 * words * (len(graph.labels) + 1)

@@ -111,27 +111,26 @@ class StoredGraph:
     directory_bytes: int = 0
 
     def streams_runs(self, limit: int) -> bool:
-        """True if the runs, or the rows of one type, are sent together with the entries."""
+        """True if the directory of runs, or of the rows of one type, is sent with the entries."""
         share = SegmentLimits().directory_share(is_one_type=not self.runs)
         return self.directory_bytes > share * limit
 
     def staying_bytes(self, limit: int) -> float:
-        """Bytes that stay on the device: offsets of nodes and, unless they are sent, of runs."""
-        if not self.streams_runs(limit):
-            return self.directory_bytes
-        return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes if self.runs else 0.0
+        """Bytes that stay on the device: the directory, unless parts bring it."""
+        return 0.0 if self.streams_runs(limit) else self.directory_bytes
 
     def kept_start_bytes(self, limit: int) -> float:
-        """Bytes that say where kept entries of nodes start: those of one type are listed."""
-        return self.staying_bytes(limit) / 2 if self.runs else float(_DIRECTIONS * self.nodes)
+        """Bytes that say where kept entries start: their rows are listed, or all runs stay."""
+        if not self.runs or self.streams_runs(limit):
+            return float(_DIRECTIONS * self.nodes)
+        return self.staying_bytes(limit) / 2
 
     def entry_bytes(self, limit: int) -> float:
         """Bytes sent per entry, including its share of a run or a row."""
         if not self.streams_runs(limit):
             return _ENTRY_BYTES
-        if not self.runs:
-            return _ENTRY_BYTES * (1 + self.nodes / max(1, self.relationships))
-        return _ENTRY_BYTES + self.run_bytes * self.runs / (_DIRECTIONS * self.relationships)
+        of_rows = _ENTRY_BYTES * (1 + self.nodes / max(1, self.relationships))
+        return of_rows + self.run_bytes * self.runs / max(1, _DIRECTIONS * self.relationships)
 
     def of_types(self, types: tuple[int, ...] | None) -> float:
         """Number of relationships of some types; None for any type."""
@@ -258,7 +257,7 @@ def _kept_entries(
     entry, starts = _KEPT_BYTES, graph.kept_start_bytes(limit)
     if graph.runs and graph.streams_runs(limit):
         entry += graph.run_bytes
-    staying = starts if graph.runs else graph.staying_bytes(limit)
+    staying = starts if graph.runs and not graph.streams_runs(limit) else graph.staying_bytes(limit)
     has_room = kept * entry + starts <= (limit - staying) * _SHARE_FOR_KEPT
     return kept if has_room and kept else None
 

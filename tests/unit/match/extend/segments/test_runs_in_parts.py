@@ -113,7 +113,7 @@ def test_a_limit_below_a_segment_names_one_that_suffices(context):
 def test_runs_are_sent_with_segments_if_memory_is_short(context):
     graph, text = graph_of_types(3_000), TYPED[0]
     limit = directory_bytes(graph) - 30_000
-    always = {"share_for_directory": 10.0}
+    always = {"share_for_directory": 10.0, "share_for_runs": 10.0}
     assert rows(context, graph, text, limit=limit, **always)[0] == referred(text, 3_000)
     device_graph = DeviceGraph(context, graph)
     decides = context.profile.thresholds
