@@ -11,6 +11,7 @@ from segmented_runs import rows
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.segments import whole_bytes
+from gpugda.errors import MemoryLimitError
 from gpugda.loading import load
 
 pytestmark = [
@@ -29,11 +30,20 @@ QUERIES = [
 ]
 
 
+TYPED = [
+    "MATCH (a)-[:R0]->(b)-[:R1|R2]->(c) RETURN count(*)",
+    "MATCH (a)-[:R0]-(b)-[r:R1]->(c) WHERE a.id < 900 RETURN id(r), c.p",
+    "MATCH (a)-->(b)-[:R1]->(c)-->(a) RETURN count(*)",
+    "MATCH (a)--(b) WHERE a.id < 90 RETURN DISTINCT a.p AS x, b.p AS y ORDER BY x, y",
+    "MATCH (a) WHERE a.id < 90 OPTIONAL MATCH (a)-[:R2]->(b) RETURN a.id AS x, b.id AS y",
+]
+
+
 @cache
-def uniform_graph(nodes=NODES, relationships=RELATIONSHIPS):
+def uniform_graph(nodes=NODES, relationships=RELATIONSHIPS, type_count=1):
     random = np.random.default_rng(4)
     ends = [random.integers(0, nodes, relationships) for _ in range(2)]
-    types = np.full(relationships, "R", dtype=object)
+    types = np.array([f"R{each % type_count}" for each in range(relationships)], dtype=object)
     found = gpugda.graph(
         {"id": np.arange(nodes), "p": np.arange(nodes) % 10},
         {"source": ends[0], "target": ends[1], "type": types},
@@ -49,6 +59,26 @@ def test_a_ninth_of_a_sparse_graph_is_enough(context, text):
     expected, _ = rows(context, graph, text)
     found, _ = rows(context, graph, text, limit=limit)
     assert found == expected
+
+
+@pytest.mark.parametrize("type_count", [3, 100])
+@pytest.mark.parametrize("text", [*QUERIES, *TYPED])
+def test_several_types_need_no_more_per_node_than_one(context, text, type_count):
+    """The run offsets of all nodes would take 160,000 bytes, and the limit is 98,000."""
+    graph = uniform_graph(type_count=type_count)
+    expected, _ = rows(context, graph, text)
+    found, _ = rows(context, graph, text, limit=whole_bytes(uniform_graph()) // 9)
+    assert found == expected
+
+
+def test_a_smaller_limit_names_one_that_suffices_for_several_types(context):
+    graph, text = uniform_graph(type_count=3), TYPED[2]
+    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
+        rows(context, graph, text, limit=40_000)
+    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
+    enough = int(words[-1].replace(",", ""))
+    assert enough < 8 * NODES
+    assert rows(context, graph, text, limit=enough)[0] == rows(context, graph, text)[0]
 
 
 def test_segments_give_up_places_and_become_smaller_where_they_do_not_fit(context):
