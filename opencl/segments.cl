@@ -1,8 +1,7 @@
 /* A data graph whose entries are on the device in parts (see gpugda/device/graph/segment_views.py). Work split:
 
-          shift_starts     one item per run of a window: shifted[run] = position of its entries on the device; or per
-                           node: that of its runs
-          shift_runs       one item per run of a part, and one more: the same in place, if the part has its own starts
+          shift_starts     one item per run of a window: shifted[run] = position of its entries on the device
+          shift_runs       one item per run of a part, and one more: the same in place, if the part brings its runs
           number_entries   one item per entry: relationship indexes of an outgoing part, which count up
           count_rows       one item per row: counts[key] += 1
           place_rows       one item per row: copies it behind those of lower keys, in any order among those of its key
