@@ -120,9 +120,15 @@ class StoredGraph:
         return 0.0 if self.streams_runs(limit) else self.directory_bytes
 
     def kept_start_bytes(self, limit: int) -> float:
-        """Bytes that say where kept entries start: their rows are listed, or all runs stay."""
-        if not self.runs or self.streams_runs(limit):
+        """Bytes that say where kept entries start: rows of one type are listed.
+
+        With several types all runs stay, or, where parts bring them, there are run offsets, twice
+        while entries are selected.
+        """
+        if not self.runs:
             return float(_DIRECTIONS * self.nodes)
+        if self.streams_runs(limit):
+            return 2.0 * _DIRECTIONS * _ENTRY_BYTES * self.nodes
         return self.staying_bytes(limit) / 2
 
     def entry_bytes(self, limit: int) -> float:
