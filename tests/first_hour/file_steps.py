@@ -181,7 +181,7 @@ def time_limit() -> object:
 @group.step("a memory limit that is too small names one that suffices")
 def memory_limit() -> object:
     def small() -> object:
-        with gpugda.connect("sample:wordnet", memory_limit="1MiB") as accelerator:
+        with gpugda.connect("sample:wordnet", memory_limit="64KiB") as accelerator:
             return accelerator.run(HYPERNYMS).values()
 
     said = refuses(gpugda.MemoryLimitError, ("memory_limit of ", " is enough"), small)
