@@ -15,7 +15,7 @@ from gpugda.errors import SourceError
 
 from .distinct_ids import distinct_ids
 from .labels import LabelSet, distinct_labels, encode_label_sets, encode_label_texts, split_labels
-from .table_columns import TableColumns
+from .table_columns import TableColumns, one_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +157,7 @@ def _ids(table: TableColumns, name: str) -> pa.Array:
     raw = table.required(name)
     if isinstance(raw, list):
         return _ids_of_values(raw, table.origin, name)
-    array = _one_array(raw) if isinstance(raw, pa.ChunkedArray) else raw
+    array = one_array(raw) if isinstance(raw, pa.ChunkedArray) else raw
     kind = array.type
     if array.null_count:
         row = pc.index(array.is_null(), value=True).as_py() + 1
@@ -171,13 +171,6 @@ def _ids(table: TableColumns, name: str) -> pa.Array:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return array.cast(pa.large_string())
     raise SourceError(f"{table.origin}, column {name!r}: ids are integers or text, not {kind}")
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:  # Arrow would copy it
-        return column.chunk(0)
-    whole = column.combine_chunks()
-    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
 def _int64(array: pa.Array, origin: str, name: str) -> pa.Array:

@@ -17,7 +17,7 @@ from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.data.temporal import zone_name
 from gpugda.errors import SourceError
 
-__all__ = ["TableColumns", "open_table"]
+__all__ = ["TableColumns", "one_array", "open_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,7 @@ class TableColumns:
         if not _is_encoded(raw):
             return None
         if isinstance(raw, pa.ChunkedArray):
-            if not raw.num_chunks:
-                return None
-            whole = raw.unify_dictionaries().combine_chunks()
-            raw = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+            raw = one_array(raw.unify_dictionaries())
         return None if raw.null_count or raw.dictionary.null_count else raw
 
     def property_column(self, name: str) -> Column:
@@ -161,6 +158,14 @@ def _plain_arrow(column: Any) -> Any:
     if pa.types.is_string_view(kind):
         column = column.cast(pa.large_string())
     return column
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The chunks of a column as one array, copied only if necessary."""
+    if column.num_chunks == 1:  # Arrow would copy it
+        return column.chunk(0)
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
 def _is_encoded(column: Any) -> bool:

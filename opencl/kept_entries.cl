@@ -6,8 +6,7 @@
                        kept[chunk + 1]
           start_kept   one item per run that begins in the chunk: start of its entries among the kept ones
 
-       tests   number of tests, at most 32; then per test: candidate matrix rows of the bound end and of the other end
-               (NONE: any node), position of the first type in these words, number of types (NONE: any type)
+       tests   see entry_tests.h; at most 32
        bits    uint[ceil(count / 32)]       sums   ulong[words + 1]   prefix sums of the bits
        kept    ulong[chunks + 1]            entries kept before each chunk; the total last
        kept_neighbours, kept_numbers   uint[capacity]
@@ -21,9 +20,7 @@
 #include "csr.h"
 #include "query_graph.h"
 #include "kept_bits.h"
-
-#define TEST_WORDS 4
-#define TEST(tests, i) ((tests) + 1 + (i) * TEST_WORDS)
+#include "entry_tests.h"
 
 static inline bool has_type(global const uint *tests, global const uint *test, uint type) {
     if (test[3] == NONE) return true;
@@ -31,10 +28,6 @@ static inline bool has_type(global const uint *tests, global const uint *test, u
         if (tests[test[2] + i] == type) return true;
     }
     return false;
-}
-
-static inline bool may_be(global const uint *candidates, uint words, uint row, uint node) {
-    return row == NONE || is_candidate(candidates + (ulong)row * words, node);
 }
 
 /* The tests that a run's node and type pass, as bits. */

@@ -7,7 +7,7 @@
           keep_marked    one item per 32 nodes: clears the bits of candidates at the other end that are not marked, and
                          all marks
 
-       tests        what links ask of entries, as for kept_entries.cl
+       tests        see entry_tests.h
        candidates   uint[rows * words]
        marks        uint[words]   zero before and after
 
@@ -17,8 +17,8 @@
 #include "work_split.h"
 #include "csr.h"
 #include "query_graph.h"
-
-#define TEST_WORDS 4
+#include "candidates.h"
+#include "entry_tests.h"
 
 /* A link, and where its ends may be. */
 typedef struct {
@@ -27,14 +27,10 @@ typedef struct {
 } Link;
 
 static inline Link link_of(global const uint *tests, uint number, uint directions) {
-    global const uint *test = tests + 1 + number * TEST_WORDS;
+    global const uint *test = TEST(tests, number);
     bool any_type = test[3] == NONE;
     Link link = {directions, test[0], test[1], test[2], any_type ? 2 : 2 * test[3], any_type};
     return link;
-}
-
-static inline bool is_at(global const uint *candidates, uint words, uint row, uint node) {
-    return row == NONE || is_candidate(candidates + (ulong)row * words, node);
 }
 
 /* The entries of a node that the link follows in one of its turns: a type, outgoing or incoming. */
@@ -43,11 +39,6 @@ static inline uint2 entries_in_turn(
 ) {
     if (!(link->directions & (turn & 1 ? INCOMING : OUTGOING))) return (uint2)(0, 0);
     return run_of(turn & 1 ? incoming : outgoing, node, link->any_type ? NONE : tests[link->types_at + turn / 2]);
-}
-
-static inline void mark(volatile global uint *marks, uint node) {
-    uint bit = 1u << (node & 31);
-    if (!(marks[node >> 5] & bit)) atomic_or(&marks[node >> 5], bit);
 }
 
 #ifndef ON_CPU
@@ -88,7 +79,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void semi_join(
     ulong blocks = (words + GROUP_WORDS - 1ul) / GROUP_WORDS;
     for (ulong block = get_group_id(0); block < blocks; block += get_num_groups(0)) {
         uint first_word = (uint)block * GROUP_WORDS, node = 32 * first_word + item;
-        bool is_bound = node < node_count && is_at(bits, words, link.bound_row, node);
+        bool is_bound = node < node_count && may_be(bits, words, link.bound_row, node);
         if (item < GROUP_WORDS) found[item] = 0;
         for (uint turn = 0; turn < link.turns; ++turn) {
             uint2 entries = (uint2)(0, 0);
@@ -100,7 +91,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void semi_join(
             for (uint i = item; i < sums[GROUP - 1]; i += GROUP) {
                 uint owner = owner_of(sums, i), before = owner ? sums[owner - 1] : 0, bit = 1u << (owner & 31);
                 uint neighbour = neighbours[begins[owner] + i - before];
-                if (!is_at(bits, words, link.row, neighbour)) continue;
+                if (!may_be(bits, words, link.row, neighbour)) continue;
                 if (link.row != NONE) mark(marks, neighbour);
                 if (!(found[owner >> 5] & bit)) atomic_or(&found[owner >> 5], bit);
             }
@@ -131,7 +122,7 @@ kernel void semi_join(
                 uint2 entries = entries_in_turn(&link, &outgoing, &incoming, tests, turn, node);
                 global const uint *neighbours = turn & 1 ? incoming.neighbours : outgoing.neighbours;
                 for (uint entry = entries.x; entry < entries.y; ++entry) {
-                    if (!is_at(bits, words, link.row, neighbours[entry])) continue;
+                    if (!may_be(bits, words, link.row, neighbours[entry])) continue;
                     if (link.row != NONE) mark(marks, neighbours[entry]);
                     found |= bit;
                 }

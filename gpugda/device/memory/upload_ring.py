@@ -92,7 +92,13 @@ class UploadRing:
         return context.upload_ring or None
 
     def send(
-        self, queue: Any, target: DeviceArray, first_byte: int, values: NDArray[Any], before: Any
+        self,
+        queue: Any,
+        target: DeviceArray,
+        first_byte: int,
+        values: NDArray[Any],
+        before: Any,
+        last: Sending | None = None,
     ) -> Sending:
         """Begins to send contiguous values, after those of earlier calls.
 
@@ -104,12 +110,15 @@ class UploadRing:
             first_byte: Offset in it.
             values: The values, of at least one byte.
             before: Event that the transfers wait for, or None.
+            last: What was sent before; if that failed and nobody was told, this fails, too.
         """
         self._context.check()  # the thread does not live in a forked process
         source = values.reshape(-1).view(np.uint8)
         wait_for = None if before is None else [before]
 
         def send() -> Any:
+            if last is not None:
+                last.end()
             for part in pieces_of(source.size, _PIECE_BYTES):
                 first = first_byte + part.start
                 event = self._sent(queue, target, first, source[part], wait_for)

@@ -60,7 +60,8 @@ class Uploads:
         ring = self._ring(values)
         if ring is not None:
             first_byte = place * target.dtype.itemsize
-            self._sending = ring.send(self._queue, target, first_byte, values, before)
+            last = self._sending
+            self._sending = ring.send(self._queue, target, first_byte, values, before, last)
             return self._sending
         self._read()  # the ring's values could be for the same place
         event = context.call(

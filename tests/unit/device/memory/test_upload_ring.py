@@ -1,5 +1,7 @@
 """Arrays that are not page-locked, sent through page-locked buffers."""
 
+from concurrent import futures
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,10 @@ def test_a_failed_upload_is_told_to_who_waits_for_it(context, monkeypatch):
             workspace.uploads().begin(target, 0, values)
             with pytest.raises(DeviceError, match="no memory"):
                 workspace.uploads().finish()
+            futures.wait([workspace.uploads().begin(target, 0, values)._future])
+        workspace.uploads().begin(target, 0, values)  # nobody was told of the last one
+        with pytest.raises(DeviceError, match="no memory"):
+            workspace.uploads().finish()
         begun = workspace.uploads().begin(target, 0, values)
         workspace.uploads().wait_on_device([begun])
         assert workspace.download(target).tolist() == list(range(100))
