@@ -16,7 +16,7 @@ import typer
 
 from gpugda.cli.failures import EXIT_CODES
 from gpugda.errors import ConfigurationError, DeviceError, GpugdaError
-from gpugda.folders import can_write, spare_folder, spares
+from gpugda.folders import can_write, others_can_change, spare_folder, spares
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _built_apart(number: int) -> Finding:
         "print(json.dumps(dataclasses.astuple(built(list_devices()[int(sys.argv[1])]))))"
     )
     child = subprocess.run(
-        [sys.executable, "-c", code, str(number)], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", code, str(number)], capture_output=True, text=True, check=False
     )
     if child.returncode == 0:
         return Finding(*json.loads(child.stdout.splitlines()[-1]))
@@ -258,7 +258,7 @@ def _can_load(library: str) -> bool:
 
 # ------------------------------------------------------------------ folders and variables
 def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
-    from gpugda.device.caches import pocl_folder, pyopencl_folders
+    from gpugda.device.caches import requested_pocl_folder
     from gpugda.folders import requested_cache_folder
 
     try:
@@ -268,21 +268,25 @@ def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
     else:
         off = Finding(None, "gpugda: switched off by GPUGDA_CACHE_DIR")
         yield off if own is None else _cache("gpugda", own)
-    yield _cache("pyopencl", pyopencl_folders()[0])
-    yield _cache("PoCL", pocl_folder(variables))
+    yield _cache("PoCL", requested_pocl_folder(variables))
 
 
 def _cache(name: str, folder: Path) -> Finding:
     wanted = next((path for path, spare in spares().items() if spare == folder), folder)
-    if can_write(wanted):
+    reason = "" if can_write(wanted) else "cannot be written"
+    reason = reason or others_can_change(wanted)
+    if not reason:
         return Finding(True, f"{name}: {wanted}")
-    advice = "make the folder writable, or set XDG_CACHE_HOME (for gpugda alone GPUGDA_CACHE_DIR)"
+    advice = (
+        "make it a folder that only you can write to, or set XDG_CACHE_HOME (for gpugda alone "
+        "GPUGDA_CACHE_DIR)"
+    )
     spare = spare_folder()
     if spare is not None:
-        text = f"{name}: {wanted} cannot be written, {spare / name.lower()} is used instead"
+        text = f"{name}: {wanted} {reason}, {spare / name.lower()} is used instead"
         return Finding(False, text, advice)
     again = "kernels are compiled again in each process"
-    return Finding(False, f"{name}: {wanted} cannot be written", f"{again}; {advice}")
+    return Finding(False, f"{name}: {wanted} {reason}", f"{again}; {advice}")
 
 
 def _variables(variables: Mapping[str, str]) -> Iterator[Finding]:

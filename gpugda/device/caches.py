@@ -1,20 +1,19 @@
-"""Cache folders of PoCL and pyopencl; replaces those that are not writable.
+"""The folder in which PoCL keeps compiled kernels: one that only this user can change.
 
-Without a folder PoCL reports no device, and pyopencl cannot be imported. PoCL loads its kernels
-from its folder and ends the process if the file system forbids that (``noexec``, as Docker mounts
-``--tmpfs``).
+PoCL loads code from it into this process, reports no device without it, and ends the process if the
+file system forbids to load code (``noexec``, as Docker mounts ``--tmpfs``). Nothing else of OpenCL
+is kept on disk: pyopencl's own caches hold pickles, and are not used.
 """
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from gpugda.folders import can_run, can_write, spare_folder, user_cache, writable_or_spare
+from gpugda.folders import can_run, code_folder, others_can_change, spare_folder, user_cache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -23,14 +22,15 @@ __all__ = [
     "POCL_VARIABLE",
     "pocl_folder",
     "prepare_caches",
-    "pyopencl_folders",
+    "requested_pocl_folder",
     "why_pocl_cannot_load",
 ]
 
 logger = logging.getLogger("gpugda.device")
 
-POCL_VARIABLE = "POCL_CACHE_DIR"
-_SQLITE = b"SQLite format 3\0"
+POCL_VARIABLE: Final = "POCL_CACHE_DIR"
+_NOWHERE: Final = f"{os.devnull}/pocl"
+"""A folder that PoCL cannot create, so that it reports no device."""
 
 
 def pocl_folder(variables: Mapping[str, str] | None = None) -> Path:
@@ -43,69 +43,50 @@ def pocl_folder(variables: Mapping[str, str] | None = None) -> Path:
     return Path(found.get("HOME") or "/tmp", ".cache", "pocl", "kcache")
 
 
-def pyopencl_folders() -> tuple[Path, ...]:
-    """Folders where pyopencl keeps programs and generated code."""
-    return user_cache("pyopencl"), user_cache("pytools")
+def requested_pocl_folder(variables: Mapping[str, str]) -> Path:
+    """The folder that is wanted for PoCL: its variable's, else one beside the snapshots."""
+    if variables.get(POCL_VARIABLE):
+        return Path(variables[POCL_VARIABLE])
+    return user_cache("gpugda") / "pocl"
 
 
 def prepare_caches(variables: MutableMapping[str, str] = os.environ) -> None:
-    """Selects writable cache folders; changes nothing if the defaults are writable."""
-    wanted = pocl_folder(variables)
-    if not can_write(wanted):
-        found = writable_or_spare(wanted, "pocl")
-        if found is not None:
-            found.mkdir(mode=0o700, exist_ok=True)
-            variables[POCL_VARIABLE] = str(found)
-    elif not can_run(wanted):
+    """Selects PoCL's folder, before anything is loaded from one."""
+    if _is_pocl_started():  # by this program's user: too late to choose
+        return
+    wanted = requested_pocl_folder(variables)
+    found = code_folder(wanted, "pocl")
+    if found is not None and not can_run(found):
         spare = spare_folder()
         if spare is not None and can_run(spare):
+            logger.info("PoCL cannot load kernels from %s (noexec): %s is used", found, spare)
             found = spare / "pocl"
             found.mkdir(mode=0o700, exist_ok=True)
-            variables[POCL_VARIABLE] = str(found)
-            logger.info("PoCL cannot load kernels from %s (noexec): %s is used", wanted, found)
-    if "pyopencl" not in sys.modules and not all(map(_is_usable, pyopencl_folders())):
-        _import_elsewhere(variables)
+    variables[POCL_VARIABLE] = _NOWHERE if found is None else str(found)
 
 
 def why_pocl_cannot_load(variables: Mapping[str, str] | None = None) -> str:
-    """Why PoCL would end the process on loading a kernel, with the remedy; empty if it can load."""
+    """Why PoCL must not load kernels from its folder, with the remedy; empty if it may."""
     folder = pocl_folder(variables)
-    if can_run(folder):
-        return ""
-    return (
-        f"PoCL loads kernels from {folder}, where the file system forbids it (it is mounted "
-        f"noexec): set {POCL_VARIABLE} to a folder elsewhere that can be written, or mount it with "
-        "exec (docker run --tmpfs /tmp:exec)"
-    )
+    if not can_run(folder):
+        return (
+            f"PoCL loads kernels from {folder}, where the file system forbids it (it is mounted "
+            f"noexec): set {POCL_VARIABLE} to a folder elsewhere that can be written, or mount it "
+            "with exec (docker run --tmpfs /tmp:exec)"
+        )
+    if reason := others_can_change(folder):
+        return (
+            f"PoCL was started before gpugda was imported, and loads kernels from {folder}, which "
+            f"could hold the code of others ({reason}): import gpugda first, or set {POCL_VARIABLE}"
+        )
+    return ""
 
 
-def _import_elsewhere(variables: MutableMapping[str, str]) -> None:
-    """Imports pyopencl, which sets its cache folders at import, with another home for caches."""
-    found = writable_or_spare(pyopencl_folders()[0], "pyopencl")
-    name, value = ("PYOPENCL_NO_CACHE", "true") if found is None else ("XDG_CACHE_HOME", str(found))
-    before = variables.get(name)
-    variables[name] = value
-    try:
-        importlib.import_module("pyopencl.invoker")
-    except ImportError as error:
-        logger.debug("pyopencl cannot be imported: %s", error)
-    finally:
-        if before is None:
-            del variables[name]
-        else:
-            variables[name] = before
-
-
-def _is_usable(folder: Path) -> bool:
-    """True if files can be created there and existing databases are writable and intact."""
-    if not can_write(folder):
+def _is_pocl_started() -> bool:
+    """True if PoCL has read its variable already."""
+    if "pyopencl" not in sys.modules:
         return False
-    return all(map(_is_usable_database, folder.glob("pdict-*.sqlite")))
-
-
-def _is_usable_database(path: Path) -> bool:
     try:
-        with path.open("r+b") as file:
-            return file.read(len(_SQLITE)) in (b"", _SQLITE)
+        return "/libpocl" in Path("/proc/self/maps").read_text(errors="replace")
     except OSError:
         return False

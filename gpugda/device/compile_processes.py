@@ -118,7 +118,7 @@ def _begun(number: int, share: int, shares: int) -> subprocess.Popen[bytes]:
     # The children must import this package from where this process imported it.
     path = os.pathsep.join(each for each in sys.path if each)
     return subprocess.Popen(
-        [sys.executable, "-c", _BUILD, *map(str, (number, share, shares))],
+        [sys.executable, "-P", "-c", _BUILD, *map(str, (number, share, shares))],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

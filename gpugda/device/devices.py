@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpugda.device.caches import POCL_VARIABLE, pocl_folder
 from gpugda.device.pocl_cpu import name_unknown_cpu
 from gpugda.errors import DeviceError
-from gpugda.folders import can_write
+from gpugda.folders import can_write, spares
 from gpugda.process import process_id
 
 __all__ = ["DeviceInfo", "choose_device", "list_devices", "refuse_forked_process"]
@@ -147,12 +146,12 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
 
 
 def _reason_for_no_device() -> str:
-    folder = pocl_folder(os.environ)
-    if can_write(folder):
+    if can_write(pocl_folder()):
         return ""
+    wanted = next(iter(spares()), pocl_folder())
     return (
-        f"PoCL finds none while its cache folder {folder} cannot be written: set {POCL_VARIABLE} "
-        "to one that can. "
+        f"PoCL finds none while there is no folder for its kernels ({wanted} cannot be used): set "
+        f"{POCL_VARIABLE} to one that only you can write to. "
     )
 
 

@@ -55,7 +55,7 @@ def check_linker(info: DeviceInfo) -> None:
 
 
 def _builds_apart(number: int) -> bool:
-    command = [sys.executable, "-c", _BUILD, str(number)]
+    command = [sys.executable, "-P", "-c", _BUILD, str(number)]
     try:
         child = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
     except (OSError, subprocess.TimeoutExpired):

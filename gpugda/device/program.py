@@ -6,14 +6,12 @@ More than 300 lines: a kernel's text, program and handle are kept and discarded 
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 import warnings
-from functools import partial
+from functools import cache, partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyopencl as cl
 
 from gpugda.deadline import working_deadline
@@ -44,6 +42,10 @@ __all__ = [
     "get_kernel",
     "is_everything_built",
 ]
+
+cl._PYOPENCL_NO_CACHE = True
+# Its variable does this at import. pyopencl's caches hold pickles, which run code when they are
+# read, and fail on a full disk; `program_cache` keeps programs instead.
 
 _LOGGER = logging.getLogger("gpugda.device")
 # Loading a file from disk takes 0.03 s to 0.06 s, compiling it 0.2 s and more.
@@ -82,7 +84,8 @@ _ON_DEMAND = (
 )
 """Prefixes of files that only strategies requested by name, or graphs in segments, use."""
 
-_SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
+_SCALARS: Final = {"I": b"I", "Q": b"L"}
+"""By letter of a parameter, the letter of Python's ``struct`` for its native size."""
 GRAPH = "b" * 10
 """Parameters of a kernel that reads the data graph, see ``csr.h``."""
 
@@ -93,13 +96,14 @@ class Kernel:
     It is compiled before its first launch, so that a query waits only for the kernels that it uses.
     """
 
-    __slots__ = ("_context", "_file", "_kernel", "_parameters", "name")
+    __slots__ = ("_context", "_file", "_kernel", "_parameters", "_set_arguments", "name")
 
     def __init__(self, context: DeviceContext, file: str, name: str, parameters: str) -> None:
         self._context = context
         self._file = file
         self._kernel: Any = None
         self._parameters = parameters
+        self._set_arguments = _setter(parameters)
         self.name = name
 
     def compile(self) -> None:
@@ -115,7 +119,7 @@ class Kernel:
             if self._kernel is None:
                 started = time.perf_counter()
                 program = _program(context, self._file, self.name)
-                handle = _with_caches(lambda: _handle(program, self.name, self._parameters))
+                handle = _handle(program, self.name, self._parameters)
                 _compile_in_time(context, program, self._file, self.name)
                 self._kernel = handle
                 context.compiling_seconds += time.perf_counter() - started
@@ -144,7 +148,7 @@ class Kernel:
         if self._kernel is None:
             self.compile()
         try:
-            self._kernel.set_args(*arguments)
+            self._set_arguments(self._kernel, *arguments)
             cl.enqueue_nd_range_kernel(context.queue, self._kernel, (size,), (context.group_size,))
         except cl.Error as error:
             raise device_failure(error, f"launching {self.name}", context.info.name) from error
@@ -177,18 +181,32 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
 
 def _handle(program: Any, name: str, parameters: str) -> Any:
     handle = cl.Kernel(program, name)
-    handle.set_scalar_arg_dtypes([_SCALARS[letter] for letter in parameters])
+    if handle.num_args != len(parameters):
+        raise TypeError(f"{name} takes {handle.num_args} arguments, not {len(parameters)}")
     return handle
 
 
-def _with_caches(make: Callable[[], Any]) -> Any:
-    """Result of ``make``; if pyopencl's cache of generated code fails, retries without it."""
-    try:
-        return make()
-    except (sqlite3.Error, OSError) as error:  # a full disk, a file that another process holds
-        _LOGGER.info("pyopencl's cache is not used: %s", error)
-        cl._PYOPENCL_NO_CACHE = True  # what its environment variable sets at import
-        return make()
+@cache
+def _setter(parameters: str) -> Callable[..., None]:
+    """A function that passes a kernel its arguments, for parameters as in `get_kernel`.
+
+    pyopencl would make such a function, too, but takes a hundred times as long without its cache. A
+    loop over the arguments would take twice as long at each launch.
+    """
+    names = [f"a{number}" for number in range(len(parameters))]
+    buffers, scalars = [], []
+    for number, letter in enumerate(parameters):
+        if letter in _SCALARS:
+            scalars.append(f"{number}, {_SCALARS[letter]!r}, a{number}")
+        else:
+            buffers.append(f"{number}, a{number}")
+    lines = [f"def set_arguments(kernel, {', '.join(names)}):", " pass"]
+    for method, values in (("_set_arg_multi", buffers), ("_set_arg_buf_pack_multi", scalars)):
+        if values:
+            lines.append(f" kernel.{method}(({', '.join(values)},))")
+    made: dict[str, Callable[..., None]] = {}
+    exec("\n".join(lines), made)
+    return made["set_arguments"]
 
 
 def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str) -> None:
@@ -196,7 +214,7 @@ def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str)
     deadline = _deadline(context)
     if context.is_pocl and deadline is not None:
         make = partial(launch_once, context, cl.Kernel(program, name))
-        context.compiling.result(f"{name} of {file}", lambda: _with_caches(make), deadline)
+        context.compiling.result(f"{name} of {file}", make, deadline)
 
 
 def build_everything(
@@ -230,7 +248,7 @@ def build_everything(
                 # One log line covers all of them.
                 program = _program(context, file, name, logging.DEBUG)
                 if context.is_pocl:
-                    _with_caches(partial(launch_each_once, context, program))
+                    launch_each_once(context, program)
                     break  # the file has been built
     remember_compiled(context, _texts(context))
     return context.plain_builds

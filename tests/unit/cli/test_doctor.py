@@ -123,8 +123,8 @@ def test_spare_cache_folders_are_named(devices, tmp_path, monkeypatch):
     monkeypatch.setattr(doctor, "spare_folder", lambda: tmp_path / "spare")
     variables = {"XDG_CACHE_HOME": str(tmp_path / "file")}
     findings = texts(doctor.diagnose(variables, tmp_path), "Caches")
-    assert [each.good for each in findings] == [False] * 3
-    for name, each in zip(("gpugda", "pyopencl", "PoCL"), findings, strict=True):
+    assert [each.good for each in findings] == [False] * 2
+    for name, each in zip(("gpugda", "PoCL"), findings, strict=True):
         assert each.text.startswith(f"{name}: {tmp_path / 'file'}")
         assert each.text.endswith(f"{tmp_path / 'spare' / name.lower()} is used instead")
 

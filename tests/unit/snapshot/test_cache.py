@@ -250,7 +250,7 @@ def test_a_folder_that_anybody_can_replace_is_not_used(cache, folder, tmp_path, 
     cache.put(KEY, server_graph())
     tmp_path.chmod(0o777)
     assert cache.find(KEY) is None
-    assert "any user may replace" in caplog.text
+    assert "other users may replace files" in caplog.text
     tmp_path.chmod(0o1777)  # as /tmp is
     assert cache.find(KEY) is not None
 
