@@ -2,7 +2,12 @@
 
 from setuptools import find_packages, setup
 
-FOLDERS = {"gpugda": "gpugda", "gpugda_adapters": "adapters", "gpugda_opencl": "opencl"}
+FOLDERS = {
+    "gpugda": "gpugda",
+    "gpugda_adapters": "adapters",
+    "gpugda_opencl": "opencl",
+    "gpugda_strategies": "strategies",
+}
 
 setup(
     package_dir=FOLDERS,

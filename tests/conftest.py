@@ -9,8 +9,9 @@ import neo4j_account
 import neo4j_servers
 import pytest
 import splits_in_turn
-import strategies  # noqa: F401 - registers the hypothesis profiles
 import workers
+
+import strategies  # noqa: F401 - registers the hypothesis profiles
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))

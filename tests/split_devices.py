@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from strategies import is_thorough
 
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.match.matcher import Matcher
+from strategies import is_thorough
 
 
 def open_split(*, like_cpu):

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from case_files import Case, CaseGraph, read_cases
 from named_values import named
+
 from strategies import rows_key
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.bench.load_graph import create_indexes, drop_indexes
-from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.registry import STRATEGIES
 from gpugda.ports import Progress, SilentProgress
 
@@ -35,6 +34,8 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _REPETITIONS = 3
+_REFINED = "gpsm"
+"""The thesis' join, which refines its candidates as often as asked."""
 _PREFIX_SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _MEMORY_LIMITS = ("4MiB", "16MiB", "64MiB", None)
 
@@ -75,9 +76,9 @@ def ablate_refinement(
         progress: Receives the progress.
     """
     variants = {name: {"refinement": name} for name in ("off", "once", "fixpoint")}
-    options = {"engine": "gpu", "strategy": GpsmStrategy.name, "timeout": timeout}
+    options = {"engine": "gpu", "strategy": _REFINED, "timeout": timeout}
     times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
-    return _compared(f"refinement ({GpsmStrategy.name})", times)
+    return _compared(f"refinement ({_REFINED})", times)
 
 
 def ablate_subsets(

@@ -31,6 +31,7 @@ from gpugda.device.graph.row_building import build_rows
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.program import build_everything
 from gpugda.errors import ConfigurationError
+from gpugda.match.registry import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,8 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["run_strategies"]
 
 logger = logging.getLogger(__name__)
-_COMMON = ("extend", "gpsm")
-"""Strategies whose kernels are compiled for every query."""
+_KERNELS = ("gpugda_strategies/opencl",)
 _BY_HAND = "Ended by hand"
 
 
@@ -72,7 +72,8 @@ class _Device:
         progress.phase("compiling kernels")
         if self.apart is not None:
             self.apart.wait()
-        build_everything(self.context, on_demand=_needs_more(only))
+        more = any(each != DEFAULT_STRATEGY for each in only or [""])
+        build_everything(self.context, on_demand=more, folders=_KERNELS if more else ())
         self.compiled = True
 
     def close(self) -> None:
@@ -201,11 +202,6 @@ def _matchers(
 def _names(makers: Mapping[str, MatcherMaker], options: StrategiesOptions) -> list[str]:
     """Names of all that is measured, in the order of the table."""
     return [*makers, *(within(name, share) for share in options.shares for name in makers)]
-
-
-def _needs_more(only: Sequence[str]) -> bool:
-    """True if a strategy runs whose kernels no other strategy shares."""
-    return not only or any(each not in _COMMON for each in only)
 
 
 def _sorter(context: DeviceContext) -> RowSorter:

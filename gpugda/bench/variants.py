@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from gpugda_strategies.gsi.options import ablation_steps
+from gpugda_strategies.gsi.strategy import GsiStrategy
+from gpugda_strategies.pbe.options import pbe_variants
+from gpugda_strategies.pbe.strategy import PbeStrategy
+from gpugda_strategies.sgsi.options import sgsi_variants
+from gpugda_strategies.sgsi.strategy import SgsiStrategy
+
 from gpugda.errors import ConfigurationError
-from gpugda.match.gsi.options import ablation_steps
-from gpugda.match.gsi.strategy import GsiStrategy
-from gpugda.match.pbe.options import pbe_variants
-from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.match.registry import STRATEGIES
-from gpugda.match.sgsi.options import sgsi_variants
-from gpugda.match.sgsi.strategy import SgsiStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,13 +1,16 @@
-"""Source text of the kernels, from the files of ``gpugda_opencl``."""
+"""Source text of the kernels, from the files of ``gpugda_opencl`` and of other packages."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["kernel_names", "kernel_text", "only_kernel", "with_headers"]
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+__all__ = ["kernel_files", "kernel_names", "kernel_text", "only_kernel", "with_headers"]
 
 _INCLUDE: Final = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
 _KERNEL: Final = re.compile(r"^kernel [^\n]*?\bvoid (\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
@@ -16,12 +19,23 @@ _KERNEL: Final = re.compile(r"^kernel [^\n]*?\bvoid (\w+)\(.*?^}\n", re.MULTILIN
 
 @lru_cache
 def kernel_text(file: str) -> str:
-    """Text of a file with its headers inserted, each once."""
-    return with_headers(_read(file))
+    """Text of a file with its headers inserted, each once.
+
+    Args:
+        file: Name of a file of ``gpugda_opencl``, or the path of a file in another package, such
+            as ``gpugda_strategies/opencl/gsi_join.cl``.
+    """
+    folder, _, _ = file.rpartition("/")
+    return with_headers(_place(file).read_text("utf-8"), folder)
 
 
-def with_headers(text: str) -> str:
-    """Inserts the headers of ``gpugda_opencl`` into a kernel's text, each once."""
+def with_headers(text: str, folder: str = "") -> str:
+    """Inserts headers into a kernel's text, each once.
+
+    Args:
+        text: The kernel's text.
+        folder: Where headers are looked for before ``gpugda_opencl``.
+    """
     seen: set[str] = set()
 
     def include(found: re.Match[str]) -> str:
@@ -29,14 +43,29 @@ def with_headers(text: str) -> str:
         if header in seen:
             return ""
         seen.add(header)
-        return _INCLUDE.sub(include, _read(header))
+        return _INCLUDE.sub(include, _header(folder, header))
 
     return _INCLUDE.sub(include, text)
 
 
 @lru_cache
-def _read(name: str) -> str:
-    return resources.files("gpugda_opencl").joinpath(name).read_text("utf-8")
+def _header(folder: str, name: str) -> str:
+    beside = _place(f"{folder}/{name}") if folder else None
+    found = beside if beside is not None and beside.is_file() else _place(name)
+    return found.read_text("utf-8")
+
+
+def _place(file: str) -> Traversable:
+    package, slash, path = file.partition("/")
+    if not slash:
+        package, path = "gpugda_opencl", file
+    return resources.files(package).joinpath(path)
+
+
+def kernel_files(folder: str) -> list[str]:
+    """Names of the kernel files in a package or in a folder of it, sorted."""
+    names = [path.name for path in _place(f"{folder}/").iterdir()]
+    return sorted(name for name in names if name.endswith(".cl"))
 
 
 def kernel_names(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Kernels from the text files of ``gpugda_opencl``, built once per device and kept.
+"""Kernels from text files, built once per device and kept.
 
 More than 300 lines: a kernel's text, program and handle are kept and discarded together.
 """
@@ -9,7 +9,6 @@ import logging
 import time
 import warnings
 from functools import cache, partial
-from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 import pyopencl as cl
@@ -18,7 +17,7 @@ from gpugda.deadline import working_deadline
 from gpugda.device.compiled import is_compiled, remember_compiled
 from gpugda.device.failures import device_failure
 from gpugda.device.first_launch import launch_each_once, launch_once
-from gpugda.device.kernel_text import kernel_names, kernel_text, only_kernel
+from gpugda.device.kernel_text import kernel_files, kernel_names, kernel_text, only_kernel
 from gpugda.device.program_cache import (
     discard_program,
     keep_program,
@@ -29,7 +28,7 @@ from gpugda.errors import DeviceError
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from gpugda.device.context import DeviceContext
@@ -73,16 +72,12 @@ _ONLY_FOR = {
     "upward_triangles.cl": "lists",
 }
 _ON_DEMAND = (
-    "gsi_",
     "kept_",
-    "pbe_",
     "segments",
-    "sgsi_",
-    "stwig_",
     "upward_lists",
     "upward_triangles",
 )
-"""Prefixes of files that only strategies requested by name, or graphs in segments, use."""
+"""Prefixes of files that only graphs in segments use."""
 
 _SCALARS: Final = {"I": b"I", "Q": b"L"}
 """By letter of a parameter, the letter of Python's ``struct`` for its native size."""
@@ -164,7 +159,7 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
 
     Args:
         context: The device.
-        file: File name in ``gpugda_opencl``.
+        file: See `kernel_text`.
         name: Name of the kernel in the file.
         parameters: One letter each: ``b`` buffer (or None), ``I`` uint, ``Q`` ulong.
 
@@ -222,6 +217,7 @@ def build_everything(
     should_continue: Callable[[int, int], bool] = lambda done, total: True,
     *,
     on_demand: bool = False,
+    folders: Sequence[str] = (),
 ) -> Mapping[str, str]:
     """Compiles all kernels; returns the files that built only without the device's options.
 
@@ -231,7 +227,9 @@ def build_everything(
         context: The device.
         should_continue: Called before each file with the numbers of finished and of all files;
             returns False to stop.
-        on_demand: True to include the kernels of strategies that must be requested by name.
+        on_demand: True to include the kernels that only graphs in segments use.
+        folders: Folders of other packages whose kernels are built, too, such as
+            ``gpugda_strategies/opencl``.
 
     Returns:
         By file, the reason why the device's options failed.
@@ -240,6 +238,7 @@ def build_everything(
         DeviceError: A kernel does not build at all.
     """
     files = _files(context, on_demand=on_demand)
+    files += [f"{folder}/{name}" for folder in folders for name in kernel_files(folder)]
     for done, file in enumerate(files):
         if not should_continue(done, len(files)):
             return context.plain_builds
@@ -282,8 +281,7 @@ def _texts(context: DeviceContext) -> dict[str, str]:
 
 def _files(context: DeviceContext, *, on_demand: bool = False) -> list[str]:
     kind = context.profile.intersection
-    names = sorted(path.name for path in resources.files("gpugda_opencl").iterdir())
-    kernels = [each for each in names if each.endswith(".cl")]
+    kernels = kernel_files("gpugda_opencl")
     if not on_demand:
         kernels = [each for each in kernels if not each.startswith(_ON_DEMAND)]
     return [each for each in kernels if _ONLY_FOR.get(each, kind) == kind]

@@ -1,10 +1,10 @@
-"""All strategies by name. A new strategy is one line here."""
+"""All strategies by name: the default one, and those that packages add by entry point."""
 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from functools import partial
-from importlib import import_module
+from functools import lru_cache, partial
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
@@ -17,7 +17,8 @@ from gpugda.plan.rules.symmetry import exchangeable_sets
 from gpugda.plan.rules.witness_order import has_large_core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from importlib.metadata import EntryPoint
 
     from gpugda.data.statistics import GraphStatistics
     from gpugda.match.matcher import Matcher
@@ -27,30 +28,26 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "oriented_query", "plan_pattern"]
 
-_PLACES: Final = {
-    "extend": "gpugda.match.extend.strategy:ExtendStrategy",
-    "gpsm": "gpugda.match.gpsm.strategy:GpsmStrategy",
-    "gsi": "gpugda.match.gsi.strategy:GsiStrategy",
-    "sgsi": "gpugda.match.sgsi.strategy:SgsiStrategy",
-    "stwig": "gpugda.match.stwig.strategy:StwigStrategy",
-    "pbe": "gpugda.match.pbe.strategy:PbeStrategy",
-}
+DEFAULT_STRATEGY: Final = "extend"
+_GROUP: Final = "gpugda.strategies"
+
+
+@lru_cache(maxsize=1)
+def _installed() -> Mapping[str, EntryPoint]:
+    return {point.name: point for point in sorted(entry_points(group=_GROUP))}
 
 
 class _Strategies(MutableMapping[str, "type[Matcher]"]):
     """Classes by name, each loaded on first use, because most programs use only one."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, type[Matcher] | None] = dict.fromkeys(_PLACES)
+        self._loaded: dict[str, type[Matcher]] = {}
 
     def __getitem__(self, name: str) -> type[Matcher]:
-        found = self._loaded[name]
-        if found is None:
-            module, _, attribute = _PLACES[name].partition(":")
+        if name not in self._loaded:
             with collection_paused():
-                found = self._loaded[name] = getattr(import_module(module), attribute)
-        assert found is not None
-        return found
+                self._loaded[name] = _load(name)
+        return self._loaded[name]
 
     def __setitem__(self, name: str, matcher: type[Matcher]) -> None:
         self._loaded[name] = matcher
@@ -59,28 +56,35 @@ class _Strategies(MutableMapping[str, "type[Matcher]"]):
         del self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._loaded)
+        return iter(dict.fromkeys([DEFAULT_STRATEGY, *_installed(), *self._loaded]))
 
     def __len__(self) -> int:
-        return len(self._loaded)
+        return len(list(iter(self)))
+
+
+def _load(name: str) -> type[Matcher]:
+    if name == DEFAULT_STRATEGY:
+        from gpugda.match.extend.strategy import ExtendStrategy
+
+        return ExtendStrategy
+    found: type[Matcher] = _installed()[name].load()
+    return found
 
 
 STRATEGIES: Final = _Strategies()
 """The first one is the default."""
-
-DEFAULT_STRATEGY: Final = next(iter(_PLACES))
 
 
 def find_matcher(name: str | None = None) -> type[Matcher]:
     """The strategy with this name, or the default one.
 
     Raises:
-        ConfigurationError: There is no such strategy; the error names those that exist.
+        ConfigurationError: No such strategy is installed; the error names those that are.
     """
     found = STRATEGIES.get(DEFAULT_STRATEGY if name is None else name)
     if found is None:
         names = ", ".join(map(repr, STRATEGIES))
-        raise ConfigurationError(f"strategy is {name!r}; it can be {names}.")
+        raise ConfigurationError(f"No strategy named {name!r} is installed; there are: {names}.")
     return found
 
 

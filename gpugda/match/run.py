@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import check_deadline, seconds_left, working_until
 from gpugda.device.launch.candidate_filter import CandidateFilter
-from gpugda.device.launch.candidate_relationships import CandidateRelationships
 from gpugda.device.launch.join import Join
 from gpugda.device.launch.path_levels import PathKernels
 from gpugda.device.launch.prefix_sum import PrefixSum
@@ -36,7 +35,6 @@ class Kernels:
 
     prefix_sum: PrefixSum
     candidate_filter: CandidateFilter
-    candidate_relationships: CandidateRelationships
     join: Join
     paths: PathKernels
 
@@ -46,7 +44,6 @@ class Kernels:
         return cls(
             PrefixSum(context),
             CandidateFilter(context),
-            CandidateRelationships(context),
             Join(context),
             PathKernels(context),
         )

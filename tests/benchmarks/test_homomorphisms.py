@@ -10,6 +10,7 @@ from benchmarks import homomorphisms
 from benchmarks.homomorphisms import MODULUS, Pattern, TooLongError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strategies import examples
 
 

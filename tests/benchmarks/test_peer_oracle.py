@@ -12,6 +12,7 @@ from benchmarks.peer_oracle import CONDITION, OPERATORS, oracle_count
 from benchmarks.peer_queries import motifs, parse, star_count
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strategies import examples
 
 MAX_UNDIRECTED = 5

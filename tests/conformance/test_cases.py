@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from case_files import Case, all_cases, in_turn, one_in, source_of
+from gpugda_strategies.pbe.options import PbeOptions
 from named_values import named
-from strategies import rows_key
 
 import gpugda
 from gpugda import errors
-from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
+from strategies import rows_key
 
 ENGINES = ["reference", *STRATEGIES]
 """The reference, and the device with each strategy."""
@@ -46,7 +46,7 @@ def partitioned() -> Iterator[dict[int, Any]]:
     """The same, with each graph partitioned by ``pbe``."""
     made: dict[int, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.match.pbe.strategy._DEFAULT_OPTIONS", PbeOptions(partitions=3))
+        patch.setattr("gpugda_strategies.pbe.strategy._DEFAULT_OPTIONS", PbeOptions(partitions=3))
         yield made
         for accelerator in made.values():
             accelerator.close()

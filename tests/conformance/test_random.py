@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from forced_plans import DEGREES, PARTS, ROWS, TABLES, variant, windows_of
+from gpugda_strategies.pbe.options import PbeOptions
+from gpugda_strategies.sgsi.options import SgsiOptions
 from hypothesis import event, given
 from hypothesis import strategies as st
-from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 import gpugda
 from gpugda.errors import QueryError
-from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.registry import STRATEGIES
-from gpugda.match.sgsi.options import SgsiOptions
+from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 
@@ -36,19 +36,21 @@ CANDIDATES: dict[str, dict[str, Any]] = {"neighbours explored": {"explores": Tru
 # … and constants of other rooms.
 PLACES: dict[str, dict[str, Any]] = {
     "indexes": {
-        "data.bucket_index._SCANS": 0,
-        "data.bucket_index._MIN_ROWS": 0,
-        "match.candidates.indexed_nodes._FEW": 1,
+        "gpugda.data.bucket_index._SCANS": 0,
+        "gpugda.data.bucket_index._MIN_ROWS": 0,
+        "gpugda.match.candidates.indexed_nodes._FEW": 1,
     },
     "bitmaps of degrees": {
-        "device.graph.node_bitmaps._MIN_LOOKS": 0,
-        "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
+        "gpugda.device.graph.node_bitmaps._MIN_LOOKS": 0,
+        "gpugda.device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
     "segments": {
-        "match.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(segment_entries=3, rows=3, places=4),
-        "match.sgsi.windows._MAX_BYTES": 24,
+        "gpugda_strategies.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(
+            segment_entries=3, rows=3, places=4
+        ),
+        "gpugda_strategies.sgsi.windows._MAX_BYTES": 24,
     },
-    "partitions": {"match.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=3)},
+    "partitions": {"gpugda_strategies.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=3)},
 }
 VARIANTS = sorted({*FORMS, *JOINS, *CANDIDATES, *PLACES})
 
@@ -68,7 +70,7 @@ def test_the_device_equals_the_reference(
         gpugda.connect(_source(nodes, relationships)) as accelerator,
     ):
         for place, value in _chosen(names, PLACES).items():
-            patch.setattr(f"gpugda.{place}", value)
+            patch.setattr(place, value)
         extend = variant(
             _chosen(names, FORMS),
             join=_chosen(names, JOINS),

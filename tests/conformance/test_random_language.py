@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gpugda_strategies.pbe.options import PbeOptions
+from gpugda_strategies.sgsi.options import SgsiOptions
 from language_runs import answer, compare, key_of
 from made_queries import Maker, made_graph
 
@@ -16,9 +18,7 @@ import gpugda
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
-from gpugda.match.sgsi.options import SgsiOptions
 from gpugda.thresholds import SegmentLimits
 
 _PER_SEED = 100
@@ -56,8 +56,10 @@ class Reduced(InSegments):
 SMALL = {
     "gpugda.execute.witnesses._MIN_ROWS": 0.0,
     "gpugda.execute.witnesses._ROUNDS": (1, 2),
-    "gpugda.match.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(segment_entries=2, rows=2, places=3),
-    "gpugda.match.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=2),
+    "gpugda_strategies.sgsi.strategy._DEFAULT_OPTIONS": SgsiOptions(
+        segment_entries=2, rows=2, places=3
+    ),
+    "gpugda_strategies.pbe.strategy._DEFAULT_OPTIONS": PbeOptions(partitions=2),
 }
 
 

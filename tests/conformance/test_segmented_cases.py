@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from case_files import Case, all_cases, source_of
 from named_values import named
-from strategies import rows_key
 
 import gpugda
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
 from gpugda.thresholds import SegmentLimits
+from strategies import rows_key
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from case_files import Case, all_cases, source_of
+from gpugda_strategies.sgsi import strategy as sgsi
+from gpugda_strategies.sgsi.options import SgsiOptions
 from named_values import named
-from strategies import rows_key
 
 import gpugda
-from gpugda.match.sgsi import strategy as sgsi
-from gpugda.match.sgsi.options import SgsiOptions
+from strategies import rows_key
 
 pytestmark = pytest.mark.slow
 

@@ -12,11 +12,11 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from named_values import named
 from server_ids import PREFIXES, ListedSource, random_node_ids, random_relationship_ids
-from strategies import QueryCase, assert_same_answer, multigraphs, query_texts, rows_key
 
 import gpugda
 from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import InternalError, QueryError, UnsupportedQueryError
+from strategies import QueryCase, assert_same_answer, multigraphs, query_texts, rows_key
 
 ENGINES = ("reference", "gpu")
 CASES = [case for case in all_cases() if not case.error and "id(" not in case.query.lower()]

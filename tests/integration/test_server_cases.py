@@ -9,10 +9,10 @@ import pytest
 from case_files import Case, CaseGraph, all_cases, one_in
 from named_values import named
 from neo4j_servers import Server
-from strategies import rows_key
 
 import gpugda
 from gpugda.errors import GpugdaError
+from strategies import rows_key
 
 OURS = ("gpu", "reference")
 OTHERWISE_IN_2026 = (

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from neo4j_servers import Server
-from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 import gpugda
 from gpugda.errors import QueryError
+from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=2, max_size=5))
 # Loading a graph takes Neo4j several commits, and planning each new text 20 ms and more.

@@ -12,7 +12,12 @@ import pytest
 from neo4j_servers import UnavailableError, plugin_jar
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = {"gpugda": "gpugda", "gpugda_adapters": "adapters", "gpugda_opencl": "opencl"}
+PACKAGES = {
+    "gpugda": "gpugda",
+    "gpugda_adapters": "adapters",
+    "gpugda_opencl": "opencl",
+    "gpugda_strategies": "strategies",
+}
 pytestmark = pytest.mark.slow
 
 MAIN_JOB = """
@@ -49,11 +54,13 @@ def test_kernels_sample_types_and_licences_are_in_the_wheel(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     for kernel in [*ROOT.glob("opencl/*.cl"), *ROOT.glob("opencl/*.h")]:
         assert f"gpugda_opencl/{kernel.name}" in names
+    for kernel in (ROOT / "strategies" / "opencl").iterdir():
+        assert f"gpugda_strategies/opencl/{kernel.name}" in names
     for package, folder in PACKAGES.items():
         for module in (ROOT / folder).rglob("*.py"):
             assert f"{package}/{module.relative_to(ROOT / folder).as_posix()}" in names
     assert "gpugda_adapters/samples/wordnet/manifest.json" in names
-    assert {f"{p}/py.typed" for p in ("gpugda", "gpugda_adapters", "gpugda_opencl")} <= names
+    assert {f"{package}/py.typed" for package in PACKAGES} <= names
     assert any(name.endswith("LICENSE-wordnet.txt") and "dist-info" in name for name in names)
     assert not any(name.startswith("tests") for name in names)
 

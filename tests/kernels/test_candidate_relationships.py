@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from kernels.kernel_graphs import SIZES, entries, pack, random_graph, upload_query, wrong
-
-from gpugda.device.launch.candidate_relationships import (
+from gpugda_strategies.launch.candidate_relationships import (
     CandidateRelationships,
     Section,
     write_sections,
 )
+from kernels.kernel_graphs import SIZES, entries, pack, random_graph, upload_query, wrong
+
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from kernels.kernel_graphs import SIZES, pack, random_graph
-
-from gpugda.device.launch.gsi_join import (
+from gpugda_strategies.launch.gsi_join import (
     GsiJoin,
     ListArrays,
     Places,
@@ -12,6 +10,8 @@ from gpugda.device.launch.gsi_join import (
     StepArrays,
     node_join_words,
 )
+from kernels.kernel_graphs import SIZES, pack, random_graph
+
 from gpugda.device.launch.join import Table
 
 NONE = 0xFFFFFFFF

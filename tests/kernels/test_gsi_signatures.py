@@ -3,13 +3,13 @@
 from collections import Counter
 
 import numpy as np
+from gpugda_strategies.gsi.signatures import _hash
+from gpugda_strategies.launch.gsi_signatures import SignatureKernels, SignatureTable
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.device.launch.gsi_signatures import SignatureKernels, SignatureTable
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
-from gpugda.match.gsi.signatures import _hash
 
 ANY = 0xFFFFFFFF
 WORDS = 2

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from gpugda_strategies.launch.gsi_join import Places, Rows
+from gpugda_strategies.launch.pbe_search import GivenRows, PbeSearch
 from kernels.kernel_graphs import SIZES, pack, unpack
 
-from gpugda.device.launch.gsi_join import Places, Rows
 from gpugda.device.launch.join import Table
-from gpugda.device.launch.pbe_search import GivenRows, PbeSearch
 
 NONE = 0xFFFFFFFF
 

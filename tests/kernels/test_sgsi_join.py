@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from gpugda_strategies.gsi.entries import Partition, sorted_lists
+from gpugda_strategies.launch.gsi_join import ListArrays, Rows
+from gpugda_strategies.launch.sgsi_join import Filled, LongRows, RowLists, SgsiJoin
+from gpugda_strategies.sgsi.segments import cut
 from kernels.kernel_graphs import SIZES, random_graph, unpack
 
-from gpugda.device.launch.gsi_join import ListArrays, Rows
 from gpugda.device.launch.join import Table
-from gpugda.device.launch.sgsi_join import Filled, LongRows, RowLists, SgsiJoin
-from gpugda.match.gsi.entries import Partition, sorted_lists
-from gpugda.match.sgsi.segments import cut
 
 
 class Case:

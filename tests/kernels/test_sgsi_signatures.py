@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from gpugda_strategies.launch.gsi_signatures import SignatureKernels, SignatureTable
+from gpugda_strategies.launch.sgsi_signatures import SegmentSignatures, SignatureSegment
 from kernels.kernel_graphs import pack, random_graph, unpack
-
-from gpugda.device.launch.gsi_signatures import SignatureKernels, SignatureTable
-from gpugda.device.launch.sgsi_signatures import SegmentSignatures, SignatureSegment
 
 NONE = 0xFFFFFFFF
 WORDS = 3

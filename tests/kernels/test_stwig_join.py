@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from gpugda_strategies.launch.stwig_join import HashTables, ItemStates, StwigJoin
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels.kernel_graphs import unpack
 
 from gpugda.device.launch.join import Table
-from gpugda.device.launch.stwig_join import HashTables, ItemStates, StwigJoin
 from gpugda.device.memory.arrays import MemoryBudget
 from gpugda.device.memory.buffers import Workspace
 

@@ -14,13 +14,27 @@ import gpugda
 import gpugda.errors
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = sorted((ROOT / "opencl").glob("*.cl"))
-LIBRARY = sorted([*(ROOT / "gpugda").rglob("*.py"), *(ROOT / "adapters").glob("*.py")])
+KERNELS = [
+    (kernel, launchers)
+    for folder, launchers in (
+        ("opencl", ROOT / "gpugda" / "device" / "launch"),
+        ("strategies/opencl", ROOT / "strategies" / "launch"),
+    )
+    for kernel in sorted((ROOT / folder).glob("*.cl"))
+]
+LIBRARY = sorted(
+    [
+        *(ROOT / "gpugda").rglob("*.py"),
+        *(ROOT / "adapters").glob("*.py"),
+        *(ROOT / "strategies").rglob("*.py"),
+    ]
+)
 CHOOSING_KERNELS = (
-    "device/launch",
-    "match/extend/encode.py",  # only kernels of a GPU look into bitmaps of long lists
-    "match/extend/fused.py",  # one step is not worth the kernel of a small join on a GPU
-    "match/extend/strategy.py",  # the small filter has no kernel for a GPU
+    "gpugda/device/launch",
+    "gpugda/match/extend/encode.py",  # only kernels of a GPU look into bitmaps of long lists
+    "gpugda/match/extend/fused.py",  # one step is not worth the kernel of a small join on a GPU
+    "gpugda/match/extend/strategy.py",  # the small filter has no kernel for a GPU
+    "strategies/launch",
 )
 """Modules that ask for the kind of device. Everything else that depends on it is in its profile."""
 SILENT = [path for path in LIBRARY if "cli" not in path.parts]  # the command line prints
@@ -110,8 +124,8 @@ def test_a_first_query_loads_few_modules():
         "gpugda.execute.means",
         "gpugda.execute.operators.expand",
         "gpugda.expressions.functions.text",
-        "gpugda.match.gpsm.strategy",
-        "gpugda.match.pbe.strategy",
+        "gpugda_strategies.gpsm.strategy",
+        "gpugda_strategies.pbe.strategy",
         "gpugda.reference.run",
         "pyarrow.parquet",
     ]
@@ -151,14 +165,14 @@ def test_the_drawn_error_tree_equals_the_classes():
     assert drawn == real
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda path: path.name)
-def test_a_kernel_has_a_launcher_and_a_test_of_its_name(kernel):
-    assert (ROOT / "gpugda" / "device" / "launch" / f"{kernel.stem}.py").exists()
+@pytest.mark.parametrize(("kernel", "launchers"), KERNELS, ids=lambda path: path.name)
+def test_a_kernel_has_a_launcher_and_a_test_of_its_name(kernel, launchers):
+    assert (launchers / f"{kernel.stem}.py").exists()
     assert (ROOT / "tests" / "kernels" / f"test_{kernel.stem}.py").exists()
 
 
-def test_there_are_kernels():
-    assert KERNELS
+def test_there_are_kernels_in_both_folders():
+    assert len({launchers for _, launchers in KERNELS}) == 2
 
 
 @functools.cache
@@ -212,7 +226,7 @@ def test_functions_stay_short():
 
 def test_only_listed_modules_ask_for_the_kind_of_device():
     asking = {
-        str(path.relative_to(ROOT / "gpugda"))
+        path.relative_to(ROOT).as_posix()
         for path in LIBRARY
         if re.search(r"\.is_cpu\b", text_of(path))
     }

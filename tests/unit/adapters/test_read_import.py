@@ -13,12 +13,12 @@ from gpugda_adapters import csv_records
 from gpugda_adapters.read_import import ImportSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import ColumnKind, to_values
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphSource, SilentProgress
+from strategies import examples
 
 SHARED = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[3] / "../shared")).resolve()
 

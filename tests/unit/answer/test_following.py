@@ -10,7 +10,6 @@ import pytest
 from fake_server import FakeServer, facts, silent
 from random_database import RandomDatabase
 from soon import soon
-from strategies import rows_key
 
 from gpugda.answer.on_graph import answer_by_reference
 from gpugda.answer.request import Request
@@ -22,6 +21,7 @@ from gpugda.loading import LoadedGraph
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
 from gpugda.ports import Projection
+from strategies import rows_key
 
 pytestmark = pytest.mark.device
 

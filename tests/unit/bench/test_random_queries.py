@@ -3,10 +3,10 @@
 import pytest
 from graphs import make_graph
 from hypothesis import given
-from strategies import multigraphs
 
 from gpugda.bench.cases import cases_of
 from gpugda.bench.random_queries import random_queries
+from strategies import multigraphs
 
 
 def assert_lies_there(graph, query):

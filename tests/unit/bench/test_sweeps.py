@@ -234,7 +234,7 @@ def test_a_graph_too_small_for_queries_and_one_without_memory_are_reported(tmp_p
 
 @pytest.mark.device
 def test_a_declined_pattern_is_told_instead_of_a_time(monkeypatch, tmp_path):
-    from gpugda.match.gsi.strategy import GsiStrategy
+    from gpugda_strategies.gsi.strategy import GsiStrategy
 
     monkeypatch.setattr(GsiStrategy, "can_match", classmethod(lambda *_: "it is too blue"))
     options = StrategiesOptions(

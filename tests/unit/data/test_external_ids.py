@@ -7,12 +7,12 @@ from graphs import ListedBatches, node_batch, relationship_batch
 from hypothesis import given
 from hypothesis import strategies as st
 from server_ids import PREFIXES, ListedSource, random_relationship_ids, server_graph
-from strategies import multigraphs
 
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import to_values
 from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.errors import SourceError
+from strategies import multigraphs
 
 _IDS = st.lists(st.integers(0, 2**63 - 1), unique=True)
 

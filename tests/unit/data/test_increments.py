@@ -11,7 +11,6 @@ from histories import histories
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_database import RandomDatabase
-from strategies import examples
 
 from gpugda.data import identifiers
 from gpugda.data.build import build_data_graph
@@ -28,6 +27,7 @@ from gpugda.data.patches.splice import Splice
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.opening import open_snapshot
 from gpugda.snapshot.store import save_snapshot
+from strategies import examples
 
 VERSION = DatabaseVersion("a-database", 1)
 

@@ -3,9 +3,9 @@ from collections import Counter
 import numpy as np
 from graphs import make_graph
 from hypothesis import given
-from strategies import multigraphs
 
 from gpugda.data.oriented import oriented
+from strategies import multigraphs
 
 
 def relationships(graph):

@@ -1,14 +1,14 @@
 """Source text of one kernel."""
 
-from importlib import resources
-
 import pytest
 
-from gpugda.device.kernel_text import kernel_names, kernel_text, only_kernel
+from gpugda.device.kernel_text import kernel_files, kernel_names, kernel_text, only_kernel
 
-FILES = sorted(
-    path.name for path in resources.files("gpugda_opencl").iterdir() if path.name.endswith(".cl")
-)
+OTHERS = "gpugda_strategies/opencl"
+FILES = [
+    *kernel_files("gpugda_opencl"),
+    *(f"{OTHERS}/{file}" for file in kernel_files(OTHERS)),
+]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -32,6 +32,13 @@ def test_the_text_of_a_single_kernel_keeps_functions_only():
     assert only_kernel(text + other, "one") == text
     assert "one" not in only_kernel(text + other, "two")
     assert "uint f" in only_kernel(text + other, "two")
+
+
+def test_headers_are_those_beside_the_file_or_those_of_gpugda():
+    text = kernel_text(f"{OTHERS}/gsi_join.cl")
+    assert "#include" not in text
+    for beside in ("LISTS_PARAMETERS", "FOR_EACH("):
+        assert f"#define {beside}" in text
 
 
 @pytest.mark.device

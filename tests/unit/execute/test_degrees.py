@@ -9,12 +9,12 @@ import pytest
 from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 import gpugda
 from gpugda.execute import degrees as module
 from gpugda.execute.degrees import degrees, degrees_of_all_nodes, relationship_counts
 from gpugda.query.ast import Direction
+from strategies import examples
 
 NODES = 4
 NODE = st.integers(0, NODES - 1)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from strategies import rows_key
 
 import gpugda
 from gpugda.data.columns import Column, ColumnKind, column_from_values, concatenate, to_values
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.nan_identity import row_identity
+from strategies import rows_key
 
 NAN = math.nan
 NODES = {

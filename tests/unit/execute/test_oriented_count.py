@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS
+from gpugda_strategies.gpsm.strategy import GpsmStrategy
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from oriented_runs import SYMMETRIC, extending
-from strategies import multigraphs
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -21,13 +21,13 @@ from gpugda.execute.oriented_count import count_oriented
 from gpugda.execute.oriented_form import add_unoriented_seconds, timing_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
+from strategies import multigraphs
 
 pytestmark = [
     pytest.mark.device,

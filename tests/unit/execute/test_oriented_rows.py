@@ -12,7 +12,6 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from oriented_runs import SYMMETRIC, extending, loopless_source
-from strategies import multigraphs
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -27,6 +26,7 @@ from gpugda.plan.bind import bind
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
+from strategies import multigraphs
 
 pytestmark = [
     pytest.mark.device,

@@ -11,7 +11,6 @@ from every_trail import trails_from
 from graphs import make_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -26,6 +25,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.special import path_reading, walk_search
 from gpugda.query.ast import Direction
+from strategies import examples
 
 NODES = 5
 NODE = st.integers(0, NODES - 1)

@@ -11,13 +11,13 @@ from every_trail import trails_from
 from graphs import make_graph
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 import gpugda
 from gpugda.execute import compact, entry_windows, reach
 from gpugda.execute.reach import reached
 from gpugda.execute.trails import adjacency_of
 from gpugda.query.ast import Direction
+from strategies import examples
 
 NODES = 6
 NODE = st.integers(0, NODES - 1)

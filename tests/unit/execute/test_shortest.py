@@ -12,7 +12,6 @@ from every_trail import shortest_between, trails_from
 from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 from gpugda.execute import compact, entry_windows, shared_searches, shortest
 from gpugda.execute import paths_by_length as by_length
@@ -22,6 +21,7 @@ from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import reversed_direction
 from gpugda.execute.trails import Level, adjacency_of
 from gpugda.query.ast import Direction
+from strategies import examples
 
 NODES = 5
 EDGES = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)), max_size=7)

@@ -10,7 +10,6 @@ import pytest
 from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import QueryError, UnsupportedQueryError
@@ -23,6 +22,7 @@ from gpugda.query.parser import parse
 from gpugda.reference.graph import PlainGraph
 from gpugda.reference.values import make_evaluator
 from gpugda.values import Entity, Path
+from strategies import examples
 
 ROWS = 9
 VALUES = {

@@ -21,6 +21,9 @@ from bound_queries import (
     smallest_limit,
     with_no_rows,
 )
+from gpugda_strategies.gpsm.strategy import GpsmStrategy
+from gpugda_strategies.gsi.strategy import GsiStrategy
+from gpugda_strategies.stwig.strategy import StwigStrategy
 from graphs import dense_graph, design_graph, make_graph
 from hypothesis import given
 
@@ -28,11 +31,8 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.gpsm.strategy import GpsmStrategy
-from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Rows
 from gpugda.match.registry import STRATEGIES
-from gpugda.match.stwig.strategy import StwigStrategy
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [

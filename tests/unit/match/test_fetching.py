@@ -12,6 +12,7 @@ import pytest
 from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, everything, found_by
 from bound_queries import make_plan as plan_of
 from forced_plans import variant
+from gpugda_strategies.gpsm.strategy import GpsmStrategy
 from graphs import make_graph
 from split_devices import open_split
 
@@ -21,7 +22,6 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.staging import Staging
 from gpugda.errors import DeviceError, MemoryLimitError
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.gpsm.strategy import GpsmStrategy
 
 pytestmark = [
     pytest.mark.device,
@@ -49,7 +49,7 @@ SmallWindows = variant(join={"first_window": 20, "largest_last_window": 40})
 @pytest.fixture
 def fetched(monkeypatch):
     """The names of the fetching threads."""
-    monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda_strategies.gpsm.join._FIRST_WINDOW", 20)
     threads = []
     download = Staging.download
 

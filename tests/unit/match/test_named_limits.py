@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from gpugda_strategies.gsi import entries
 
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.errors import MemoryLimitError
-from gpugda.match.gsi import entries
 
 pytestmark = [
     pytest.mark.device,

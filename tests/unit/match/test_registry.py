@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 from bound_queries import NO_MASKS, all_embeddings
+from gpugda_strategies.gpsm.strategy import GpsmStrategy
 from graphs import make_graph, small_tables
 
 import gpugda
@@ -14,7 +15,6 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import ConfigurationError, UnsupportedQueryError
 from gpugda.match import registry
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.matcher import Cursor
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.plan.bind import bind

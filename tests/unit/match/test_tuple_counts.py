@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Node, all_embeddings, with_cardinality
 from forced_plans import thresholds, variant, windows_of
+from gpugda_strategies.gpsm.strategy import GpsmStrategy
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +27,6 @@ from gpugda.errors import MemoryLimitError, QueryTimeoutError, UnsupportedQueryE
 from gpugda.execute.needs import need_of
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.need import Groups
 from gpugda.match.registry import STRATEGIES
 from gpugda.match.tuple_counts import TupleCounts

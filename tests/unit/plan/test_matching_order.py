@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from graphs import make_graph
 from hypothesis import assume, given
-from strategies import PARAMETERS, multigraphs, query_texts
 
 from gpugda.errors import CypherTypeError
 from gpugda.plan.bind import bind
@@ -17,6 +16,7 @@ from gpugda.reference.graph import PlainGraph
 from gpugda.reference.run import run_reference
 from gpugda.reference.values import make_evaluator
 from gpugda.values import Entity
+from strategies import PARAMETERS, multigraphs, query_texts
 
 
 @pytest.fixture(scope="module")

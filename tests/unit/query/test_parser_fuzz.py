@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query import ast
@@ -17,6 +16,7 @@ from gpugda.query.parser import parse
 from gpugda.query.unsupported import check_supported
 from gpugda.query.walk import walk
 from gpugda.types import Span
+from strategies import examples
 
 QUERIES = [
     line

@@ -12,10 +12,10 @@ from antlr4.error.ErrorListener import ErrorListener
 from antlr4_cypher import CypherLexer, CypherParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import examples
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query.parser import parse
+from strategies import examples
 
 CORPUS = Path(__file__).parent / "corpus"
 

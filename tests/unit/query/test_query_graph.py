@@ -2,11 +2,11 @@
 
 import pytest
 from hypothesis import given
-from strategies import query_texts
 
 from gpugda.errors import ConfigurationError
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import QueryGraph, is_anonymous, query_of
+from strategies import query_texts
 
 
 def graph(text):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from made_trees import bodies, expressions
-from strategies import examples
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
@@ -14,6 +13,7 @@ from gpugda.query.parser import parse
 from gpugda.query.render import expression_text, query_text
 from gpugda.query.render_values import WRITERS
 from gpugda.query.walk import walk
+from strategies import examples
 
 QUERIES = [
     line

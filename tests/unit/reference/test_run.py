@@ -12,7 +12,6 @@ import pytest
 from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import multigraphs
 
 import gpugda.reference
 from gpugda.errors import (
@@ -27,6 +26,7 @@ from gpugda.query.parser import parse
 from gpugda.reference.graph import plain_graph
 from gpugda.reference.run import run_reference
 from gpugda.values import Entity
+from strategies import multigraphs
 
 
 def run(text, graph, parameters=None, **settings):

@@ -11,7 +11,6 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from split_devices import open_split
-from strategies import multigraphs
 
 from gpugda.data.patched_csr import csr_of
 from gpugda.data.patches.patched import Patched
@@ -26,6 +25,7 @@ from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 from gpugda.thresholds import JoinLimits, Thresholds
+from strategies import multigraphs
 
 pytestmark = [
     pytest.mark.device,

@@ -28,6 +28,7 @@ from bound_queries import (
     some_tests,
 )
 from forced_plans import DEGREES, ROWS, TABLES, thresholds, windows_of
+from gpugda_strategies.gpsm.strategy import GpsmStrategy
 from graphs import dense_graph, design_graph, make_graph
 from hypothesis import event, given, note
 from hypothesis import strategies as st
@@ -39,7 +40,6 @@ from gpugda.device.program import Kernel
 from gpugda.errors import MemoryLimitError
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.launch_size import LaunchSize
 from gpugda.match.need import Rows
 from gpugda.plan.bind import bind

@@ -11,7 +11,6 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from segmented_runs import IN_PARTS, PLANS, QUERIES, followed, graph_with_a_hub, rows, run
-from strategies import multigraphs
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
@@ -29,6 +28,7 @@ from gpugda.reference.run import run_reference
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 from gpugda.thresholds import SegmentLimits
+from strategies import multigraphs
 
 pytestmark = [
     pytest.mark.device,

@@ -13,7 +13,6 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from segmented_runs import IN_PARTS, PLANS, QUERIES, followed, graph_with_a_hub, rows
-from strategies import multigraphs
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph import part_directories
@@ -31,6 +30,7 @@ from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
+from strategies import multigraphs
 
 pytestmark = [
     pytest.mark.device,

@@ -16,7 +16,6 @@ import pytest
 from graphs import make_graph
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import multigraphs
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -35,6 +34,7 @@ from gpugda.reference.run import run_reference
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 from gpugda.thresholds import SegmentLimits
+from strategies import multigraphs
 
 pytestmark = [
     pytest.mark.device,
