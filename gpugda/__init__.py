@@ -41,10 +41,12 @@ if TYPE_CHECKING:
     from gpugda.result.any_error import Error
     from gpugda.result.result import Result
     from gpugda.result.summary import Summary
+    from gpugda.serve.server import AsyncServer, serve
 
 __all__ = [
     "Accelerator",
     "AsyncAccelerator",
+    "AsyncServer",
     "ConfigurationError",
     "CypherSyntaxError",
     "CypherTypeError",
@@ -70,11 +72,13 @@ __all__ = [
     "read_edges",
     "read_import",
     "run",
+    "serve",
 ]
 
 _HOMES = {
     "Accelerator": "gpugda.accelerator",
     "AsyncAccelerator": "gpugda.api",
+    "AsyncServer": "gpugda.serve.server",
     "Error": "gpugda.result.any_error",
     "QueryGraph": "gpugda.query.query_graph",
     "Result": "gpugda.result.result",
@@ -87,6 +91,7 @@ _HOMES = {
     "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
+    "serve": "gpugda.serve.server",
     # IPython looks these up for ``%load_ext gpugda``; they are not part of the API.
     "load_ipython_extension": "gpugda.accelerate.notebook",
     "unload_ipython_extension": "gpugda.accelerate.notebook",

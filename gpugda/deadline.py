@@ -8,11 +8,17 @@ many small functions, which call `check_time`: it uses the deadline of the threa
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from gpugda.errors import QueryTimeoutError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 __all__ = [
+    "cancelled_by",
     "check_deadline",
     "check_time",
     "deadline_after",
@@ -22,6 +28,7 @@ __all__ = [
 ]
 
 _working_until: ContextVar[float | None] = ContextVar("gpugda.deadline", default=None)
+_is_cancelled: ContextVar[Callable[[], bool] | None] = ContextVar("gpugda.cancelled", default=None)
 
 
 def deadline_after(seconds: float | None) -> float | None:
@@ -33,10 +40,13 @@ def seconds_left(deadline: float | None) -> float | None:
     """Seconds until the deadline; None without one.
 
     Raises:
-        QueryTimeoutError: The deadline has passed.
+        QueryTimeoutError: The deadline has passed, or the work was cancelled.
     """
     if deadline is None:
         return None
+    is_cancelled = _is_cancelled.get()
+    if is_cancelled is not None and is_cancelled():
+        raise QueryTimeoutError("the query was cancelled")
     left = deadline - time.monotonic()
     if left <= 0:
         raise QueryTimeoutError(
@@ -67,6 +77,19 @@ class working_until:  # noqa: N801  # named like contextlib's; a generator takes
 
     def __exit__(self, *error: object) -> None:
         _working_until.reset(self._token)
+
+
+@contextmanager
+def cancelled_by(is_cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Also ends this thread's work, at the next check of a deadline, once the function is true.
+
+    Work without a deadline makes no checks: give it a distant one.
+    """
+    token = _is_cancelled.set(is_cancelled)
+    try:
+        yield
+    finally:
+        _is_cancelled.reset(token)
 
 
 def working_deadline() -> float | None:

@@ -181,6 +181,58 @@ def shell(
 
 @app.command()
 @guarded
+@options.takes_source
+def serve(
+    source: options.SourceOptions,
+    graph: Annotated[
+        str | None, typer.Argument(metavar="[SOURCE]", help="The same as --source.")
+    ] = None,
+    listen: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="The port for Bolt; a path: a Unix socket.")
+    ] = "localhost:7687",
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where neo4j:// finds this server from outside."),
+    ] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificate (PEM), for bolt+s://.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its private key.")] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="A page that may connect by WebSocket. Repeatable."),
+    ] = None,
+    max_connections: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Further clients are refused.")
+    ] = 1000,
+    max_queries: Annotated[int, typer.Option(metavar="N", min=1, help="Further queries wait.")] = 8,
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Serve a graph over Bolt, so that drivers of all languages and Neo4j's tools can read it."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.serve import ServeOptions, serve_graph
+
+    serve_graph(
+        source,
+        graph,
+        ServeOptions(
+            listen,
+            advertise,
+            tls_cert,
+            tls_key,
+            tuple(origin or ()),
+            max_connections,
+            max_queries,
+        ),
+        device,
+        memory_limit,
+    )
+
+
+@app.command()
+@guarded
 def demo(
     engine: Annotated[str, typer.Option(metavar="ENGINE", help="auto, gpu or reference.")] = "auto",
     device: options.Device = None,

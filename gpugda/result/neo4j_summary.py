@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from neo4j import ResultSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from gpugda.query.notices import Notice
 
-__all__ = ["summary_of_reading"]
+__all__ = ["notifications_of", "statuses_of", "summary_of_reading"]
 
 _NO_SERVER = SimpleNamespace(agent="gpugda", address=None, protocol_version=(5, 0))
 _TELLS_STATUSES = (5, 5)
@@ -47,24 +47,34 @@ def summary_of_reading(
         "type": "r",
         "t_last": round(read * 1000),
     }
-    told = sorted(notices, key=lambda notice: _ORDER.index(notice.gql_status[:2]))
+    told = tuple(notices)
     if tuple(server.protocol_version) >= _TELLS_STATUSES:
-        metadata["statuses"] = _statuses(told, facts["query"], rows)
+        metadata["statuses"] = statuses_of(told, facts["query"], rows)
     elif told:
-        metadata["notifications"] = [_notification(each, facts["query"]) for each in told]
+        metadata["notifications"] = notifications_of(told, facts["query"])
     return make(None, had_key=True, had_record=rows > 0, metadata=metadata)
 
 
 # ------------------------------------------------------------------ the format of Bolt
-def _statuses(notices: Sequence[Notice], text: str, rows: int) -> list[dict[str, Any]]:
+def notifications_of(notices: Iterable[Notice], text: str) -> list[dict[str, Any]]:
+    """The notifications as Bolt sends them before version 5.5."""
+    return [_notification(each, text) for each in sorted(notices, key=_place_in_order)]
+
+
+def statuses_of(notices: Iterable[Notice], text: str, rows: int) -> list[dict[str, Any]]:
+    """The outcome and the notifications as Bolt sends them from version 5.5 on."""
     number, description = _SOME if rows else _NONE
     outcome = {
         "gql_status": number,
         "status_description": description,
         "diagnostic_record": dict(_RECORD),
     }
-    found = [outcome, *(_status(each, text) for each in notices)]
+    found = [outcome, *(_status(each, text) for each in sorted(notices, key=_place_in_order))]
     return sorted(found, key=lambda status: _ORDER.index(str(status["gql_status"])[:2]))
+
+
+def _place_in_order(notice: Notice) -> int:
+    return _ORDER.index(notice.gql_status[:2])
 
 
 def _status(notice: Notice, text: str) -> dict[str, Any]:

@@ -158,7 +158,6 @@ class Summary:
         """Neo4j's own summary, or an instance of the driver's class made from this one."""
         if self.native is not None:
             return self.native
-        from gpugda.query.notices import notices_of
         from gpugda.result.neo4j_summary import summary_of_reading
 
         facts = {
@@ -167,8 +166,14 @@ class Summary:
             "query": self.query,
             "parameters": dict(self.parameters),
         }
-        notices = (*self.notices, *notices_of(self.query))
-        return summary_of_reading(facts, self.timings, notices, rows=self.rows)
+        return summary_of_reading(facts, self.timings, self.all_notices, rows=self.rows)
+
+    @property
+    def all_notices(self) -> tuple[Notice, ...]:
+        """Neo4j's notifications for the query, for its text and for the names in it."""
+        from gpugda.query.notices import notices_of
+
+        return (*self.notices, *notices_of(self.query))
 
     # -------------------------------------------------------------- additions of gpugda
     def add_time(self, stage: str, seconds: float) -> None:

@@ -1,0 +1,87 @@
+"""``gpugda serve``: a Bolt server."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpugda.cli.failures import say
+from gpugda.cli.run import open_accelerator
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from gpugda.cli.options import SourceOptions
+    from gpugda.serve.server import AsyncServer
+
+__all__ = ["ServeOptions", "serve_graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Values of the options for the port."""
+
+    listen: str
+    advertise: str | None
+    tls_cert: str | None
+    tls_key: str | None
+    origins: tuple[str, ...]
+    max_connections: int
+    max_queries: int
+
+
+def serve_graph(
+    source: SourceOptions,
+    graph: str | None,
+    options: ServeOptions,
+    device: str | None,
+    memory_limit: str | None,
+) -> None:
+    """Serves until the program is told to end.
+
+    Raises:
+        ConfigurationError: An option is invalid.
+        SourceError: The source, the port or the certificate cannot be used.
+    """
+    from gpugda.serve.server import serve
+
+    if graph is not None:
+        if source.address is not None:
+            raise ConfigurationError("Give the source once: as argument, or with --source.")
+        source = replace(source, address=graph)
+    auth = _auth()
+    with open_accelerator(source, device, memory_limit) as accelerator:
+        serve(
+            accelerator,
+            started=lambda server: _tell(server, options, has_password=auth is not None),
+            listen=options.listen,
+            advertise=options.advertise,
+            certificate=options.tls_cert,
+            key=options.tls_key,
+            origins=options.origins,
+            auth=auth,
+            most_connections=options.max_connections,
+            most_queries=options.max_queries,
+        )
+
+
+def _auth() -> tuple[str, str] | None:
+    """User and password that clients have to give, from the environment only.
+
+    Raises:
+        ConfigurationError: The variable is malformed.
+    """
+    text = os.environ.get("GPUGDA_SERVE_AUTH", "")
+    if text in ("", "none"):
+        return None
+    user, slash, password = text.partition("/")
+    if not (user and slash and password):
+        raise ConfigurationError("GPUGDA_SERVE_AUTH has to be USER/PASSWORD, or none.")
+    return user, password
+
+
+def _tell(server: AsyncServer, options: ServeOptions, *, has_password: bool) -> None:
+    scheme = "bolt" if options.tls_cert is None else "bolt+s"
+    say(f"serving at {scheme}://{server.address} (Ctrl-C ends it)")
+    if not has_password and not server.is_local:
+        say("warning: anyone who reaches this port can read the graph: set GPUGDA_SERVE_AUTH")

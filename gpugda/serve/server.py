@@ -1,0 +1,362 @@
+"""The server: accepts connections, shakes hands, and starts a conversation with each client.
+
+More than 300 lines: the life of a server, from its port to each connection's end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import signal
+import ssl
+from dataclasses import fields
+from ipaddress import ip_address
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from gpugda.accelerator import Accelerator
+from gpugda.api import connect
+from gpugda.errors import ConfigurationError, SourceError
+from gpugda.serve import framing
+from gpugda.serve.answers import Workers
+from gpugda.serve.framing import Dechunker, FramingError
+from gpugda.serve.inbox import Inbox
+from gpugda.serve.session import Session
+from gpugda.serve.settings import Settings
+from gpugda.serve.streams import SocketStream, web_socket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.serve.framing import Version
+    from gpugda.serve.streams import ByteStream
+
+__all__ = ["AsyncServer", "serve"]
+
+logger = logging.getLogger(__name__)
+
+_DEFAULT_PORT = 7687
+_TLS_RECORD = b"\x16\x03"
+
+
+class AsyncServer:
+    """A read-only Bolt server for an embedded graph.
+
+    Example:
+        async with AsyncServer("sample:wordnet", listen="localhost:7687") as server:
+            await server.wait_closed()
+
+    Args:
+        source: A source as for `gpugda.connect`, or an `Accelerator`, which stays open.
+        options: Fields of `Settings`, and options of `gpugda.connect`.
+
+    Raises:
+        ConfigurationError: There is no such option.
+    """
+
+    def __init__(self, source: object, **options: Any) -> None:
+        names = {each.name for each in fields(Settings)}
+        given = {name: value for name, value in options.items() if name in names}
+        self._settings = Settings(**given)
+        self._source = source
+        self._connecting = {name: value for name, value in options.items() if name not in names}
+        unknown = sorted(set(self._connecting) - set(inspect.signature(connect).parameters))
+        if unknown:
+            raise ConfigurationError(f"A server has no option {', '.join(unknown)}.")
+        self._accelerator: Accelerator | None = None
+        self._workers = Workers(self._settings.most_queries)
+        self._names = count()
+        self._sessions: dict[asyncio.Task[Any], Session | None] = {}
+        self._tls: ssl.SSLContext | None = None
+        self._server: asyncio.Server | None = None
+
+    @property
+    def address(self) -> str:
+        """The address of the port, with the port's number if the system chose it."""
+        assert self._server is not None
+        name = self._server.sockets[0].getsockname()
+        if isinstance(name, str):
+            return name
+        host = f"[{name[0]}]" if ":" in name[0] else name[0]
+        return f"{host}:{name[1]}"
+
+    @property
+    def connections(self) -> tuple[Session | None, ...]:
+        """The open connections; None for one before the hand-shake."""
+        return tuple(self._sessions.values())
+
+    @property
+    def is_local(self) -> bool:
+        """True if only programs on this machine can connect."""
+        assert self._server is not None
+        names = [each.getsockname() for each in self._server.sockets]
+        return all(isinstance(name, str) or ip_address(name[0]).is_loopback for name in names)
+
+    async def start(self) -> None:
+        """Opens the source and the port.
+
+        Raises:
+            ConfigurationError: A setting is invalid.
+            SourceError: The source, the port or the certificate cannot be used.
+        """
+        settings = self._settings
+        try:
+            self._tls = _tls_of(settings)
+            await self._open_source()
+            if "/" in settings.listen:
+                Path(settings.listen).unlink(missing_ok=True)
+                self._server = await asyncio.start_unix_server(
+                    self._accepted, settings.listen, ssl=self._tls
+                )
+            else:
+                host, port = host_and_port(settings.listen)
+                self._server = await asyncio.start_server(
+                    self._accepted, host, port, ssl=self._tls, backlog=512
+                )
+        except OSError as error:
+            raise SourceError(f"{settings.listen} cannot be served: {error}") from error
+        logger.info("listening at %s", self.address)
+
+    async def _open_source(self) -> None:
+        if isinstance(self._source, Accelerator):
+            self._accelerator = self._source
+        else:
+            self._accelerator = await asyncio.to_thread(connect, self._source, **self._connecting)
+
+    def reload_certificate(self) -> None:
+        """Reads the certificate's files again; connections that are open keep the old one.
+
+        Raises:
+            SourceError: The files cannot be used; new connections keep the old one, too.
+        """
+        if self._tls is None:
+            return
+        try:
+            _tls_of(self._settings)  # both files fit together
+            self._tls.load_cert_chain(str(self._settings.certificate), self._settings.key)
+        except OSError as error:
+            raise SourceError(f"the certificate cannot be read: {error}") from error
+
+    async def wait_closed(self) -> None:
+        """Serves until the server is closed."""
+        assert self._server is not None
+        await self._server.serve_forever()
+
+    async def close(self) -> None:
+        """Accepts no more clients, lets running work end for a while, and closes the rest."""
+        if self._server is not None:
+            self._server.close()
+        end = asyncio.get_running_loop().time() + self._settings.drain_seconds
+        while self._busy() and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.02)
+        tasks = list(self._sessions)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._workers.close()
+        if self._accelerator is not None and self._accelerator is not self._source:
+            await asyncio.to_thread(self._accelerator.close)
+        logger.info("closed")
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    # ------------------------------------------------------------------ connections
+    def _busy(self) -> bool:
+        return any(
+            session is not None and not session.is_idle for session in self._sessions.values()
+        )
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        stream = SocketStream(reader, writer, self._settings.slowest_seconds)
+        if len(self._sessions) >= self._settings.most_connections:
+            logger.warning("a client was refused: %d are connected", len(self._sessions))
+            stream.abort()
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        self._sessions[task] = None
+        name = f"bolt-{next(self._names)}"
+        logger.info("%s: connected from %s", name, writer.get_extra_info("peername") or "a socket")
+        try:
+            await self._served(task, stream, name, writer)
+        except FramingError as error:
+            logger.info("%s: refused: %s", name, error)
+        except (OSError, EOFError, TimeoutError) as error:
+            logger.info("%s: lost: %s", name, error or type(error).__name__)
+        except asyncio.CancelledError:
+            pass  # the server closes; asyncio reports cancelled handlers as errors
+        except Exception:
+            logger.exception("%s: a fault of gpugda", name)
+        finally:
+            del self._sessions[task]
+            stream.close()
+            logger.info("%s: closed", name)
+
+    async def _served(
+        self,
+        task: asyncio.Task[Any],
+        socket: SocketStream,
+        name: str,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        settings = self._settings
+        async with asyncio.timeout(settings.hello_seconds):
+            stream, version = await self._shaken_hands(socket)
+        assert self._accelerator is not None
+        inbox = Inbox(stream, Dechunker(settings.largest_message))
+        session = self._sessions[task] = Session(
+            stream,
+            inbox,
+            version,
+            self._accelerator,
+            self._workers,
+            settings,
+            name,
+            _local_address(writer),
+        )
+        logger.debug("%s: Bolt %d.%d", name, *version)
+        filling = asyncio.create_task(inbox.fill())
+        timer = asyncio.get_running_loop().call_later(
+            settings.hello_seconds, lambda: None if session.is_known else stream.abort()
+        )
+        try:
+            await session.run()
+        finally:
+            timer.cancel()
+            filling.cancel()
+            if stream is not socket:
+                stream.close()
+
+    async def _shaken_hands(self, socket: SocketStream) -> tuple[ByteStream, Version]:
+        """The stream and the version of Bolt.
+
+        Raises:
+            FramingError: The client speaks something else, or no common version.
+        """
+        stream: ByteStream = socket
+        first = await socket.exactly(4)
+        if first == b"GET ":
+            socket.unread(first)
+            stream = await web_socket(socket, self._settings.origins)
+            socket = _Exact(stream)  # type: ignore[assignment]
+            first = await socket.exactly(4)
+        if first != framing.MAGIC:
+            what = (
+                "TLS, and this port has no certificate" if first[:2] == _TLS_RECORD else "no Bolt"
+            )
+            raise FramingError(f"the client speaks {what}")
+        version = await _version_with(socket, stream)
+        if version is None:
+            stream.write(framing.answer_of(None))
+            await stream.drain()
+            raise FramingError("there is no common version of Bolt")
+        return stream, version
+
+
+class _Exact:
+    """Reads an exact number of bytes from any stream; puts back what is too much."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._found = b""
+
+    async def exactly(self, size: int) -> bytes:
+        """So many bytes.
+
+        Raises:
+            EOFError: The stream ended before.
+        """
+        while len(self._found) < size:
+            data = await self._stream.read()
+            if not data:
+                raise EOFError("the stream ended within the hand-shake")
+            self._found += data
+        found, self._found = self._found[:size], self._found[size:]
+        return found
+
+
+async def _version_with(socket: Any, stream: ByteStream) -> Version | None:
+    for proposal in framing.proposals(await socket.exactly(16)):
+        if framing.is_manifest(proposal):
+            stream.write(framing.manifest())
+            chosen = await socket.exactly(4)
+            capabilities = b""
+            while not framing.ends_varint(capabilities):
+                capabilities += await socket.exactly(1)
+            return framing.newest(chosen) if chosen[1] == 0 else None
+        version = framing.newest(proposal)
+        if version is not None:
+            stream.write(framing.answer_of(version))
+            return version
+    return None
+
+
+def host_and_port(text: str) -> tuple[str, int]:
+    """Host and port of an address such as ``localhost:7687`` or ``[::1]:7687``.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        host, port = text, str(_DEFAULT_PORT)
+    host = host.strip("[]")
+    if not host or not port.isdigit() or int(port) > 0xFFFF:
+        raise ConfigurationError(f"{text!r} is no address; write HOST:PORT, as localhost:7687.")
+    return host, int(port)
+
+
+def _local_address(writer: asyncio.StreamWriter) -> str:
+    name = writer.get_extra_info("sockname")
+    return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "localhost"
+
+
+def _tls_of(settings: Settings) -> ssl.SSLContext | None:
+    if settings.certificate is None:
+        if settings.key is not None:
+            raise ConfigurationError("A TLS key needs a certificate.")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(settings.certificate, settings.key)
+    return context
+
+
+def serve(
+    source: object, *, started: Callable[[AsyncServer], object] | None = None, **options: Any
+) -> None:
+    """Serves a graph over Bolt until SIGTERM or Ctrl-C; SIGHUP reads the certificate again.
+
+    Args:
+        source: See `AsyncServer`.
+        started: Called when the port is open.
+        options: See `AsyncServer`.
+
+    Raises:
+        ConfigurationError: As `AsyncServer`.
+        SourceError: The source, the port or the certificate cannot be used.
+    """
+    asyncio.run(_serve(AsyncServer(source, **options), started))
+
+
+async def _serve(server: AsyncServer, started: Callable[[AsyncServer], object] | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, server.reload_certificate)
+    async with server:
+        if started is not None:
+            started(server)
+        await stop.wait()
