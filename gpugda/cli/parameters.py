@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import ConfigurationError, CypherSyntaxError
+from gpugda.errors import ConfigurationError, QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ def _value(text: str, said: str) -> Any:
         projection = part.clauses[0].projection  # type: ignore[attr-defined]  # it is RETURN
         (item,) = projection.items
         return _evaluated(item.expression)
-    except (CypherSyntaxError, ValueError):
+    except (QueryError, ValueError):
         raise ConfigurationError(
             f"{said}: {text!r} is no value. Write numbers, true, false, null, [lists] and {{maps}} "
             'as they are, text in quotes: name="text".'

@@ -40,7 +40,7 @@ from gpugda.query.analyse_return import read_columns
 from gpugda.query.bound_paths import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
-from gpugda.query.shapes import join_by_ampersand, rewrite, shape, variable_names
+from gpugda.query.shapes import join_by_ampersand, shape, substitute, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes
 from gpugda.query.walk import walk
 from gpugda.types import Span
@@ -209,7 +209,7 @@ class _Builder:
             name = columns.get(shape(part))
             return None if name is None else ast.Variable(part.span, name)
 
-        return rewrite(where, column)
+        return substitute(where, column)
 
     def _only_columns(self, projection: ast.Projection) -> bool:
         return projection.distinct or any(

@@ -25,7 +25,7 @@ from gpugda.query.shapes import (
     is_dynamic,
     join_by_ampersand,
     label_conjuncts,
-    rewrite,
+    substitute,
     variable_names,
 )
 from gpugda.query.walk import walk
@@ -491,7 +491,7 @@ def _for_all(name: str, condition: ast.Expression) -> ast.Expression:
     """Turns a condition on one relationship into a condition on all relationships of a list."""
     span = condition.span
     element = ast.Variable(span, name + "\0x")
-    asked = rewrite(condition, lambda part: element if _is_variable(part, name) else None)
+    asked = substitute(condition, lambda part: element if _is_variable(part, name) else None)
     elements = ast.Variable(span, name)
     return ast.ListPredicate(span, ast.ListQuantifier.ALL, element, elements, asked)
 

@@ -18,7 +18,7 @@ from gpugda.query import ast
 from gpugda.query.analyse_return import QUERIES, declared_names
 from gpugda.query.query_graph import ColumnReference, SortKey
 from gpugda.query.scope_expressions import SUBQUERIES
-from gpugda.query.shapes import rewrite, shape
+from gpugda.query.shapes import shape, substitute
 from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggregate
 from gpugda.query.walk import walk
 
@@ -62,6 +62,7 @@ class OrderReader:
         self._aggregating = returned.aggregating
         self._only_columns = distinct or returned.aggregating
         self._names = {column.name: i for i, column in enumerate(returned.columns)}
+        self._visible = {*self._names, *(constant if self._only_columns else variables)}
         self._shapes = {shape(each): i for i, each in reversed([*enumerate(returned.written)])}
         self._checker = checker or TypeChecker(text, variables, returned.kinds)
 
@@ -72,7 +73,7 @@ class OrderReader:
             CypherSyntaxError: It uses an undefined or no longer available variable, or has a wrong
                 type.
         """
-        expression = rewrite(item.expression, self._column)
+        expression = substitute(item.expression, self._column, self._visible)
         aggregate = next(filter(is_aggregate, walk(expression, without=SUBQUERIES)), None)
         if aggregate is not None and not self._aggregating:
             self._fail(

@@ -19,7 +19,7 @@ from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES
-from gpugda.query.shapes import rewrite, shape, variable_names
+from gpugda.query.shapes import rewrite_in_scopes, shape, variable_names
 from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggregate
 from gpugda.query.walk import walk
 
@@ -145,23 +145,23 @@ class _Grouping:
         for key in keys:
             self._key(key)
         self._written = frozenset(self._positions)
-        self._own: frozenset[str] = frozenset()
 
     def column(self, expression: ast.Expression) -> ast.Expression:
         """An item in terms of references to keys and aggregates."""
         known = self._positions.get(shape(expression))
         if known is not None and not _has_aggregate(expression):
             return known
-        self._own = declared_names(expression)
-        return rewrite(expression, self._in_aggregating_item)
+        return rewrite_in_scopes(expression, self._in_aggregating_item, ())
 
-    def _in_aggregating_item(self, part: ast.Expression) -> ast.Expression | None:
+    def _in_aggregating_item(
+        self, part: ast.Expression, declared: frozenset[str]
+    ) -> ast.Expression | None:
         if is_aggregate(part):
             return self._aggregate(part)
-        names = variable_names(part) - self._own
+        names = variable_names(part) - declared
         if isinstance(part, QUERIES):
             return self._query(part, names & self._variables)
-        if isinstance(part, ast.Variable) and part.name in self._own:
+        if isinstance(part, ast.Variable) and part.name in declared:
             return part
         if not names:
             return None if _has_aggregate(part) else part

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-from gpugda.errors import CypherSyntaxError
+from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query.keywords import did_you_mean
 from gpugda.query.lexer import NOT_WORDS, Token, describe, tokenise
 from gpugda.query.literals import INTEGER, number_value
 from gpugda.types import Span
 
-__all__ = ["MAXIMUM_NESTING", "Cursor"]
+__all__ = ["MAXIMUM_NESTING", "Cursor", "too_deep"]
 
 MAXIMUM_NESTING: Final = 100
 """Maximum nesting of brackets, subqueries and repeated NOT. Parsing one level takes about seven
@@ -150,11 +150,11 @@ class Cursor:
         """Enters a level of nesting.
 
         Raises:
-            CypherSyntaxError: The limit is exceeded.
+            UnsupportedQueryError: The limit is exceeded.
         """
         self._nesting += 1
         if self._nesting > MAXIMUM_NESTING:
-            self.fail(f"this is nested too deeply: at most {MAXIMUM_NESTING} levels are read")
+            raise too_deep(self)
 
     def shallower(self, levels: int = 1) -> None:
         """Leaves levels of nesting."""
@@ -205,6 +205,13 @@ class Cursor:
         if token[0] == "<" and before == "=":
             return "; 'at most' is written <="
         return ""
+
+
+def too_deep(cursor: Cursor) -> UnsupportedQueryError:
+    """The error of a text that is nested more deeply than can be parsed: it may be valid."""
+    construct = f"nesting of more than {MAXIMUM_NESTING} levels"
+    message = f"{construct} is not supported by this engine"
+    return UnsupportedQueryError(message, cursor.text, cursor.span(), construct=construct)
 
 
 def _match_brackets(tokens: list[Token]) -> dict[int, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
+from gpugda.query.cursor import too_deep
 from gpugda.query.parse_clauses import ClauseParser
 from gpugda.types import Span
 
@@ -25,6 +25,7 @@ def parse(text: str) -> ast.Query:
 
     Raises:
         CypherSyntaxError: The text is not Cypher; the error has the place.
+        UnsupportedQueryError: It is nested too deeply to be parsed.
     """
     parser = _Parser(text)
     try:
@@ -32,8 +33,7 @@ def parse(text: str) -> ast.Query:
     except RecursionError:
         # The nesting limit is meant for brackets and usual callers. Subqueries use more stack per
         # level, and some callers have already used most of it.
-        message = "this is nested too deeply to be read"
-        raise CypherSyntaxError(message, text, parser.span()) from None
+        raise too_deep(parser) from None
 
 
 @lru_cache(maxsize=8)

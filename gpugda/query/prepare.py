@@ -10,6 +10,7 @@ from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
+from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement, statement_of
 from gpugda.query.unsupported import check_supported
 
@@ -44,13 +45,11 @@ def _prepare(text: str) -> Query | Statement | QueryError:
     # Errors are cached, too: the database answers such texts, and they would be parsed each time.
     try:
         tree = parse(text)
+        # Without a prefix the server's default version applies; the newest accepts the most.
+        check_query(tree, version=25)
         try:
             check_supported(tree)
         except UnsupportedQueryError:
-            from gpugda.query.scopes import check_query  # most texts come without it
-
-            # Without a prefix the server's default version applies; the newest accepts the most.
-            check_query(tree, version=25)
             return statement_of(tree)
         return analyse(tree)
     except QueryError as error:
@@ -70,8 +69,6 @@ def check_compiles(statement: Statement, version: int) -> None:
 
 
 def _refusal(tree: ast.Query, version: int) -> QueryError | None:
-    from gpugda.query.scopes import check_query
-
     try:
         check_query(tree, version)
     except QueryError as error:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query.type_sets import TypeSet, of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from gpugda.query import ast
     from gpugda.types import Span
 
 __all__ = ["Scope"]
+
+_ONLY_COLUMNS: Final = (
+    "In a WITH/RETURN with DISTINCT or an aggregation, it is not possible to access variables"
+    " declared before the WITH/RETURN: "
+)
 
 
 class Scope:
@@ -23,44 +28,64 @@ class Scope:
         text: The whole query text, for error messages.
         variables: The visible variables.
         outer: Imported variables of a subquery, which stay in scope and cannot be shadowed.
+        version: Cypher version: 5 or 25.
 
     Attributes:
         text: The whole query text.
         variables: The visible variables, including imported ones.
         outer: The imported variables.
+        hidden: Variables that DISTINCT or an aggregation has dropped, while ORDER BY and WHERE of
+            the same clause are checked. They can be declared again.
+        fixed: Variables around a subquery that no comprehension in it may shadow (Neo4j 5.26).
     """
 
-    __slots__ = ("outer", "text", "variables")
+    __slots__ = ("fixed", "hidden", "outer", "text", "variables", "version")
 
     def __init__(
         self,
         text: str,
         variables: Mapping[str, TypeSet] | None = None,
         outer: Mapping[str, TypeSet] | None = None,
+        *,
+        version: int,
     ) -> None:
         self.text = text
+        self.version = version
         self.outer = dict(outer or {})
         self.variables = {**(variables or {}), **self.outer}
+        self.hidden: Collection[str] = ()
+        self.fixed: Collection[str] = ()
 
     def with_locals(self, names: Mapping[str, TypeSet]) -> Scope:
         """The scope inside a comprehension or the like, whose variables may shadow others."""
-        inner = Scope(self.text, self.variables)
+        inner = self._with(self.variables, {})
         inner.outer = self.outer
         inner.variables.update(names)
         return inner
 
-    def after(self, columns: Mapping[str, TypeSet]) -> Scope:
+    def after(self, columns: Mapping[str, TypeSet], hidden: Collection[str] = ()) -> Scope:
         """The scope after a WITH with these columns."""
-        return Scope(self.text, columns, self.outer)
+        following = self._with(columns, self.outer)
+        following.hidden = hidden or self.hidden
+        return following
 
     def inside(self) -> Scope:
         """The scope at the start of a subquery that sees all variables."""
-        return Scope(self.text, {}, self.variables)
+        inner = self._with({}, self.variables)
+        inner.fixed = self.variables if self.version < 25 else ()
+        return inner
+
+    def _with(self, variables: Mapping[str, TypeSet], outer: Mapping[str, TypeSet]) -> Scope:
+        made = Scope(self.text, variables, outer, version=self.version)
+        made.hidden, made.fixed = self.hidden, self.fixed
+        return made
 
     def read(self, variable: ast.Variable) -> TypeSet:
         """The type of a variable, which must be defined."""
         found = self.variables.get(variable.name)
         if found is None:
+            if variable.name in self.hidden:
+                self.fail(_ONLY_COLUMNS + variable.name, variable.span)
             self.fail(f"Variable `{variable.name}` not defined", variable.span)
         return found
 
@@ -83,11 +108,19 @@ class Scope:
     def check_not_outer(self, name: str, span: Span) -> None:
         """Rejects a name that would shadow an imported variable."""
         if name in self.outer:
-            message = (
-                f"The variable `{name}` is shadowing a variable with the same name from the outer"
-                " scope and needs to be renamed"
-            )
-            self.fail(message, span, "42N07")
+            self._refuse_shadowing(name, span)
+
+    def check_local(self, variable: ast.Variable) -> None:
+        """Rejects a name of a comprehension or the like that Neo4j 5.26 does not let shadow."""
+        if variable.name in self.fixed:
+            self._refuse_shadowing(variable.name, variable.span)
+
+    def _refuse_shadowing(self, name: str, span: Span) -> NoReturn:
+        message = (
+            f"The variable `{name}` is shadowing a variable with the same name from the outer"
+            " scope and needs to be renamed"
+        )
+        self.fail(message, span, "42N07")
 
     def expect(self, found: TypeSet, wanted: TypeSet, span: Span, status: str = "22NB1") -> None:
         """Rejects a certainly different type. An integer is accepted as a float."""

@@ -341,6 +341,7 @@ def _element(
     """The scope with a variable for each element."""
     found = check_expression(elements, scope, inner)
     scope.expect(found, LIST, elements.span)
+    scope.check_local(variable)
     element = found.element if found.is_certainly("List") else None
     return scope.with_locals({variable.name: element or ANY})
 
@@ -372,6 +373,7 @@ def _list_predicate(node: ast.ListPredicate, scope: Scope, inner: InnerChecks) -
 def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: InnerChecks) -> TypeSet:
     _refuse_aggregates(node.step, scope)
     start = check_expression(node.initial, scope, inner)
+    scope.check_local(node.accumulator)
     within = _element(node.variable, node.elements, scope, inner)
     if node.accumulator.name == node.variable.name:
         scope.fail(f"Variable `{node.variable.name}` already declared", node.variable.span)
@@ -396,7 +398,7 @@ def _accumulated(start: TypeSet, step: TypeSet) -> TypeSet:
 
 
 def _map_projection(node: ast.MapProjection, scope: Scope, inner: InnerChecks) -> TypeSet:
-    subject = scope.read(node.subject)
+    subject = check_expression(node.subject, scope, inner)
     if not _is_temporal(subject):
         scope.expect(subject, _WITH_PROPERTIES, node.subject.span, "22N27")
     for selector in node.selectors:

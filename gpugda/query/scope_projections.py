@@ -13,7 +13,7 @@ from gpugda.query.scope_expressions import (
     check_expression,
     is_aggregate,
 )
-from gpugda.query.shapes import rewrite, shape
+from gpugda.query.shapes import shape, substitute
 from gpugda.query.type_sets import INTEGER
 from gpugda.query.walk import walk
 
@@ -34,10 +34,6 @@ _PATTERNS: Final = (
 _GROUPING: Final = (
     "Aggregation column contains implicit grouping expressions: outside of aggregates only what is"
     " a column of its own, a variable or a property of one, can stand. Project it first with WITH"
-)
-_ONLY_COLUMNS: Final = (
-    "In a WITH/RETURN with DISTINCT or an aggregation, it is not possible to access variables"
-    " declared before the WITH/RETURN: "
 )
 
 
@@ -232,7 +228,7 @@ class _FollowingScope:
         self._before = scope
         self._scope = scope.with_locals(columns)
         if self._only_columns:
-            self._scope = scope.after(columns)
+            self._scope = scope.after(columns, scope.variables)
         self._shapes = {shape(item.expression) for item in body.items}
         self._names = {item.name for item in body.items}
 
@@ -242,23 +238,17 @@ class _FollowingScope:
         for part in walk(found, without=SUBQUERIES):
             if is_aggregate(part):
                 self._refuse_aggregate(part)
-        self._check(found)
+        check_expression(found, self._scope, self._inner)
 
     def check_where(self, node: ast.Expression) -> None:
         """Checks the condition of WITH."""
-        found = self._without_columns(node)
-        self._refuse_hidden(found)
-        check_condition(found, self._scope, self._inner)
-
-    def _check(self, node: ast.Expression) -> None:
-        self._refuse_hidden(node)
-        check_expression(node, self._scope, self._inner)
+        check_condition(self._without_columns(node), self._scope, self._inner)
 
     def _without_columns(self, node: ast.Expression) -> ast.Expression:
         """The expression, with parts equal to a column replaced by a value of any type."""
         if not self._only_columns:
             return node
-        return rewrite(node, self._column)
+        return substitute(node, self._column)
 
     def _column(self, node: ast.Expression) -> ast.Expression | None:
         if isinstance(node, ast.Variable) and node.name in self._names:
@@ -266,15 +256,6 @@ class _FollowingScope:
         if shape(node) in self._shapes:
             return ast.CaseOperand(node.span)
         return None
-
-    def _refuse_hidden(self, node: ast.Expression) -> None:
-        if not self._only_columns:
-            return
-        for part in walk(node, without=SUBQUERIES):
-            if not isinstance(part, ast.Variable) or part.name in self._scope.variables:
-                continue
-            if part.name in self._before.variables:
-                self._before.fail(_ONLY_COLUMNS + part.name, part.span)
 
     def _refuse_aggregate(self, node: ast.Node) -> None:
         if self._aggregating:

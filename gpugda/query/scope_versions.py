@@ -26,9 +26,53 @@ def check_version(query: ast.Query, version: int) -> None:
     for node in walk(query):
         newer = _NEWER.get(type(node))
         name = newer(node) if newer is not None else None
+        if isinstance(node, ast.SingleQuery):
+            _check_star(node, query.text)
+        elif isinstance(node, ast.Subquery):
+            _check_empty_star(node, query.text)
         if name is not None:
             message = f"{name} is Cypher 25, and this query is Cypher 5"
             raise CypherSyntaxError(message, query.text, node.span)
+
+
+def _check_star(query: ast.SingleQuery, text: str) -> None:
+    """Rejects ``CALL (n) { … RETURN * }`` that reads n: the star includes it in Neo4j 5.26.
+
+    Raises:
+        CypherSyntaxError: There is such a subquery.
+    """
+    for place, call in enumerate(query.clauses):
+        if not isinstance(call, ast.CallSubquery) or call.imports is None:
+            continue
+        before: tuple[ast.Node, ...] = query.clauses[:place] if call.imports_all else call.imports
+        imported = {v.name for each in before for v in walk(each) if isinstance(v, ast.Variable)}
+        for part in call.query.parts:
+            *clauses, last = part.clauses
+            if not isinstance(last, ast.Return) or not last.projection.star:
+                continue
+            for name in imported & _read_by(clauses):
+                message = f"Variable `{name}` already declared in outer scope"
+                raise CypherSyntaxError(message, text, last.projection.span, gql_status="42N07")
+
+
+def _check_empty_star(subquery: ast.Subquery, text: str) -> None:
+    """Rejects ``RETURN *`` in EXISTS, COUNT or COLLECT that names no variable, as 5.26 does."""
+    for part in subquery.query.parts:
+        *clauses, last = part.clauses
+        if isinstance(last, ast.Return) and last.projection.star and not _read_by(clauses):
+            message = "RETURN * is not allowed when there are no variables in scope"
+            raise CypherSyntaxError(message, text, last.projection.span, gql_status="42I37")
+
+
+def _read_by(clauses: list[ast.Clause]) -> set[str]:
+    """Variables that clauses name, from the last WITH that renames or drops some."""
+    first = 0
+    for place, clause in enumerate(clauses):
+        if isinstance(clause, ast.With) and not clause.projection.star:
+            first = place
+    read = [each for each in clauses[first:] if not isinstance(each, ast.CallSubquery)]
+    nodes = [node for clause in read for node in walk(clause)]
+    return {node.name for node in nodes if isinstance(node, ast.Variable)}
 
 
 def _unwind(node: ast.Unwind) -> str | None:

@@ -5,7 +5,7 @@ Writing queries are not checked, as the tree does not keep enough of what their 
 
 Neo4j rejects these, but this module does not: functions and procedures of plugins and the columns
 of procedures (they belong to the server), hints without an index, impossible element types of a
-list property, RETURN * in COLLECT, and values that are only invalid at run time. Types are those of
+list property, and values that are only invalid at run time. Types are those of
 Cypher 5: in a few places Cypher 25 accepts what is rejected here, such as ``reverse(1)`` and
 dynamic labels in WHERE.
 """
@@ -15,9 +15,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
+from gpugda.query.constructs import clause_name
 from gpugda.query.scope import Scope
 from gpugda.query.scope_expressions import InnerChecks, check_condition, check_expression
 from gpugda.query.scope_forms import check_aliases, check_named, check_shortest, named_variables
+from gpugda.query.scope_hints import check_hints
 from gpugda.query.scope_patterns import check_patterns
 from gpugda.query.scope_projections import check_paging, check_projection, refuse_aggregates
 from gpugda.query.scope_versions import check_version
@@ -49,7 +51,7 @@ def check_query(query: ast.Query, version: int = 5) -> None:
         return
     check_version(query, query.version or version)
     try:
-        _body(query.body, Scope(query.text), None)
+        _body(query.body, Scope(query.text, version=query.version or version), None)
     except RecursionError:
         return  # such as a sum of thousands of terms: errors in it are found at run time
 
@@ -162,9 +164,7 @@ def _check_import(clause: ast.With, importing: Scope) -> None:
 # ------------------------------------------------------------------ clauses that go on
 def _match(clause: ast.Match, scope: Scope) -> None:
     check_patterns(clause.patterns, scope, _INNER, repeats=clause.repeats_relationships)
-    for hint in clause.hints:
-        for variable in hint.variables:
-            scope.read(variable)
+    check_hints(clause, scope)
     if clause.where is not None:
         refuse_aggregates(clause.where, scope)
         check_condition(clause.where, scope, _INNER)
@@ -216,11 +216,15 @@ def _call_procedure(clause: ast.CallProcedure, scope: Scope) -> None:
 def _call_subquery(clause: ast.CallSubquery, scope: Scope) -> None:
     check_named(clause.query, scope, "CALL { RETURN ... }")
     if clause.imports is None:
-        columns = _body(clause.query, Scope(scope.text), scope)
+        columns = _body(clause.query, Scope(scope.text, version=scope.version), scope)
     else:
         imported = {each.name: scope.read(each) for each in clause.imports}
         outer = scope.variables if clause.imports_all else imported
-        columns = _body(clause.query, Scope(scope.text, {}, outer), None)
+        columns = _body(clause.query, Scope(scope.text, {}, outer, version=scope.version), None)
+        last = clause.query.parts[0].clauses[-1]
+        if isinstance(last, ast.Return) and not columns:
+            message = "RETURN * is not allowed when there are no variables in scope"
+            scope.fail(message, last.projection.span, "42I37")
     for name, kind in (columns or {}).items():
         if name in scope.variables:
             message = f"Variable `{name}` already declared in outer scope"
@@ -275,15 +279,31 @@ def _shortest(pattern: ast.Pattern, scope: Scope) -> None:
 
 
 def _subquery(node: ast.Subquery, scope: Scope) -> TypeSet:
+    word = type(node).__name__.removesuffix("Subquery")
+    ends = [part.clauses[-1] for part in node.query.parts]
+    if any(isinstance(end, ast.Finish) for end in ends):
+        article = "An" if word == "Exists" else "A"
+        message = f"{article} {word} Expression cannot contain a query ending with FINISH."
+        scope.fail(message, node.span)
     columns = _body(node.query, scope.inside(), None)
     if isinstance(node, ast.ExistsSubquery):
         return BOOLEAN
     if isinstance(node, ast.CountSubquery):
+        _check_count_ends(node.query, ends, scope)
         return INTEGER
-    if columns is None or len(columns) != 1:
+    stars = any(isinstance(end, ast.Return) and end.projection.star for end in ends)
+    if columns is None or len(columns) != 1 or stars:
         message = "A Collect Expression must end with a single return column."
         scope.fail(message, node.span, "42N22")
     return list_of(next(iter(columns.values())))
+
+
+def _check_count_ends(query: ast.QueryBody, ends: list[ast.Clause], scope: Scope) -> None:
+    """Requires RETURN where UNION removes duplicates: the number of rows depends on the columns."""
+    for end in ends if query.unions and not query.union_all else ():
+        if not isinstance(end, ast.Return):
+            message = f"Query cannot conclude with {clause_name(end)}: UNION needs a RETURN clause"
+            scope.fail(message, end.span, "42N71")
 
 
 _INNER: Final = InnerChecks(_pattern, _comprehension, _shortest, _subquery)

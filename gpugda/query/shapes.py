@@ -10,7 +10,7 @@ from gpugda.query import ast
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
 __all__ = [
     "all_names",
@@ -19,7 +19,9 @@ __all__ = [
     "join_by_ampersand",
     "label_conjuncts",
     "rewrite",
+    "rewrite_in_scopes",
     "shape",
+    "substitute",
     "variable_names",
 ]
 
@@ -83,6 +85,68 @@ def _rewrite_item(item: Any, change: Callable[[ast.Expression], ast.Expression |
     return item
 
 
+def substitute(
+    node: ast.Expression,
+    change: Callable[[ast.Expression], ast.Expression | None],
+    visible: Collection[str] | None = None,
+) -> ast.Expression:
+    """The expression with values put for parts: `rewrite` that respects scopes.
+
+    A name that a comprehension, list predicate, reduce or pattern comprehension declares hides the
+    outer variable: its declaration and what reads it are left as they are.
+
+    Args:
+        node: The expression.
+        change: As for `rewrite`.
+        visible: Variables that a pattern comprehension does not declare anew; None to leave
+            everything as it is where such names are in scope.
+    """
+
+    def put(part: ast.Expression, declared: frozenset[str]) -> ast.Expression | None:
+        if declared and not declared.isdisjoint(variable_names(part)):
+            return None
+        return change(part)
+
+    return rewrite_in_scopes(node, put, visible)
+
+
+def rewrite_in_scopes(
+    node: ast.Expression,
+    change: Callable[[ast.Expression, frozenset[str]], ast.Expression | None],
+    visible: Collection[str] | None = None,
+    declared: frozenset[str] = frozenset(),
+) -> ast.Expression:
+    """Like `substitute`, but ``change`` also gets the names declared around a part."""
+
+    def put(part: ast.Expression) -> ast.Expression | None:
+        changed = change(part, declared)
+        own = _declared_by(part, visible) if changed is None else None
+        return changed if own is None else _within(part, own)
+
+    def _within(part: Any, own: frozenset[str]) -> ast.Expression:
+        new: dict[str, Any] = {}
+        for name in _names(part):
+            old = getattr(part, name)
+            if not isinstance(old, ast.Expression) or name in ("variable", "accumulator"):
+                continue
+            if name in ("elements", "initial"):
+                new[name] = rewrite_in_scopes(old, change, visible, declared)
+            elif visible is not None:
+                new[name] = rewrite_in_scopes(old, change, visible, declared | own)
+        return replace(part, **new)
+
+    return rewrite(node, put)
+
+
+def _declared_by(node: Any, visible: Collection[str] | None) -> frozenset[str] | None:
+    """The names that a node declares; None if it is none that declares names."""
+    if isinstance(node, _DECLARING):
+        return _own_names(node)
+    if isinstance(node, ast.PatternComprehension):
+        return variable_names(node.pattern).difference(visible or ())
+    return None
+
+
 def variable_names(node: ast.Node) -> frozenset[str]:
     """Names of the variables that an expression reads, without those that it declares itself.
 
@@ -107,14 +171,7 @@ def variable_names(node: ast.Node) -> frozenset[str]:
 
 def all_names(expressions: Iterable[ast.Node]) -> frozenset[str]:
     """Variables that expressions read, including all names in subqueries and patterns."""
-    found: set[str] = set()
-    for expression in expressions:
-        found |= variable_names(expression)
-        for node in walk(expression):
-            if isinstance(node, ast.MapProjection | ast.MapVariable):
-                named = node.subject if isinstance(node, ast.MapProjection) else node.variable
-                found.add(named.name)
-    return frozenset(found)
+    return frozenset().union(*map(variable_names, expressions))
 
 
 _DECLARING = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduce)
@@ -128,10 +185,16 @@ def _around(node: Any) -> tuple[ast.Expression, ...]:
 
 def _inside(node: Any) -> frozenset[str]:
     """Variables that the other parts read, without the node's own variables."""
-    own = {node.variable.name, *(a.name for a in (getattr(node, "accumulator", None),) if a)}
     names = ("where", "projection", "step", "predicate")
     parts = [part for name in names if (part := getattr(node, name, None)) is not None]
-    return frozenset().union(*map(variable_names, parts)) - own if parts else frozenset()
+    return (
+        frozenset().union(*map(variable_names, parts)) - _own_names(node) if parts else frozenset()
+    )
+
+
+def _own_names(node: Any) -> frozenset[str]:
+    accumulator = getattr(node, "accumulator", None)
+    return frozenset({node.variable.name, *(each.name for each in (accumulator,) if each)})
 
 
 def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:

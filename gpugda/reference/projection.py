@@ -132,13 +132,15 @@ def _grouped(
             aggregation.add(row)
     for found, aggregations in groups.values():
         known = Scope(outer)
+        names = {}
         for key, value in zip(keys, found, strict=True):
             known[evaluator.shape(key)] = value
             if isinstance(key, ast.Variable):
-                known[key.name] = value
+                names[key.name] = value
         for node, aggregation in zip(calls, aggregations, strict=True):
             known[evaluator.shape(node)] = aggregation.result()
-        result = {item.name: evaluator.value(item.expression, known) for item in items}
+        within = Scope({**known, **names})
+        result = {item.name: evaluator.value(item.expression, within) for item in items}
         yield result, _scope(items, evaluator, result, known)
 
 

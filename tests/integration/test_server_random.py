@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from neo4j_servers import Server
+from random_scopes import Texts, refusal, refusal_of_server
 
 import gpugda
 from gpugda.errors import QueryError
@@ -85,3 +86,11 @@ def _plain(value: Any) -> Any:
         kind = value.type if isinstance(value, neo4j.graph.Relationship) else sorted(value.labels)
         return [value.element_id, kind, dict(value)]
     return value
+
+
+def test_what_neo4j_refuses_to_compile_is_refused(server: Server) -> None:
+    texts = Texts(seed=7)
+    with server.driver.session() as session:
+        for text in (texts.text() for _ in range(200)):
+            theirs = refusal_of_server(session, f"CYPHER 5 {text}")
+            assert theirs is None or refusal(f"CYPHER 5 {text}", 5) is not None, text

@@ -107,7 +107,6 @@ def test_a_first_count_loads_few_modules():
         "gpugda.calibration.device",
         "gpugda.expressions.evaluation.apply_function",
         "gpugda.match.extend.segments.reduce",
-        "gpugda.query.scopes",
         "gpugda.snapshot.store",
     ]
     nodes = {"id": ["a", "b"], "labels": ["A", None], "name": ["Ann", None]}

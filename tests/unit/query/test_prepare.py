@@ -68,7 +68,7 @@ def test_a_text_is_checked_once_per_version(monkeypatch):
         check_query(tree, version)
 
     statement = prepare("MATCH (a) LET only_here = a RETURN only_here")
-    monkeypatch.setattr("gpugda.query.scopes.check_query", noted)
+    monkeypatch.setattr("gpugda.query.prepare.check_query", noted)
     raised = []
     for _ in range(2):
         check_compiles(statement, 25)
