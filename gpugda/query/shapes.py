@@ -133,7 +133,8 @@ def rewrite_in_scopes(
                 new[name] = rewrite_in_scopes(old, change, visible, declared)
             elif visible is not None:
                 new[name] = rewrite_in_scopes(old, change, visible, declared | own)
-        return replace(part, **new)
+        made: ast.Expression = replace(part, **new)
+        return made
 
     return rewrite(node, put)
 
