@@ -27,6 +27,7 @@ __all__ = [
     "greater",
     "group_key",
     "is_in",
+    "is_nan",
     "is_number",
     "kind_of",
     "less",
@@ -252,7 +253,7 @@ def less(a: Any, b: Any, *, or_equal: bool = False) -> bool | None:
     kind = kind_of(a)
     if kind != kind_of(b) or kind == "null":
         return None
-    if kind == "number" and (_is_nan(a) or _is_nan(b)):
+    if kind == "number" and (is_nan(a) or is_nan(b)):
         return False
     sign = _sign(a, b)
     if sign is None or (kind in _UNORDERED and not or_equal):
@@ -268,14 +269,15 @@ def greater(a: Any, b: Any, *, or_equal: bool = False) -> bool | None:
 _UNORDERED = frozenset({"duration", "point"})
 
 
-def _is_nan(value: Any) -> bool:
+def is_nan(value: Any) -> bool:
+    """True for the number NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 def _sign(a: Any, b: Any) -> int | None:
     """Negative, 0 or positive for ``a`` before, at or after ``b``; None if that is undefined."""
     kind = kind_of(a)
-    if kind != kind_of(b) or kind == "null" or _is_nan(a) or _is_nan(b):
+    if kind != kind_of(b) or kind == "null" or is_nan(a) or is_nan(b):
         return None
     if kind == "list":
         return _first_sign(a, b, len(a) - len(b))
@@ -382,7 +384,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if kind == "null":
         return (place,)
     if kind == "number":
-        return (place, 1) if _is_nan(value) else (place, 0, *_number_key(value))
+        return (place, 1) if is_nan(value) else (place, 0, *_number_key(value))
     if kind == "list":
         return (place, tuple(order_key(item) for item in value))
     if kind == "map":

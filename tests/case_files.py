@@ -25,6 +25,7 @@ The indented lines are the query. `(bob)` in a row is a node, `[k]` a relationsh
     merges      1 and 1.0 are interchangeable where DISTINCT or grouping chooses one
     rows 12     instead of the rows: only their number is determined
     error CypherSyntaxError: part of the message, may be empty
+    native NaN  the device leaves the query to Neo4j, with a message that contains this
 """
 
 from __future__ import annotations
@@ -84,8 +85,14 @@ class Case:
     row_count: int | None = None
     error: str = ""
     message: str = ""
+    native: str = ""
     ordered: bool = False
     merges: bool = False
+
+    @property
+    def has_rows(self) -> bool:
+        """True if the device answers it with rows."""
+        return not self.error and not self.native
 
     def with_line(self, line: str) -> Case:
         if line.startswith("  "):
@@ -96,6 +103,8 @@ class Case:
         if word == "error":
             name, _, message = rest.partition(":")
             return replace(self, error=name, message=message.strip())
+        if word == "native":
+            return replace(self, native=rest)
         if word == "parameters":
             return replace(self, parameters=json.loads(rest))
         if word == "columns":

@@ -16,7 +16,6 @@ from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.distinct_counts import distinct_counts
 from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import first_rows
-from gpugda.execute.nan_identity import row_identity
 from gpugda.execute.order_keys import float_order
 from gpugda.execute.percentiles import percentiles_of
 from gpugda.execute.sums import sum_of_floats, sum_of_integers, sum_of_known_floats
@@ -113,8 +112,7 @@ def _with_values(
 
 def _deduplicated(rows: Rows) -> Rows:
     group: Operand = Column(ColumnKind.INTEGER, rows.group_of)
-    once = [group, rows.values, row_identity(rows.values)]
-    first = first_rows(once, len(rows.group_of))
+    first = first_rows([group, rows.values], len(rows.group_of))
     return Rows(rows.groups, rows.group_of[first], rows.values.take(first), rows.everywhere)
 
 
@@ -125,8 +123,7 @@ def _count(rows: Rows) -> Operand:
 
 
 def _count_once(rows: Rows) -> Operand:
-    once = [rows.values, row_identity(rows.values)]
-    return Column(ColumnKind.INTEGER, distinct_counts(once, rows.group_of, rows.groups))
+    return Column(ColumnKind.INTEGER, distinct_counts([rows.values], rows.group_of, rows.groups))
 
 
 def _collect(rows: Rows) -> Operand:

@@ -9,16 +9,10 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
+from gpugda.execute.group_keys import group_key
 from gpugda.execute.grouping import Groups, group_rows, single_rows
-from gpugda.execute.nan_identity import (
-    creates_nans,
-    evaluate_owned,
-    owner_name,
-    refuse_lists,
-    row_identity,
-    weighted_nan_error,
-)
 from gpugda.execute.row_table import RowTable, stacked
+from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
 
@@ -53,11 +47,11 @@ class GroupedCounts:
 
     Args:
         query: A query with ``aggregating`` set.
-        owners: See `evaluate_owned`.
+        single: Nodes and relationships that are in one row only.
     """
 
-    def __init__(self, query: Query, owners: Container[str] = ()) -> None:
-        self._owners = owners
+    def __init__(self, query: Query, single: Container[str] = ()) -> None:
+        self._single = single
         self._keys = query.grouping
         self._aggregates = query.aggregates
         self._rows_seen = 0
@@ -91,7 +85,9 @@ class GroupedCounts:
         Raises:
             UnsupportedQueryError: A count exceeds Cypher's largest integer.
         """
-        keys = self._keyed(self._keys, environment, weights)
+        # Pairs of a distinct count are matched with groups by value, which fails for NaN.
+        single = () if self._distinct else self._single
+        keys = tuple(group_key(each, environment, single) for each in self._keys)
         counts: list[Operand] = []
         rows = environment.row_count
         groups = single_rows(rows) if apart else group_rows(keys, rows)
@@ -100,7 +96,7 @@ class GroupedCounts:
             for place in self._once:
                 self._distinct.pop(place, None)
         for place, aggregate in enumerate(self._aggregates):
-            counted, argument = self._counted(aggregate, environment, weights)
+            counted, argument = self._counted(aggregate, environment)
             if place in self._distinct:
                 pairs = RowTable(environment.row_count, keys + argument)
                 if counted is not None:
@@ -130,43 +126,25 @@ class GroupedCounts:
         found = RowTable(table.row_count, table.columns[:key_count])
         for place, pairs in self._distinct.items():
             aggregates[place] = _pairs_per_group(found, pairs.merged())
-        return GroupTable(table.row_count, found.columns[::2], tuple(aggregates))
-
-    def _keyed(
-        self,
-        expressions: tuple[ast.Expression, ...],
-        environment: Environment,
-        weights: NDArray[np.uint64] | None,
-    ) -> tuple[Operand, ...]:
-        # Each key is followed by a column that distinguishes its NaNs.
-        keyed: list[Operand] = []
-        for expression in expressions:
-            operand = evaluate_owned(expression, environment, self._owners)
-            if owner_name(expression) is None:
-                refuse_lists(operand)
-            if weights is not None and creates_nans(expression, operand):
-                raise weighted_nan_error()
-            keyed += [operand, row_identity(operand)]
-        return tuple(keyed)
+        return GroupTable(table.row_count, found.columns, tuple(aggregates))
 
     def _counted(
-        self,
-        aggregate: ast.Expression,
-        environment: Environment,
-        weights: NDArray[np.uint64] | None,
+        self, aggregate: ast.Expression, environment: Environment
     ) -> tuple[NDArray[np.bool_] | None, tuple[Operand, ...]]:
-        """A mask of the rows that count (None for all), and the argument as a key."""
+        """A mask of the rows that count (None for all), and the argument of a distinct count."""
         if not isinstance(aggregate, ast.FunctionCall):
             return None, ()
         argument = aggregate.arguments[0]
         if isinstance(argument, ast.Variable) and argument.name not in environment.variables:
             return None, ()  # a pattern variable, so never null; its column was pruned
-        once = weights if aggregate.distinct else None
-        keyed = self._keyed((argument,), environment, once)
-        valid = validity(keyed[0])
-        if isinstance(valid, bool):
-            return (None if valid else np.zeros(environment.row_count, dtype=np.bool_)), keyed
-        return valid, keyed
+        if aggregate.distinct:
+            operand = group_key(argument, environment, self._single)
+        else:
+            operand = evaluate_operand(argument, environment)
+        valid = validity(operand)
+        if valid is True:
+            return None, (operand,)
+        return np.array(np.broadcast_to(valid, environment.row_count)), (operand,)
 
 
 def _same_in_groups(columns: Mapping[int, Sequence[Operand]], groups: Groups) -> Iterator[int]:

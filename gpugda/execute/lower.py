@@ -44,6 +44,7 @@ from gpugda.execute.operators.unwind import Unwind
 from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
 from gpugda.plan.rules.count_complement import complement_count
+from gpugda.plan.rules.count_rows import count_rows
 from gpugda.plan.rules.reach_once import reach_once
 from gpugda.plan.rules.unroll import unrolled
 from gpugda.query import ast
@@ -71,7 +72,8 @@ def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operato
         columns: Columns that are read.
         text: Query text, for errors.
     """
-    return _Lowering(text, 0).lower(reach_once(tree), frozenset(columns), weighted=False)
+    tree = reach_once(count_rows(tree))
+    return _Lowering(text, 0).lower(tree, frozenset(columns), weighted=False)
 
 
 class _Lowering:
@@ -391,7 +393,7 @@ def lower_subquery(
         exists: True if only the existence of rows matters.
     """
     return _Lowering(text, 1 << 10).lower(
-        reach_once(tree, exists=exists), frozenset(columns), weighted=not columns
+        reach_once(count_rows(tree), exists=exists), frozenset(columns), weighted=not columns
     )
 
 

@@ -77,8 +77,8 @@ def _counts_rows(aggregate: ast.Expression) -> bool:
 def _groups(query: Query, bound: BoundQuery, rows: Rows) -> Groups | None:
     """Groups that can replace the embeddings; None if the tail must see each embedding.
 
-    Examples: ``RETURN a, count(*)``, ``RETURN DISTINCT a.name, b``, ``count(DISTINCT a)``. Grouping
-    keys must not be computed: a NaN created anew in each row never equals another.
+    Examples: ``RETURN a, count(*)``, ``RETURN DISTINCT a.name, b``, ``count(DISTINCT a)``. Keys are
+    nodes and their properties.
     """
     if bound.residuals or rows.relationships or not rows.nodes:
         return None

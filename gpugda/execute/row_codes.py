@@ -1,4 +1,7 @@
-"""Integer codes of row values, equal exactly where the values are, in the sense of DISTINCT."""
+"""Integer codes of row values, equal exactly where the values are, in the sense of DISTINCT.
+
+Each row with NaN has its own code; a list or map that holds NaN is refused.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import places_in_runs
+from gpugda.execute.group_keys import holds_nan, nan_error, refuse_nans
 from gpugda.execute.stable_order import stable_order
+from gpugda.expressions.lists import ColumnLists, EntityLists, PathRows
 from gpugda.expressions.operands import Operand, used_codes
 from gpugda.expressions.temporal.moment_columns import moments_of
-from gpugda.values import group_key
+from gpugda.values import group_key, is_nan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +40,7 @@ __all__ = [
 LARGEST_CODE = 2**62
 _TABLE_ROWS = 8  # most entries of a table by code, per row
 _SMALL_TABLE = 1 << 16
+_NAN = 0x7FF8 << 48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +58,11 @@ class RowKey:
     low: int
     count: int
     valid: NDArray[np.bool_] | None = None
+
+    def taken(self, rows: NDArray[np.int64]) -> RowKey:
+        """The rows at these positions."""
+        valid = None if self.valid is None else self.valid[rows]
+        return RowKey(self.values[rows], self.low, self.count, valid)
 
 
 def keys_of(operands: Sequence[Operand]) -> list[RowKey]:
@@ -96,7 +108,7 @@ def _codes_of_values(column: Column) -> tuple[NDArray[Any], int, int]:
     """Codes equal for equal values, the least code, and the size of the range from there."""
     values = column.values
     if column.kind is ColumnKind.FLOAT:
-        values = _zeros_alike(values)
+        values = _bits(values)
     if column.kind is ColumnKind.OBJECT:
         return _codes_of_objects(column)
     # Nodes of one label often have adjacent indexes: the range from the least one is small.
@@ -113,26 +125,53 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
         ranks, codes_of = np.unique(moments.ranks(), return_inverse=True)
         return codes_of.reshape(-1)[column.values], 0, len(ranks)
     used, places = used_codes(column.values, len(dictionary))
+    if isinstance(dictionary, ColumnLists | EntityLists | PathRows):
+        codes, count = _codes_of_lists(dictionary, used)
+        return codes[places], 0, count
     numbers: dict[Any, int] = {}
-    codes = [
-        numbers.setdefault(_object_key(value), len(numbers))
-        for value in dictionary.values(used.astype(np.int32))
-    ]
-    return np.array(codes, dtype=np.int64)[places], 0, len(numbers)
+    values = dictionary.values(used.astype(np.int32))
+    codes = np.array([numbers.setdefault(_object_key(v), len(numbers)) for v in values])[places]
+    rows = np.flatnonzero(np.array(list(map(is_nan, values)))[places])
+    codes[rows] = np.arange(len(numbers), len(numbers) + len(rows))
+    return codes, 0, len(numbers) + len(rows)
+
+
+def _codes_of_lists(
+    lists: ColumnLists | EntityLists | PathRows, used: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], int]:
+    """Codes of some lists or paths, and the size of their range: each position is a key."""
+    firsts, lengths = lists.offsets[used], np.diff(lists.offsets)[used]
+    places = np.repeat(firsts, lengths) + places_in_runs(lengths)
+    if isinstance(lists, ColumnLists):
+        elements = lists.elements.take(places)
+    else:
+        elements = Column(ColumnKind.NODE, lists.indexes[places])
+    refuse_nans(elements)
+    firsts = np.cumsum(lengths) - lengths
+    starts = lists.starts[used] if isinstance(lists, PathRows) else None
+    key = _key_of(elements) if len(elements) else None
+    codes, count = np.empty(len(used), dtype=np.int64), 0
+    for length in np.flatnonzero(np.bincount(lengths)).tolist():
+        rows = np.flatnonzero(lengths == length)
+        parts = [] if starts is None else [_key_of(Column(ColumnKind.NODE, starts[rows]))]
+        parts += [key.taken(firsts[rows] + place) for place in range(length) if key is not None]
+        found = dense(*combined(parts, len(rows))[:1], len(rows)) if parts else None
+        codes[rows] = count if found is None else count + found.values
+        count += 1 if found is None else found.count
+    return codes, count
 
 
 def _object_key(value: Any) -> Any:
-    """As `group_key`, but with one NaN: a separate column distinguishes NaNs."""
-    return math.nan if isinstance(value, float) and value != value else group_key(value)
+    if isinstance(value, list | dict) and holds_nan(value):
+        raise nan_error()
+    return group_key(value)
 
 
-def _zeros_alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Bit patterns of the numbers, with one zero and one NaN."""
-    made = values + 0.0
-    is_nan = np.isnan(made)
-    if is_nan.any():
-        made[is_nan] = np.nan
-    bits: NDArray[np.int64] = made.view(np.int64)
+def _bits(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Bit patterns of the numbers, with one zero, and another NaN in each row."""
+    bits: NDArray[np.int64] = (values + 0.0).view(np.int64)
+    rows = np.flatnonzero(np.isnan(values))
+    bits[rows] = _NAN + rows
     return bits
 
 

@@ -8,6 +8,7 @@ More than 300 lines: a class for each logical operator, mostly docstrings.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +16,8 @@ from gpugda.query.shapes import all_names
 from gpugda.types import value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpugda.query.ast import Direction, Expression, LabelExpression, Parameter
     from gpugda.query.query_graph import OutputColumn, QueryGraph, SortKey
 
@@ -45,6 +48,7 @@ __all__ = [
     "Unit",
     "Unwind",
     "children_of",
+    "with_children",
 ]
 
 
@@ -453,3 +457,14 @@ def children_of(node: Logical) -> tuple[Logical, ...]:
     if isinstance(node, Optional | Apply | SelectPaths):
         return (node.input, node.sub)
     return (node.input,)
+
+
+def with_children(node: Logical, change: Callable[[Logical], Logical]) -> Logical:
+    """The node with each child tree replaced by what ``change`` makes of it."""
+    if isinstance(node, Unit | Argument):
+        return node
+    if isinstance(node, Union):
+        return Union(tuple(map(change, node.inputs)))
+    if isinstance(node, Optional | Apply | SelectPaths):
+        return replace(node, input=change(node.input), sub=change(node.sub))
+    return replace(node, input=change(node.input))

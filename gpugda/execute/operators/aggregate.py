@@ -10,17 +10,10 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregate_calls import arguments_of, counts, counts_unread
 from gpugda.execute.batch import Batch, flag_only_batch, joined_weights
 from gpugda.execute.display import text_of
+from gpugda.execute.group_keys import group_key
 from gpugda.execute.grouped_counts import LARGEST_INTEGER, GroupedCounts, summed_counts, too_large
 from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultMemory
-from gpugda.execute.nan_identity import (
-    creates_nans,
-    evaluate_owned,
-    owned_by_row,
-    owner_name,
-    refuse_lists,
-    row_identity,
-)
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.degree_count import count_by_degrees
 from gpugda.execute.row_table import RowTable, stacked
@@ -39,9 +32,6 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
 
 __all__ = ["Aggregate"]
-
-_MAKERS = frozenset(("sum", "avg", "stdev", "stdevp"))
-"""Aggregates that create a new number; the others return one of their inputs."""
 
 
 class Aggregate(Operator):
@@ -69,7 +59,7 @@ class Aggregate(Operator):
         self.keys = keys
         self.aggregates = aggregates
         self.always = always
-        self._owners = child.distinct_variables()
+        self._single = child.distinct_variables()
         self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
         self._is_row_count = always and not keys and len(aggregates) > 0
         self._is_row_count &= all(counts_unread(each, child.columns) for each in aggregates)
@@ -103,14 +93,14 @@ class Aggregate(Operator):
         for batch, is_only in flag_only_batch(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
-                aggregation = GroupedCounts(self._query(carried, context), self._owners)
+                aggregation = GroupedCounts(self._query(carried, context), self._single)
             apart = batch.distinct and self._named.issuperset(batch.columns)
             once = {place: same for place, same in self._counted_once(batch) if is_only or not same}
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
             carried = () if context.argument is None else tuple(context.argument.carried)
-            aggregation = GroupedCounts(self._query(carried, context), self._owners)
+            aggregation = GroupedCounts(self._query(carried, context), self._single)
         groups = aggregation.finish()
         count = len(self.keys)
         owners = dict(zip(carried, groups.keys[count:], strict=True))
@@ -142,9 +132,6 @@ class Aggregate(Operator):
             carried = tuple(batch.carried)
             rows = batch if self._take_weights else batch.expanded()
             table = self._table(rows, carried, context)
-            if rows.weights is not None and self._creates_nans(table, carried):
-                rows = rows.expanded()
-                table = self._table(rows, carried, context)
             room.add(rows)
             tables.append(table)
             weights.append(rows.weights)
@@ -152,9 +139,9 @@ class Aggregate(Operator):
         keys = len(self.keys) + len(carried)
         if table.row_count == 0:
             return self._empty(carried, context), carried
-        groups = group_rows(table.columns[: 2 * keys], table.row_count)
-        firsts = [take(each, groups.first) for each in table.columns[: 2 * keys : 2]]
-        made, place = [], 2 * keys
+        groups = group_rows(table.columns[:keys], table.row_count)
+        firsts = [take(each, groups.first) for each in table.columns[:keys]]
+        made, place = [], keys
         weighted = joined_weights(weights, [each.row_count for each in tables])
         for number, each in enumerate(self.aggregates):
             width = len(arguments_of(each))
@@ -166,35 +153,21 @@ class Aggregate(Operator):
         return batch, carried
 
     def _width(self, carried: tuple[str, ...]) -> int:
-        keys = 2 * (len(self.keys) + len(carried))
+        keys = len(self.keys) + len(carried)
         return keys + sum(len(arguments_of(each)) for each in self.aggregates)
 
     def _table(self, batch: Batch, carried: tuple[str, ...], context: ExecutionContext) -> RowTable:
-        """Keys, each with a column that distinguishes its NaNs, then the aggregates' arguments."""
+        """Keys, then the aggregates' arguments."""
         environment = context.environment(batch)
-        columns: list[Operand] = []
-        for key in (*self.keys, *(ast.Variable(Span(0, 0), name) for name in carried)):
-            operand = evaluate_owned(key, environment, self._owners)
-            if owner_name(key) is None:
-                refuse_lists(operand)
-            columns += [operand, row_identity(operand)]
+        named = (ast.Variable(Span(0, 0), name) for name in carried)
+        columns = [group_key(key, environment, self._single) for key in (*self.keys, *named)]
         for each in self.aggregates:
             arguments = arguments_of(each)
-            columns += [evaluate_owned(one, environment, self._owners) for one in arguments]
-            once = isinstance(each, ast.FunctionCall) and each.distinct
-            if once and owner_name(arguments[0]) is None:
-                refuse_lists(columns[-len(arguments)])
-        return RowTable(batch.row_count, tuple(columns))
-
-    def _creates_nans(self, table: RowTable, carried: tuple[str, ...]) -> bool:
-        """True if a row creates a NaN: equal rows with a weight would create several."""
-        made = [(key, table.columns[2 * place]) for place, key in enumerate(self.keys)]
-        place = 2 * (len(self.keys) + len(carried))
-        for each in self.aggregates:
             if isinstance(each, ast.FunctionCall) and each.distinct:
-                made.append((each.arguments[0], table.columns[place]))
-            place += len(arguments_of(each))
-        return any(creates_nans(expression, operand) for expression, operand in made)
+                columns.append(group_key(arguments[0], environment, self._single))
+                arguments = arguments[1:]
+            columns += [evaluate_operand(one, environment) for one in arguments]
+        return RowTable(batch.row_count, tuple(columns))
 
     def _aggregated(
         self,
@@ -209,8 +182,7 @@ class Aggregate(Operator):
             from gpugda.execute.aggregates import aggregate  # counts do not need it
 
             given = call.name.lower(), arguments[0], arguments[1:], groups, len(rows)
-            made = aggregate(*given, distinct=call.distinct, weights=weights)
-            return owned_by_row(made, known=given[0] in _MAKERS)
+            return aggregate(*given, distinct=call.distinct, weights=weights)
         if arguments:
             valid = validity(arguments[0])
             there = np.flatnonzero(np.broadcast_to(valid, len(rows)))

@@ -8,7 +8,6 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.batch import CARRIED, Batch, in_batches
-from gpugda.execute.nan_identity import without_row_owners
 from gpugda.execute.operator import Operator
 from gpugda.execute.weights import product_of
 from gpugda.expressions.operands import Constant, Operand, as_column
@@ -74,9 +73,6 @@ class Apply(Operator):
 
     def _columns(self, batch: Batch, rows: NDArray[np.int64], found: Batch) -> dict[str, Operand]:
         added = {name: found.columns[name] for name in self.added}
-        if batch.weights is not None and not self.whole:
-            # The subquery runs once for a row with a weight.
-            added = {name: without_row_owners(column) for name, column in added.items()}
         if self.whole and found.columns.keys() >= batch.columns.keys():
             return {name: found.columns[name] for name in batch.columns} | added
         return {**batch.take(rows).columns, **added}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import joined
+from gpugda.execute.group_keys import has_own_nans, refuse_nans
 from gpugda.execute.grouping import first_rows
 from gpugda.execute.memory import ResultMemory
-from gpugda.execute.nan_identity import owner_name, refuse_lists, row_identity
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.project import Project
 from gpugda.execute.row_table import RowTable, stacked
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.row_bounds import RowBounds
-    from gpugda.expressions.operands import Operand
 
 __all__ = ["Distinct"]
 
@@ -48,16 +47,15 @@ class Distinct(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         at_once = self.bounds is not None and self.bounds.stop(context) is not None
         seen = _Seen()
-        stored = self._stored()
+        checked = self._checked()
         waiting: list[Batch] = []
         count = 0
         for batch in self.children[0].batches(context.needing(None)):
             if batch.distinct:
                 yield replace(batch, weights=None)
                 continue
-            for name, column in batch.columns.items():
-                if name not in stored:
-                    refuse_lists(column)
+            for name in checked:
+                refuse_nans(batch.columns[name])
             waiting.append(seen.once(batch))
             count += waiting[-1].row_count
             if at_once or count > max(_MERGE_ROWS, seen.row_count):
@@ -70,11 +68,14 @@ class Distinct(Operator):
         """Those of its input, and the only column if there is one."""
         return super().distinct_variables().union(self.columns if len(self.columns) == 1 else ())
 
-    def _stored(self) -> frozenset[str]:
-        """Columns that hold stored properties unchanged."""
+    def _checked(self) -> list[str]:
+        """Columns whose NaNs several rows may share."""
         (child,) = self.children
-        items = child.items if isinstance(child, Project) else ()
-        return frozenset(each.name for each in items if owner_name(each.expression) is not None)
+        if not isinstance(child, Project):
+            return list(self.columns)
+        single = child.children[0].distinct_variables()
+        own = {each.name for each in child.items if has_own_nans(each.expression, single)}
+        return [name for name in self.columns if name not in own]
 
     def describe(self) -> str:
         """Describes the operator."""
@@ -95,7 +96,7 @@ class _Seen:
     def once(self, batch: Batch) -> Batch:
         """The distinct rows of one batch."""
         batch = replace(batch, weights=None)
-        rows = first_rows(self._keys(batch), batch.row_count)
+        rows = first_rows([*batch.columns.values()], batch.row_count)
         found = batch if len(rows) == batch.row_count else batch.take(rows)
         self._room.add(found)
         return found
@@ -103,7 +104,7 @@ class _Seen:
     def new(self, batches: list[Batch]) -> Batch:
         """The rows of these batches that were not seen before; records them as seen."""
         batch = joined(batches)
-        keys = RowTable(batch.row_count, tuple(self._keys(batch)))
+        keys = RowTable(batch.row_count, tuple(batch.columns.values()))
         if self._table is None and len(batches) == 1:
             self._table = keys
             return batch
@@ -112,9 +113,3 @@ class _Seen:
         rows = first_rows(table.columns, table.row_count)
         self._table = table.take(rows)
         return batch.take(rows[np.searchsorted(rows, before) :] - before)
-
-    def _keys(self, batch: Batch) -> list[Operand]:
-        """The columns, and for each one a column that distinguishes its NaNs."""
-        keys = list(batch.columns.values())
-        keys += [row_identity(each) for each in batch.columns.values()]
-        return keys

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
 from gpugda.execute.display import text_of
-from gpugda.execute.nan_identity import creates_nans, evaluate_owned
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.slice import Slice
+from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.query.ast import Variable
 
 if TYPE_CHECKING:
@@ -48,15 +48,11 @@ class Project(Operator):
         before = tuple(n for n in child.columns if n not in own) if keeps else ()
         self._passed = {i.name: i.expression for i in items if isinstance(i.expression, Variable)}
         self._named = {each.name for each in self._passed.values()}
-        self._owners = child.distinct_variables()
         self.columns = (*before, *own)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
             made = self._made(batch, context)
-            if batch.weights is not None and self._creates_nans(made):
-                batch = batch.expanded()
-                made = self._made(batch, context)
             before = {**batch.columns} if self.keeps else batch.carried
             hidden = {name: batch.columns[name] for name in self.hidden if name in batch.columns}
             columns = {**before, **made} if self.keeps else {**made, **before}
@@ -66,22 +62,14 @@ class Project(Operator):
 
     def _made(self, batch: Batch, context: ExecutionContext) -> dict[str, Operand]:
         environment = context.environment(batch)
-        return {
-            item.name: evaluate_owned(item.expression, environment, self._owners)
-            for item in self.items
-        }
+        return {item.name: evaluate_operand(item.expression, environment) for item in self.items}
 
     def distinct_variables(self) -> frozenset[str]:
         """Those of its input, under their new names."""
-        kept = (
-            {name: name for name in self._owners.intersection(self.columns)} if self.keeps else {}
-        )
-        kept |= {name: each.name for name, each in self._passed.items()}
-        return frozenset(name for name, before in kept.items() if before in self._owners)
-
-    def _creates_nans(self, made: dict[str, Operand]) -> bool:
-        """True if a row creates a NaN: equal rows with a weight would create several."""
-        return any(creates_nans(each.expression, made[each.name]) for each in self.items)
+        below = self.children[0].distinct_variables()
+        kept = below.intersection(self.columns) if self.keeps else frozenset()
+        named = {name for name, each in self._passed.items() if each.name in below}
+        return kept.difference(item.name for item in self.items) | named
 
     def expected_rows(self) -> float | None:
         """The estimate of its input."""

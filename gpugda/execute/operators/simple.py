@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch
-from gpugda.execute.nan_identity import as_union_input
 from gpugda.execute.operator import Operator
 
 if TYPE_CHECKING:
@@ -75,18 +74,9 @@ class Union(Operator):
         self.columns = tuple(name for name in children[0].columns if name in kept)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        for place, child in enumerate(self.children):
+        for child in self.children:
             for batch in child.batches(context):
-                given = batch if self.weighted else self._apart(batch.expanded(), place, context)
-                yield given.only(self.columns)
-
-    def _apart(self, batch: Batch, place: int, context: ExecutionContext) -> Batch:
-        """The rows of an input with NaNs marked by input, unless they come from outside."""
-        known = context.argument is None
-        count = batch.row_count
-        return batch.adding(
-            {n: as_union_input(batch.columns[n], count, place, known=known) for n in self.columns}
-        )
+                yield (batch if self.weighted else batch.expanded()).only(self.columns)
 
     def describe(self) -> str:
         """Describes the number of inputs."""

@@ -9,7 +9,6 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
 from gpugda.execute.display import text_of
-from gpugda.execute.nan_identity import owned_by_row
 from gpugda.execute.operator import Operator
 from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.evaluate import evaluate_operand
@@ -49,10 +48,8 @@ class Unwind(Operator):
                 continue
             operand = evaluate_operand(self.elements, context.environment(batch))
             places, values = distinct_values(operand, batch.row_count)
-            # A single row without columns: no other row unwinds the same list.
-            known = isinstance(operand, Constant) and batch.row_count == 1 and not batch.columns
             lists = [_elements(value) for value in values]
-            yield from self._unwound(batch, places, lists, known=known and batch.weights is None)
+            yield from self._unwound(batch, places, lists)
 
     def _counted_off(
         self, batch: Batch, numbers: range, context: ExecutionContext
@@ -67,9 +64,7 @@ class Unwind(Operator):
                 found = Column(ColumnKind.INTEGER, values)
                 yield batch.take(rows).adding({self.name: found})
 
-    def _unwound(
-        self, batch: Batch, places: Any, lists: list[list[Any]], *, known: bool
-    ) -> Iterator[Batch]:
+    def _unwound(self, batch: Batch, places: Any, lists: list[list[Any]]) -> Iterator[Batch]:
         lengths = np.array([len(each) for each in lists], dtype=np.int64)
         first = np.concatenate([[0], np.cumsum(lengths)])
         column = column_of([value for each in lists for value in each])
@@ -84,7 +79,7 @@ class Unwind(Operator):
             rows = np.repeat(np.arange(start, stop), counts)
             inside = places_in_runs(counts)
             taken = column.take(first[places[rows]] + inside)
-            yield batch.take(rows).adding({self.name: owned_by_row(taken, known=known)})
+            yield batch.take(rows).adding({self.name: taken})
             start = stop
 
     def describe(self) -> str:

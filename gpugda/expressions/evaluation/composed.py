@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, to_values
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.errors import QueryError
 from gpugda.expressions.evaluation.apply_function import apply_function, faulty_rows, with_position
@@ -20,7 +19,6 @@ from gpugda.expressions.operands import (
     value_at,
 )
 from gpugda.expressions.operators.maps import projected
-from gpugda.expressions.simplify import sole_operand
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -51,15 +49,12 @@ def _composed(
     operands = [item.operand for item in items]
     if all(isinstance(operand, Constant) for operand in operands):
         return Evaluated(Constant(make([value_at(operand, 0) for operand in operands])), faults)
-    rows = _rows(evaluator, nodes, operands)
+    rows = _rows(evaluator, operands)
     return Evaluated(_objects([make(row) for row in rows], evaluator.row_count), faults)
 
 
-def _rows(
-    evaluator: Evaluator, nodes: Sequence[ast.Expression], operands: Sequence[Operand]
-) -> Any:
-    pairs = zip(nodes, operands, strict=True)
-    return zip(*(python_values(evaluator, *pair) for pair in pairs), strict=True)
+def _rows(evaluator: Evaluator, operands: Sequence[Operand]) -> Any:
+    return zip(*(python_values(each, evaluator.row_count) for each in operands), strict=True)
 
 
 def _objects(values: Sequence[Any], row_count: int) -> Column:
@@ -88,7 +83,7 @@ def map_projection(evaluator: Evaluator, node: ast.MapProjection) -> Evaluated:
     operands = [each.operand for each in found]
     if len(nodes) == 1 or all(isinstance(operand, Constant) for operand in operands):
         return apply_function(evaluator, node, make, found)
-    return _made_in_rows(evaluator, node, nodes, found, make)
+    return _made_in_rows(evaluator, node, found, make)
 
 
 def _selected(selector: ast.MapSelector) -> tuple[str | None, ast.Expression | None]:
@@ -102,13 +97,12 @@ def _selected(selector: ast.MapSelector) -> tuple[str | None, ast.Expression | N
 def _made_in_rows(
     evaluator: Evaluator,
     node: ast.Expression,
-    nodes: Sequence[ast.Expression],
     found: Sequence[Evaluated],
     make: Callable[..., Any],
 ) -> Evaluated:
     faults = tuple(fault for each in found for fault in each.faults)
     sound = ~np.broadcast_to(faulty_rows(faults), evaluator.row_count)
-    rows = _rows(evaluator, nodes, [each.operand for each in found])
+    rows = _rows(evaluator, [each.operand for each in found])
     values: list[Any] = []
     errors: dict[int, QueryError] = {}
     for row, (arguments, counts) in enumerate(zip(rows, sound.tolist(), strict=True)):
@@ -127,32 +121,8 @@ def _made_in_rows(
     return Evaluated(column, (*faults, Fault(failed, lambda row: errors[row])))
 
 
-# ------------------------------------------------------------------ NaN identity
-def python_values(evaluator: Evaluator, node: ast.Expression | None, operand: Operand) -> list[Any]:
-    """The values row by row; each NaN is its own object, since grouping distinguishes them.
-
-    Args:
-        evaluator: Evaluator of the rows.
-        node: The expression whose value the operand is.
-        operand: The values.
-    """
-    values = _python_values(operand, evaluator.row_count)
-    if not isinstance(operand, Column) or operand.kind is not ColumnKind.FLOAT or node is None:
-        return values
-    node = sole_operand(node) or node
-    if not isinstance(node, ast.Property) or not isinstance(node.subject, ast.Variable):
-        return values
-    # A node's NaN is the same object in all rows and batches.
-    owners = evaluator.environment.variables[node.subject.name]
-    known = evaluator.cache.setdefault(("nan", owners.kind, node.key), {})
-    return [
-        known.setdefault(owner, value) if value is not None and math.isnan(value) else value
-        for owner, value in zip(owners.values.tolist(), values, strict=True)
-    ]
-
-
-def _python_values(operand: Operand, row_count: int) -> list[Any]:
-    if isinstance(operand, Column) and operand.kind is ColumnKind.FLOAT:
-        return to_values(operand)
+# ------------------------------------------------------------------ rows
+def python_values(operand: Operand, row_count: int) -> list[Any]:
+    """The values row by row."""
     places, values = distinct_values(operand, row_count)
     return [values[place] for place in places.tolist()]

@@ -87,7 +87,7 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
     if node.projection is not None:
         result = inner.value(node.projection)
         faults += faults_of_rows(result.faults, True, rows, row_count)
-    column = _lists(inner, node.projection, result, counts, exploded.valid)
+    column = _lists(inner, result, counts, exploded.valid)
     return Evaluated(column, faults)
 
 
@@ -102,7 +102,7 @@ def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> 
     found = inner.value(node.projection)
     if found.faults:
         return None
-    dictionary = _dictionary(inner, node.projection, found, lists.firsts)
+    dictionary = _dictionary(inner, found, lists.firsts)
     codes = lists.places.astype(np.int32, copy=False)
     valid = None if lists.valid is True else np.array(np.broadcast_to(lists.valid, len(codes)))
     return Column(ColumnKind.OBJECT, codes, valid, dictionary)
@@ -110,7 +110,6 @@ def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> 
 
 def _lists(
     inner: Evaluator,
-    node: ast.Expression | None,
     result: Evaluated,
     counts: NDArray[np.int64],
     valid: Flags,
@@ -119,12 +118,10 @@ def _lists(
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     codes = np.arange(len(counts), dtype=np.int32)
     known = None if valid is True else np.array(np.broadcast_to(valid, len(counts)))
-    return Column(ColumnKind.OBJECT, codes, known, _dictionary(inner, node, result, ends))
+    return Column(ColumnKind.OBJECT, codes, known, _dictionary(inner, result, ends))
 
 
-def _dictionary(
-    inner: Evaluator, node: ast.Expression | None, result: Evaluated, ends: NDArray[np.int64]
-) -> Dictionary:
+def _dictionary(inner: Evaluator, result: Evaluated, ends: NDArray[np.int64]) -> Dictionary:
     """The element values as lists with consecutive bounds."""
     operand = result.operand
     if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
@@ -132,16 +129,14 @@ def _dictionary(
         return EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
     if isinstance(operand, Column) and _fits_column(operand):
         return ColumnLists(ends, operand)
-    values = python_values(inner, node, operand)
+    values = python_values(operand, inner.row_count)
     bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
     return ObjectDictionary([values[start:end] for start, end in bounds])
 
 
 def _fits_column(elements: Column) -> bool:
-    """True if elements can stay in a column: plain values without nulls, and without NaN."""
-    if elements.kind not in _IN_COLUMNS or elements.valid is not None:
-        return False
-    return elements.kind is not ColumnKind.FLOAT or not np.isnan(elements.values).any()
+    """True if elements can stay in a column: plain values without nulls."""
+    return elements.kind in _IN_COLUMNS and elements.valid is None
 
 
 # ------------------------------------------------------------------ all, any, none, single

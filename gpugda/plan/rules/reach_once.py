@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from gpugda.plan import logical
 from gpugda.query import ast
@@ -27,88 +27,53 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
         exists: True if the only question is whether there is any row.
     """
     if exists:
-        return _once(tree, frozenset(), _Dropped())
+        return _once(tree, frozenset())
     match tree:
         case logical.Slice(input=logical.Distinct(input=below)):
             # Rows are read until there are enough.
-            streamed = logical.Distinct(_once(below, frozenset(), _Dropped(from_matches=False)))
+            streamed = logical.Distinct(_once(below, frozenset(), from_matches=False))
             return replace(tree, input=streamed)
         case logical.Distinct(input=below):
-            return logical.Distinct(_once(below, frozenset(), _Dropped(by_value=True)))
+            return logical.Distinct(_once(below, frozenset()))
         case logical.Aggregate(input=below) if _all_ignore_duplicates(tree):
-            values = (*tree.keys, *tree.aggregates)
-            stored = all(_is_stored(value) for each in values for value in _arguments(each))
-            dropped = _Dropped(from_matches=stored, by_value=True)
-            return replace(tree, input=_once(below, all_names(values), dropped))
-        case logical.Union():
-            return logical.Union(tuple(reach_once(each) for each in tree.inputs))
-        case logical.Optional() | logical.Apply() | logical.SelectPaths():
-            return replace(tree, input=reach_once(tree.input), sub=reach_once(tree.sub))
-        case logical.Unit() | logical.Argument():
-            return tree
-    return replace(tree, input=reach_once(tree.input))
+            read = all_names((*tree.keys, *tree.aggregates))
+            return replace(tree, input=_once(below, read))
+    return logical.with_children(tree, reach_once)
 
 
-class _Dropped(NamedTuple):
-    """Which duplicate rows may be dropped.
+def _once(
+    tree: logical.Logical, read: frozenset[str], *, from_matches: bool = True
+) -> logical.Logical:
+    """A tree whose duplicate rows may be dropped.
 
     Args:
-        from_matches: True if those of a pattern may be.
-        by_value: True if operators above tell rows apart by values: a NaN that is computed anew for
-            each row never equals another, so then only stored values permit it.
+        tree: The tree.
+        read: Columns that operators above read.
+        from_matches: True if duplicate rows of a pattern may be dropped.
     """
-
-    from_matches: bool = True
-    by_value: bool = False
-
-    def below(self, *computed: ast.Expression) -> _Dropped:
-        """The same below an operator that computes these values."""
-        permits = not self.by_value or all(map(_is_stored, computed))
-        return self if permits else self._replace(from_matches=False)
-
-
-def _once(tree: logical.Logical, read: frozenset[str], dropped: _Dropped) -> logical.Logical:
-    """A tree whose duplicate rows may be dropped; ``read``: columns that operators above read."""
     if not _is_deterministic(tree):
         return reach_once(tree)
     match tree:
         case logical.Project(input=below) if not isinstance(below, logical.Aggregate):
-            computed = [item.expression for item in tree.columns]
-            read |= all_names(computed)
-            dropped = dropped.below(*computed)
+            read |= all_names(item.expression for item in tree.columns)
         case logical.Filter():
             read |= all_names(tree.predicates)
         case logical.Match():
             read |= _read_here(tree)
-            tree = replace(tree, once=dropped.from_matches)
-        case logical.Unwind():
-            read |= _read_here(tree)
-            dropped = dropped.below(tree.elements)
-        case logical.Lookup() | logical.DistinctRelationships():
+            tree = replace(tree, once=from_matches)
+        case logical.Unwind() | logical.Lookup() | logical.DistinctRelationships():
             read |= _read_here(tree)
         case logical.BindPath():
             read |= {tree.start, *tree.steps} if tree.name in read else frozenset()
         case logical.Expand():
-            return _reach(tree, read, dropped)
+            return _reach(tree, read, from_matches=from_matches)
         case logical.Optional():
-            sub = _once(tree.sub, read, dropped)
-            below = _once(tree.input, read | _read_in(tree.sub), dropped)
+            sub = _once(tree.sub, read, from_matches=from_matches)
+            below = _once(tree.input, read | _read_in(tree.sub), from_matches=from_matches)
             return replace(tree, input=below, sub=sub)
         case _:
             return reach_once(tree)
-    return replace(tree, input=_once(tree.input, read, dropped))
-
-
-def _is_stored(value: ast.Expression) -> bool:
-    """True for a variable, or a property of one."""
-    if isinstance(value, ast.Property):
-        value = value.subject
-    return isinstance(value, ast.Variable)
-
-
-def _arguments(value: ast.Expression) -> tuple[ast.Expression, ...]:
-    """The arguments of a call; any other expression itself."""
-    return value.arguments if isinstance(value, ast.FunctionCall) else (value,)
+    return replace(tree, input=_once(tree.input, read, from_matches=from_matches))
 
 
 def _read_here(
@@ -143,7 +108,7 @@ def _is_deterministic(tree: logical.Logical) -> bool:
     return not any(changes_per_call(each.name) for each in calls)
 
 
-def _reach(tree: logical.Expand, read: frozenset[str], dropped: _Dropped) -> logical.Logical:
+def _reach(tree: logical.Expand, read: frozenset[str], *, from_matches: bool) -> logical.Logical:
     fits = tree.mode is logical.ExpandMode.TRAILS and tree.minimum <= 1
     lists = {tree.relationships}
     if tree.step is not None:
@@ -152,7 +117,7 @@ def _reach(tree: logical.Expand, read: frozenset[str], dropped: _Dropped) -> log
     if fits and not lists & read and not tree.path_predicates:
         tree = replace(tree, mode=logical.ExpandMode.REACH)
     read |= _read_by(tree)
-    return replace(tree, input=_once(tree.input, read, dropped))
+    return replace(tree, input=_once(tree.input, read, from_matches=from_matches))
 
 
 def _read_by(tree: logical.Expand) -> frozenset[str]:

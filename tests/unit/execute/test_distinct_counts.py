@@ -39,7 +39,7 @@ LIMITS = {
 def expected_counts(values, group_of, groups):
     seen = [set() for _ in range(groups)]
     for value, group in zip(values, group_of, strict=True):
-        seen[group].add("NaN" if value != value else group_key(value))
+        seen[group].add(object() if value != value else group_key(value))
     return [len(each) for each in seen]
 
 

@@ -42,7 +42,7 @@ LIMITS = {
 def expected_groups(rows):
     """For each row, the first equal row."""
     seen: dict[tuple, int] = {}
-    keys = (tuple("NaN" if v != v else group_key(v) for v in row) for row in rows)
+    keys = (tuple(object() if v != v else group_key(v) for v in row) for row in rows)
     return [seen.setdefault(key, number) for number, key in enumerate(keys)]
 
 

@@ -82,13 +82,6 @@ def test_a_limit_bounds_the_rows_before_a_second_pattern(ring: Any) -> None:
     assert match.children[0].rows < NODES
 
 
-def test_distinct_keeps_one_nan_per_node_after_with(ring: Any) -> None:
-    one = "MATCH (a) RETURN DISTINCT a.x"
-    several = "MATCH (a) WITH a, a.x AS x MATCH (a)-->(b) RETURN DISTINCT x"
-    counts = {len(ring.run(text, engine="gpu").values()) for text in (one, several)}
-    assert counts == {NODES // 2 - 2 + 4}
-
-
 def test_empty_results_keep_the_column_types(ring: Any) -> None:
     for text in (
         "MATCH (a)-->(b) RETURN a.id, count(*) AS c LIMIT 0",
