@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpugda.errors import SourceError
+from gpugda.expressions.temporal.parsing import KINDS
 
 from .point_text import parse_options
-from .temporal_text import TEMPORAL_PARSERS
 
 if TYPE_CHECKING:
     from .csv_records import CsvFormat
@@ -21,7 +21,8 @@ __all__ = ["HeaderField", "ImportHeader", "parse_header"]
 
 PROPERTY_TYPES = frozenset(
     [
-        *TEMPORAL_PARSERS,
+        *KINDS,
+        "duration",
         *("boolean", "byte", "char", "double", "float", "int", "long", "point", "short", "string"),
     ]
 )

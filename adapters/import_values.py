@@ -9,10 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.columns import Column, column_from_arrow, column_from_values
-from gpugda.errors import SourceError
+from gpugda.errors import QueryError, SourceError
+from gpugda.expressions.temporal import durations
+from gpugda.expressions.temporal.moments import value_of_moment
+from gpugda.expressions.temporal.parsing import parse_moment
+from gpugda.expressions.temporal.zones import parse_zone
 
 from .point_text import parse_point
-from .temporal_text import TEMPORAL_PARSERS
 from .text_values import (
     BadValueError,
     parse_booleans,
@@ -106,9 +109,13 @@ def _scalars(
         return parse_booleans(texts)
     if kind == "point":
         return _objects(texts, kind, lambda text: parse_point(text, column.options))
-    zone = column.options.get("timezone", "")
-    parse = TEMPORAL_PARSERS[kind]
-    return _objects(texts, kind, lambda text: parse(text, zone))
+    if kind == "duration":
+        return _objects(texts, kind, durations.from_text)
+    try:
+        zone = parse_zone(column.options.get("timezone") or "Z")
+    except QueryError as error:
+        raise SourceError(f"column {column.name}: {error}") from error
+    return _objects(texts, kind, lambda text: value_of_moment(parse_moment(kind, text, zone)))
 
 
 def _objects(texts: pa.Array, kind: str, parse: Callable[[str], Any]) -> Column:
@@ -118,11 +125,10 @@ def _objects(texts: pa.Array, kind: str, parse: Callable[[str], Any]) -> Column:
     for code, text in enumerate(encoded.dictionary.to_pylist()):
         try:
             values.append(parse(text))
-        except (ValueError, OverflowError) as error:
+        except (ValueError, QueryError) as error:
             row = pc.index(encoded.indices, value=code).as_py()
-            reason = str(error)
-            if not reason.startswith("no "):  # from the datetime module: "month must be in 1..12"
-                reason = f"no {kind}: {reason}"
+            is_point = isinstance(error, ValueError)
+            reason = str(error) if is_point else f"no {kind} as Cypher writes it"
             raise BadValueError(row, text, reason) from None
     return column_from_values(
         [None if code is None else values[code] for code in encoded.indices.to_pylist()]

@@ -209,6 +209,9 @@ def _column(values: Any, origin: str, name: object) -> Any:
     )
 
 
+_COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
+
+
 def _numpy_column(values: Any, origin: str, name: object) -> Any:
     if values.ndim == 2:
         return [row.tolist() for row in values]
@@ -216,6 +219,8 @@ def _numpy_column(values: Any, origin: str, name: object) -> Any:
         raise SourceError(f"{origin}, column {name!r}: has {values.ndim} dimensions instead of 1")
     if values.dtype.kind in "OVS":
         return values.tolist()
+    if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] in _COARSE_UNITS:
+        values = values.astype("datetime64[s]")  # the driver sends them as local date-times
     if values.dtype.kind in "iu" and values.dtype.isnative:
         return arrow_numbers(values)
     try:
@@ -232,6 +237,8 @@ def _is_pandas(value: Any, name: str) -> bool:
 
 def _pandas_column(series: Any, origin: str, name: object) -> Any:
     """A pandas column, with NaN as null where the column's type has no other missing value."""
+    if _kind_of(series.dtype) == "m":
+        return series.tolist()  # Arrow would make days of seconds
     if series.dtype == object:
         missing = series.isna().to_numpy()
         values = series.tolist()
@@ -243,6 +250,11 @@ def _pandas_column(series: Any, origin: str, name: object) -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise SourceError(f"{origin}, column {name!r}: {series.dtype}: {error}") from error
     return _with_offset(_plain_arrow(column), series.dtype)
+
+
+def _kind_of(dtype: Any) -> str | None:
+    """NumPy's letter for a column's values, or for the values of its categories."""
+    return getattr(getattr(getattr(dtype, "categories", None), "dtype", dtype), "kind", None)
 
 
 def _with_offset(column: Any, dtype: Any) -> Any:

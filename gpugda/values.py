@@ -5,8 +5,8 @@ values. Values are Python's: ``None`` for null, ``bool``, ``int`` (64 bit), ``fl
 ``list``, ``dict``, and neo4j's temporal and spatial types. A truth value of three-valued logic is
 ``True``, ``False`` or ``None``.
 
-One rule differs from Neo4j deliberately: an integer beyond 2^53 and a float are compared exactly,
-where Neo4j's result depends on how its version of Java prints the float.
+One rule differs from Neo4j deliberately: ``<`` and ``>`` compare an integer beyond 2^53 and a float
+exactly, where Neo4j's result depends on how its version of Java prints the float.
 
 More than 300 lines: operators on single values, each defined in terms of earlier ones.
 """
@@ -86,6 +86,8 @@ class Path:
     def __repr__(self) -> str:
         return f"path {', '.join(map(repr, self.entities))}"
 
+
+_LARGEST_INTEGER = 2**63 - 1
 
 # ------------------------------------------------------------------ kinds
 _KIND_ORDER = {
@@ -201,7 +203,9 @@ def equals(a: Any, b: Any) -> bool | None:
         return _lists_equal(a, b)
     if kind == "map":
         return _maps_equal(a, b)
-    if kind == "number" or kind not in _KEYS:
+    if kind == "number":
+        return bool(_number_identity(a) == _number_identity(b))
+    if kind not in _KEYS:
         return bool(a == b)
     return bool(_KEYS[kind](a) == _KEYS[kind](b))
 
@@ -312,6 +316,11 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _number_identity(value: float) -> float:
+    # Neo4j compares exactly, but casts 2^63 to the largest integer, which is one less.
+    return 2.0**63 if value == _LARGEST_INTEGER else value
+
+
 def _number_key(value: float) -> tuple[float, int]:
     # -0.0 sorts before 0.0 and 0, which share a position.
     return value, -1 if value == 0 and math.copysign(1.0, value) < 0 else 0
@@ -373,7 +382,7 @@ def group_key(value: Any) -> Any:
     if kind == "map":
         return (kind, tuple((key, group_key(value[key])) for key in sorted(value)))
     if kind == "number":
-        return (kind, value)
+        return (kind, _number_identity(value))
     return (kind, _KEYS.get(kind, _same)(value))
 
 

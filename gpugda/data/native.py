@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from gpugda.data.arrow import convert_array
 from gpugda.data.arrow_numbers import arrow_texts
-from gpugda.data.column import Column, ColumnKind, constant_null, to_values
+from gpugda.data.column import Column, ColumnKind, constant_null
+from gpugda.data.dehydration import dehydrated
 from gpugda.data.dictionaries import encode_objects, encode_strings
-from gpugda.data.temporal import is_stored_object, rezoned, temporal_from_native
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -24,10 +22,10 @@ __all__ = ["convert_values", "property_value"]
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _ADVICE: dict[type, str] = {
-    dict: "a property cannot be a map; make each key a column of its own",
-    set: "a property cannot be a set; make it a list",
-    frozenset: "a property cannot be a set; make it a list",
-    bytes: "a property cannot be bytes; encode them as text, for instance with base64",
+    dict: "make each key a column of its own",
+    set: "make it a list",
+    frozenset: "make it a list",
+    bytes: "encode them as text, for instance with base64",
 }
 
 
@@ -54,52 +52,27 @@ def property_value(value: Any) -> Any:
     """
     if type(value) in _PLAIN:
         return value
-    if isinstance(value, np.generic):
-        return _from_numpy(value)
-    if is_stored_object(value):
-        return _rezoned(value)
-    for kind in (int, float, str):  # subclasses such as enumerations; bool has none
-        if isinstance(value, kind):
-            return kind(value)
-    if isinstance(value, list | tuple | np.ndarray):
-        items = [property_value(item) for item in value]
-        _check_integers(items)
-        return items
-    return _from_datetime(value)
-
-
-def _rezoned(value: Any) -> Any:
     try:
-        return rezoned(value)
-    except (ValueError, OverflowError) as error:
-        raise SourceError(f"a time cannot be a property: {error}") from error
+        found = dehydrated(value)
+    except ValueError as error:
+        raise _not_storable(value, str(error)) from error
+    if _has_map(found):
+        raise _not_storable(value, "a property cannot be a map")
+    return found
 
 
-def _from_datetime(value: Any) -> Any:
-    if type(value).__name__ in ("NaTType", "NAType"):  # pandas' nulls
-        return None
-    try:
-        converted = temporal_from_native(value)
-    except (ValueError, OverflowError) as error:
-        raise SourceError(f"the value {value!r} cannot be a property: {error}") from error
-    if converted is None:
-        advice = _ADVICE.get(
-            type(value), "convert it to a number, text, boolean, list, date or time"
-        )
-        raise SourceError(
-            f"the value {value!r} of type {type(value).__name__} cannot be a property: {advice}"
-        )
-    return converted
+def _has_map(value: Any) -> bool:
+    if type(value) is list:
+        return any(map(_has_map, value))
+    return type(value) is dict
 
 
-def _from_numpy(value: np.generic) -> Any:
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return to_values(convert_array(pa.array([value])))[0]
-    if isinstance(value, np.void | np.complexfloating | np.longdouble):
-        raise SourceError(
-            f"the value {value!r} of numpy cannot be a property: convert it to a float"
-        )
-    return property_value(value.item())
+def _not_storable(value: Any, reason: str) -> SourceError:
+    advice = "convert it to a number, text, boolean, list, date or time"
+    return SourceError(
+        f"the value {value!r} of type {type(value).__name__} cannot be a property: {reason}; "
+        + _ADVICE.get(type(value), advice)
+    )
 
 
 def _check_integers(values: Sequence[Any]) -> None:

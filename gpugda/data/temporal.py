@@ -29,9 +29,11 @@ __all__ = [
     "datetime_from_ticks",
     "duration_from_ticks",
     "identity_of_temporal",
+    "is_of_pytz",
     "is_stored_object",
     "neo4j_spatial",
     "neo4j_time",
+    "own_zone",
     "point_of",
     "rezoned",
     "temporal_from_native",
@@ -172,7 +174,7 @@ def zone_from_offset(offset: datetime.timedelta) -> Any:
         ValueError: The offset is not a whole number of minutes.
     """
     minutes, seconds = divmod(offset.days * 86_400 + offset.seconds, 60)
-    if seconds:
+    if seconds or offset.microseconds:
         raise ValueError(f"offsets from UTC are whole minutes, not {offset}")
     return importlib.import_module("pytz").FixedOffset(minutes) if minutes else _offset_zero()
 
@@ -209,7 +211,12 @@ def as_driver_gives(value: Any) -> Any:
     return value.replace(tzinfo=importlib.import_module("pytz").UTC)
 
 
-def _own_zone(zone: datetime.tzinfo, offset: datetime.timedelta) -> Any:
+def own_zone(zone: datetime.tzinfo, offset: datetime.timedelta) -> Any:
+    """The zone of pytz for another one, which has the offset at the moment in question.
+
+    Raises:
+        ValueError: The zone is unknown, or the offset is not a whole number of minutes.
+    """
     name = zone_name(zone)
     return zone_from_offset(offset) if name is None else zone_from_name(name)
 
@@ -225,9 +232,17 @@ def rezoned(value: Any) -> Any:
         ValueError: The zone is unknown.
     """
     zone = getattr(value, "tzinfo", None)
-    if zone is None or type(zone).__module__.partition(".")[0] == "pytz":
+    if zone is None or (is_of_pytz(zone) and zone.utcoffset(None) is not None):
         return value
-    return temporal_from_native(value.to_native()).replace(nanosecond=value.nanosecond)
+    native = value.to_native()
+    if is_of_pytz(zone) and zone.normalize(native).tzinfo is zone:
+        return value
+    return temporal_from_native(native).replace(nanosecond=value.nanosecond)
+
+
+def is_of_pytz(zone: datetime.tzinfo) -> bool:
+    """True if the zone is one of pytz, the only ones that neo4j's classes may have safely."""
+    return type(zone).__module__.partition(".")[0] == "pytz"
 
 
 def temporal_from_native(value: Any) -> Any:
@@ -246,9 +261,11 @@ def _from_datetime(value: datetime.datetime) -> Any:
     zone, offset = value.tzinfo, value.utcoffset()
     elapsed = value.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)
     ticks = _ticks(elapsed)
-    if zone is None or offset is None:
+    if zone is None:
         return datetime_from_ticks(ticks)
-    return datetime_from_ticks(ticks - _ticks(offset), _own_zone(zone, offset))
+    if offset is None:
+        raise ValueError(f"the zone {zone} has no offset from UTC")
+    return datetime_from_ticks(ticks - _ticks(offset), own_zone(zone, offset))
 
 
 def _from_time(value: datetime.time) -> Any:
@@ -258,7 +275,7 @@ def _from_time(value: datetime.time) -> Any:
         return plain
     if offset is None:
         raise ValueError("a time of day takes an offset such as +01:00, not a zone")
-    return plain.replace(tzinfo=_own_zone(datetime.timezone(offset), offset))
+    return plain.replace(tzinfo=own_zone(datetime.timezone(offset), offset))
 
 
 def _ticks(elapsed: datetime.timedelta) -> int:

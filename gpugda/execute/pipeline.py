@@ -115,6 +115,8 @@ class Pipeline:
                 parameters.get(name)
             except QueryError:
                 parameters.get(name, _span_of(name, self.query))  # the same error with a position
+        for name in values:
+            parameters.get(name)  # the driver refuses such values even if the query has no use
         if isinstance(self.query, Query):  # has no subqueries in expressions
             return ExecutionContext(
                 graph, strategy, values, parameters, text, report, deadline, one_pattern=True

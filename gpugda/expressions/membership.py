@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["is_in"]
 
 _FEW_ITEMS = 8
+_LARGEST = 2**63 - 1
 """Up to this many items are compared one by one."""
 _WINDOW = 1 << 14
 """Rows whose intermediate results fit in the processor's cache."""
@@ -64,7 +65,7 @@ def _found(column: Column, items: list[Any]) -> Flags:
     if column.kind is ColumnKind.BOOLEAN:
         return _one_of(column.values, items, np.bool_)
     if column.kind is ColumnKind.INTEGER:
-        integers = [int(item) for item in items if _is_integer(item)]
+        integers = [min(int(item), _LARGEST) for item in items if _is_integer(item)]
         return _one_of(column.values, integers, np.int64)
     if column.kind is ColumnKind.FLOAT:
         floats = [float(item) for item in items if isinstance(item, float) or _is_float(item)]
@@ -86,11 +87,11 @@ def _found(column: Column, items: list[Any]) -> Flags:
 def _is_integer(item: float) -> bool:
     if isinstance(item, int):
         return True
-    return item.is_integer() and -(2.0**63) <= item < 2.0**63
+    return item.is_integer() and -(2.0**63) <= item <= 2.0**63  # which equals the largest integer
 
 
 def _is_float(item: int) -> bool:
-    return int(float(item)) == item
+    return int(float(item)) == item or item == _LARGEST
 
 
 def _one_of(array: NDArray[Any], items: list[Any], dtype: Any) -> Flags:

@@ -21,6 +21,7 @@ Numbers: TypeAlias = NDArray[Any] | int | float
 
 _EXACT = 2**53
 _BEYOND = 2.0**63
+_LARGEST = 2**63 - 1
 
 
 def are_nan(numbers: Numbers) -> Flags:
@@ -31,16 +32,17 @@ def are_nan(numbers: Numbers) -> Flags:
 
 
 def numbers_equal(a: Numbers, b: Numbers) -> Flags:
-    """``a = b``; never for NaN."""
+    """``a = b``; never for NaN. The largest integer equals 2^63, as in Neo4j."""
     if _is_float(a) == _is_float(b):
         return _flags(a == b)
     integers, floats = (b, a) if _is_float(a) else (a, b)
     if isinstance(floats, float):
-        inside = floats.is_integer() and -_BEYOND <= floats < _BEYOND
-        return _flags(integers == int(floats)) if inside else False
+        inside = floats.is_integer() and -_BEYOND <= floats <= _BEYOND
+        return _flags(integers == min(int(floats), _LARGEST)) if inside else False
     if isinstance(integers, int):
         near = float(integers)
-        return _flags(floats == near) if int(near) == integers else False
+        is_equal = int(near) == integers or integers == _LARGEST
+        return _flags(floats == near) if is_equal else False
     return _equal_arrays(integers, floats)
 
 
@@ -142,6 +144,7 @@ def _equal_arrays(integers: Any, floats: Any) -> NDArray[np.bool_]:
         return plain
     inside, below = _floors(floats)
     exact: NDArray[np.bool_] = inside & (integers == below) & (np.floor(floats) == floats)
+    exact |= (floats == _BEYOND) & (integers == _LARGEST)
     return exact
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.data.temporal import is_stored_object, rezoned, temporal_from_native
+from gpugda.data.dehydration import dehydrated
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.query import ast
 from gpugda.reference.trees import parts_of
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Parameters"]
 
-_LARGEST_DEPTH = 100
-
 
 class Parameters:
     """The parameters of a query.
 
     Args:
-        given: Values by name; tuples count as lists, Python's dates and times as Neo4j's.
+        given: Values by name, of any type that the driver sends.
         text: The query text, for error messages.
     """
 
@@ -36,18 +34,22 @@ class Parameters:
 
         Raises:
             ParameterMissingError: There is no value.
-            CypherTypeError: The value is nested too deeply.
+            CypherTypeError: Cypher has no such value.
         """
-        if node.name not in self._values:
-            if node.name not in self._given:
-                message = f"no value was given for the parameter ${node.name}"
-                raise ParameterMissingError(message, self._text, node.span)
-            given = self._given[node.name]
-            if _is_deep(given):
-                message = f"the parameter ${node.name} cannot be used: it is nested too deeply"
-                raise CypherTypeError(message, self._text, node.span)
-            self._values[node.name] = _normalised(given)
-        return self._values[node.name]
+        if node.name not in self._given:
+            message = f"no value was given for the parameter ${node.name}"
+            raise ParameterMissingError(message, self._text, node.span)
+        return self._converted(node.name, node)
+
+    def _converted(self, name: str, node: ast.Parameter | None) -> Any:
+        if name not in self._values:
+            try:
+                self._values[name] = dehydrated(self._given[name])
+            except ValueError as error:
+                message = f"the parameter ${name} cannot be used: {error}"
+                span = None if node is None else node.span
+                raise CypherTypeError(message, self._text, span) from error
+        return self._values[name]
 
     def check(self, tree: ast.Node) -> None:
         """Raises errors for missing parameters and wrong types, even if there are no rows."""
@@ -57,6 +59,8 @@ class Parameters:
         for part in parts_of(tree):
             if isinstance(part, ast.Parameter):
                 self.value(part)
+        for name in self._given:
+            self._converted(name, None)  # the driver refuses such values even if unused
 
     def _check_kind(self, node: ast.Expression | None, expected: _Expected) -> None:
         # Neo4j checks this at compile time and accepts floats.
@@ -101,30 +105,3 @@ def _typed_operands(node: ast.Node) -> list[tuple[ast.Expression | None, _Expect
         case ast.FunctionCall(name=name, arguments=(argument,)) if name.lower() in _ENTITIES:
             return [(argument, _ENTITIES[name.lower()])]
     return []
-
-
-def _is_deep(value: Any) -> bool:
-    """True if lists and maps are nested more than 100 levels deep; iterative, level by level.
-
-    Each container of a level is visited once, even if it occurs several times.
-    """
-    level = [value]
-    for _ in range(_LARGEST_DEPTH + 1):
-        containers = {id(each): each for each in level if isinstance(each, list | tuple | dict)}
-        level = [
-            item
-            for each in containers.values()
-            for item in (each.values() if isinstance(each, dict) else each)
-        ]
-    return bool(level)
-
-
-def _normalised(value: Any) -> Any:
-    if is_stored_object(value):  # durations and points are tuples, but not lists
-        return rezoned(value)
-    if isinstance(value, list | tuple):
-        return [_normalised(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _normalised(item) for key, item in value.items()}
-    native = temporal_from_native(value)
-    return value if native is None else native

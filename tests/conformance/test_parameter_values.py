@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 import pytest
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime, Duration
@@ -13,12 +16,18 @@ from neo4j.time import Date, DateTime, Duration
 import gpugda
 from gpugda.errors import CypherTypeError
 
+
+class Who(str, enum.Enum):  # noqa: UP042 # the idiom whose str() is not its text
+    ANN = "ann"
+
+
 POINTS = [CartesianPoint((0.0, 1.0)), CartesianPoint((-0.0, 1.0))]
 
 
 @pytest.fixture(scope="module")
 def graph() -> Iterator[Any]:
-    accelerator = gpugda.connect(gpugda.graph(nodes={"id": [0, 1], "p": POINTS}))
+    nodes = {"id": [0, 1], "p": POINTS, "name": [Who.ANN, "bob"], "d": [pd.Timedelta("1D"), None]}
+    accelerator = gpugda.connect(gpugda.graph(nodes=nodes))
     yield accelerator
     accelerator.close()
 
@@ -59,3 +68,34 @@ def test_parameters_that_neo4j_refuses_are_refused_before_the_query(
 ) -> None:
     with pytest.raises(CypherTypeError, match="Type mismatch for parameter 'p'"):
         values(f"MATCH (n:None) WHERE {condition} RETURN n", p=value)
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "expected"),
+    [
+        ("MATCH (n {name: $p}) RETURN n.id", Who.ANN, [[0]]),
+        ("MATCH (n) WHERE n.name IN $p RETURN n.id", [Who.ANN], [[0]]),
+        ("MATCH (n) WHERE n.name = $p.ann RETURN n.id", {Who.ANN: Who.ANN}, [[0]]),
+        ("MATCH (n) WHERE n.d = $p RETURN toString(n.d)", pd.Timedelta("1D"), [["PT24H"]]),
+        (
+            "MATCH (n {id: 0}) RETURN toString($p)",
+            np.datetime64("2020-01-02"),
+            [["2020-01-02T00:00:00"]],
+        ),
+        ("MATCH (n) WHERE n.id IN $p.ids RETURN n.id", pd.DataFrame({"ids": [1, 5]}), [[1]]),
+        ("MATCH (n) WHERE n.id IN $p RETURN n.id", np.array([1.0, 5.0]), [[1]]),
+    ],
+)
+def test_values_mean_what_the_driver_sends(
+    values: Any, query: str, value: Any, expected: list[list[Any]]
+) -> None:
+    assert values(query, p=value) == expected
+
+
+@pytest.mark.parametrize("value", [{1}, b"ab", np.timedelta64(1, "D"), np.array(1), range(3)])
+@pytest.mark.parametrize("query", ["MATCH (n) RETURN $p", "MATCH (n) RETURN n.id"])
+def test_values_that_are_not_sent_are_refused_even_if_unused(
+    values: Any, query: str, value: Any
+) -> None:
+    with pytest.raises(CypherTypeError, match=r"the parameter \$p cannot be used"):
+        values(query, p=value)

@@ -11,9 +11,11 @@ import neo4j
 import pandas as pd
 import pytest
 from neo4j.exceptions import DriverError, ResultConsumedError, ResultNotSingleError
+from parameter_kinds import KINDS
 
 import gpugda
 from gpugda.accelerator import Accelerator
+from gpugda.errors import CypherTypeError
 
 pytestmark = [
     pytest.mark.neo4j,
@@ -99,6 +101,21 @@ def both(drivers, see, query=SCALARS, **parameters):
         found = see(session.run(query, i=3, **parameters))
     assert ours.gpugda.tally.accelerated == before + 1, ours.gpugda.tally
     return found, expected
+
+
+def test_parameters_of_every_kind(drivers, loaded):
+    plain, _ = drivers
+    query = "MATCH (a:Person {i: 0}) RETURN $p AS p"
+    with gpugda.connect(loaded.uri, auth=loaded.auth) as device:
+        for name, value in KINDS.items():
+            try:
+                expected = plain.execute_query(query, p=value).records[0]["p"]
+            except Exception:
+                with pytest.raises(CypherTypeError):
+                    device.run(query, p=value, engine="gpu")
+            else:
+                found = device.run(query, p=value, engine="gpu").single()["p"]
+                assert repr(found) == repr(expected), name
 
 
 def public(thing):

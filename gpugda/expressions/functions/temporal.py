@@ -11,14 +11,8 @@ from gpugda.expressions.kinds import TEMPORAL, kind_of_value
 from gpugda.expressions.temporal import between, durations
 from gpugda.expressions.temporal.building import Clock, converted, from_fields
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND
-from gpugda.expressions.temporal.moments import Moment, at_instant, moment_of, value_of_moment
-from gpugda.expressions.temporal.parsing import (
-    parse_date,
-    parse_datetime,
-    parse_localdatetime,
-    parse_localtime,
-    parse_time,
-)
+from gpugda.expressions.temporal.moments import at_instant, moment_of, value_of_moment
+from gpugda.expressions.temporal.parsing import KINDS, parse_moment
 from gpugda.expressions.temporal.truncation import truncate
 from gpugda.expressions.temporal.zones import parse_zone
 
@@ -30,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS"]
 
 _CLOCKS = ("transaction", "statement", "realtime")
-_KINDS = ("date", "time", "localtime", "datetime", "localdatetime")
 
 
 def _clock(context: Context, name: str = "statement") -> Clock:
@@ -42,19 +35,6 @@ def _now(kind: str, clock: Clock) -> Any:
 
 
 # ------------------------------------------------------------------ constructors
-def _parsed(kind: str, text: str, clock: Clock) -> Moment:
-    if kind == "time":
-        return parse_time(text, clock.zone)
-    if kind == "datetime":
-        return parse_datetime(text, clock.zone)
-    plain = {
-        "date": parse_date,
-        "localtime": parse_localtime,
-        "localdatetime": parse_localdatetime,
-    }
-    return plain[kind](text)
-
-
 def _constructor(kind: str) -> Callable[..., Any]:
     def construct(context: Context, given: Any = ...) -> Any:
         clock = _clock(context)
@@ -62,7 +42,7 @@ def _constructor(kind: str) -> Callable[..., Any]:
             return _now(kind, clock)
         given_kind = kind_of_value(given)
         if given_kind == "string":
-            return value_of_moment(_parsed(kind, given, clock))
+            return value_of_moment(parse_moment(kind, given, clock.zone))
         if given_kind == "map":
             return value_of_moment(from_fields(kind, given, clock))
         if given_kind in TEMPORAL:
@@ -163,7 +143,7 @@ def _between(name: str, evaluate: Callable[[Any, Any], Any]) -> Function:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    *(function for kind in _KINDS for function in _family(kind)),
+    *(function for kind in KINDS for function in _family(kind)),
     Function(
         "datetime.fromepoch",
         signature("number, number -> datetime"),

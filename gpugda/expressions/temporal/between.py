@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherTypeError
 from gpugda.expressions.temporal.arithmetic import plus_days_in, plus_months_in
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, whole_months
 from gpugda.expressions.temporal.durations import make_duration
 from gpugda.expressions.temporal.moments import Moment, at_instant, at_wall, moment_of
+
+if TYPE_CHECKING:
+    from gpugda.expressions.temporal.zones import Zone
 
 __all__ = ["between", "in_days", "in_months", "in_seconds"]
 
@@ -18,11 +21,22 @@ def between(start: Any, end: Any) -> Any:
     first, last, dated = _aligned(start, end)
     months = days = 0
     if dated:
+        # A local time in a gap of the end's zone moves only where it is compared, not for good.
+        given, zone = moment_of(start), first.zone
+        own = Moment(given.days, given.nanos or 0) if given.zone is None else first
         months = _months(first, last)
-        first = plus_months_in(first, months)
-        days = _days(first, last)
-        first = plus_days_in(first, days)
+        own = plus_months_in(own, months)
+        days = _days(_in_zone(own, zone), last)
+        first = _in_zone(plus_days_in(own, days), zone)
     return _ticks_duration(months, days, last.instant - first.instant)
+
+
+def _in_zone(moment: Moment, zone: Zone | None) -> Moment:
+    if zone is None or moment.zone is not None:
+        return moment
+    assert moment.days is not None
+    assert moment.nanos is not None
+    return at_wall(moment.days, moment.nanos, zone)
 
 
 def in_months(start: Any, end: Any) -> Any:

@@ -15,7 +15,7 @@ from gpugda.expressions.temporal.calendar import (
 from gpugda.expressions.temporal.moments import Moment, at_wall
 from gpugda.expressions.temporal.zones import Zone, offset_at, parse_offset, parse_zone
 
-__all__ = ["parse_date", "parse_datetime", "parse_localdatetime", "parse_localtime", "parse_time"]
+__all__ = ["KINDS", "parse_moment"]
 
 _DATE = (
     r"(?:(?P<year>[0-9]{4}|[+-][0-9]{1,9})"
@@ -37,7 +37,25 @@ _DATE_TEXT = re.compile(_DATE, re.IGNORECASE)
 _LOCALTIME_TEXT = re.compile(f"T?{_TIME}", re.IGNORECASE)
 _TIME_TEXT = re.compile(f"T?{_TIME}{_ZONE}", re.IGNORECASE)
 _LOCALDATETIME_TEXT = re.compile(f"{_DATE}(?:T{_TIME})?", re.IGNORECASE)
-_DATETIME_TEXT = re.compile(f"{_DATE}(?:T{_TIME})?{_ZONE}", re.IGNORECASE)
+_DATETIME_TEXT = re.compile(f"{_DATE}(?:T{_TIME}{_ZONE})?", re.IGNORECASE)
+
+
+KINDS = ("date", "localtime", "time", "localdatetime", "datetime")
+"""The kinds of moments, which are all temporal kinds but durations."""
+
+
+def parse_moment(kind: str, text: str, default: Zone) -> Moment:
+    """Parses a text of one of `KINDS`; the default zone is for a time or datetime without one."""
+    if kind == "time":
+        return parse_time(text, default)
+    if kind == "datetime":
+        return parse_datetime(text, default)
+    plain = {
+        "date": parse_date,
+        "localtime": parse_localtime,
+        "localdatetime": parse_localdatetime,
+    }
+    return plain[kind](text)
 
 
 def _match(pattern: re.Pattern[str], text: str, kind: str) -> re.Match[str]:

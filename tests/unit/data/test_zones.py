@@ -9,11 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import pytz
-from gpugda_adapters.temporal_text import TEMPORAL_PARSERS
 from neo4j.time import DateTime
 
 import gpugda
 from gpugda.data.columns import column_from_arrow, column_from_values, shown_values, to_values
+from gpugda.expressions.temporal.moments import value_of_moment
+from gpugda.expressions.temporal.parsing import parse_moment
+from gpugda.expressions.temporal.zones import parse_zone
 from gpugda.snapshot.object_text import object_from_text, object_to_text
 from gpugda.values import equals, group_key, less
 
@@ -60,9 +62,11 @@ def test_ambiguous_saved_zones_are_refused():
 
 
 def test_texts_name_the_zones():
-    parse = TEMPORAL_PARSERS["datetime"]
-    plain, named = parse("2020-06-01T10:00Z", ""), parse("2020-06-01T10:00[UTC]", "")
-    assert equals(parse("2020-06-01T10:00", ""), plain) is True
+    def parse(text, zone):
+        return value_of_moment(parse_moment("datetime", text, parse_zone(zone)))
+
+    plain, named = parse("2020-06-01T10:00Z", "Z"), parse("2020-06-01T10:00[UTC]", "Z")
+    assert equals(parse("2020-06-01T10:00", "Z"), plain) is True
     assert equals(parse("2020-06-01T10:00", "UTC"), named) is True
     assert equals(plain, named) is False
 
