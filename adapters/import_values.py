@@ -125,11 +125,14 @@ def _objects(texts: pa.Array, kind: str, parse: Callable[[str], Any]) -> Column:
     for code, text in enumerate(encoded.dictionary.to_pylist()):
         try:
             values.append(parse(text))
-        except (ValueError, QueryError) as error:
-            row = pc.index(encoded.indices, value=code).as_py()
-            is_point = isinstance(error, ValueError)
-            reason = str(error) if is_point else f"no {kind} as Cypher writes it"
-            raise BadValueError(row, text, reason) from None
+        except ValueError as error:
+            reason = str(error)
+        except QueryError as error:
+            reason = f"no {kind}: {str(error).removeprefix(f'{text!r}: ')}"
+        else:
+            continue
+        row = pc.index(encoded.indices, value=code).as_py()
+        raise BadValueError(row, text, reason)
     return column_from_values(
         [None if code is None else values[code] for code in encoded.indices.to_pylist()]
     )

@@ -394,7 +394,7 @@ BAD_NODE_FILES = [
     (":ID,x:double\n1,1_0\n", "row 2, column x: '1_0' is no float"),
     (
         ":ID,d:date\n1,2020-13-01\n",
-        "column d: '2020-13-01' is no date as Cypher writes it",
+        "column d: '2020-13-01' is no date: a part is out of range",
     ),
     (":ID,d:date\n1,soon\n", "row 2, column d: 'soon' is no date"),
     (":ID,d:datetime\n1,2020-07-01 10:00\n", "row 2, column d: .* is no date"),
