@@ -254,9 +254,8 @@ class Accelerator(GraphExports):
             QueryError: As in `run`, on an embedded graph.
             neo4j.exceptions.Neo4jError: The database rejected the text.
         """
-        request = self._request(query, None, {}, strategy, None)
         with as_internal_errors():
-            return self._answers.explain(request)
+            return self._answers.explain(self._request(query, None, {}, strategy, None))
 
     def profile(
         self,
@@ -424,11 +423,15 @@ class Accelerator(GraphExports):
         loaded = self._answers.loaded
         if loaded is None:
             return f"<Accelerator: no snapshot yet; {state}>"
-        graph = loaded.graph
+        nodes, relationships = loaded.graph.node_count, loaded.graph.relationship_count
         return (
-            f"<Accelerator {loaded.source_name}: {graph.node_count:,} nodes, "
-            f"{graph.relationship_count:,} relationships; {state}>"
+            f"<Accelerator {loaded.source_name}: {nodes:,} nodes, "
+            f"{relationships:,} relationships; {state}>"
         )
+
+    def _loaded(self) -> LoadedGraph | None:
+        self._check_usable()
+        return self._answers.loaded
 
     def _complete(self) -> LoadedGraph:
         self._check_usable()

@@ -58,7 +58,8 @@ CONSTRUCTS = {
     "REPEATABLE ELEMENTS (Cypher 25)": (
         "CYPHER 25 MATCH REPEATABLE ELEMENTS (a)-->{1,2}(b)--(c) RETURN count(*)"
     ),
-    "CALL of a procedure": "CALL db.labels() YIELD label RETURN label",
+    "CALL of a procedure that describes the graph": "CALL db.labels() YIELD label RETURN label",
+    "CALL of another procedure": "CALL db.indexes() YIELD name RETURN name",
     "writes": "CREATE (a:P) RETURN a",
     "LOAD CSV": "LOAD CSV FROM 'file:///x.csv' AS row RETURN row",
 }

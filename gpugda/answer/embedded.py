@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbeddedAnswers"]
 
+_MAY_DESCRIBE = re.compile(r"\bCALL\s+[\w`]|^\s*SHOW\s", re.IGNORECASE)
 _NO_NATIVE = "an embedded source has no native engine"
 _ONLY_ENGINE = f"{_NO_NATIVE}, and the device answers this query"
 
@@ -75,8 +77,7 @@ class EmbeddedAnswers:
         if engine == "auto":
             engine = "gpu"
             reason = _ONLY_ENGINE
-        refuse_other_databases(request.prepared())
-        refuse_outside(request.prepared(), loaded.projection)
+        self._prepare(request)
         if request.prepared().mode == "EXPLAIN":
             return explained(request, loaded, engine).result(request)
         if engine == "reference":
@@ -100,8 +101,7 @@ class EmbeddedAnswers:
         from gpugda.plan.estimate import estimate  # neither is needed to run a query
         from gpugda.plan.explain import Explanation, cannot_run
 
-        refuse_other_databases(request.prepared())
-        refuse_outside(request.prepared(), self._loaded.projection)
+        self._prepare(request)
         plan = self._loaded.plan(request.prepared(), request.strategy)
         seconds = self._device.seconds(request, plan, self._loaded.graph)
         streamed = self._device.streaming(plan, self._loaded.graph)
@@ -112,6 +112,15 @@ class EmbeddedAnswers:
             expected=estimate(plan, seconds),
             lines=() if streamed is None else (str(streamed),),
         )
+
+    def _prepare(self, request: Request) -> None:
+        """Checks the query; procedures that describe the graph become their rows."""
+        if isinstance(request.query, str) and _MAY_DESCRIBE.search(request.query):
+            from gpugda.schema.procedures import statement_with_procedures  # rarely used
+
+            request.replace(statement_with_procedures(request.query, self._loaded.graph))
+        refuse_other_databases(request.prepared())
+        refuse_outside(request.prepared(), self._loaded.projection)
 
     def refresh(self) -> None:
         """Reads the source again."""

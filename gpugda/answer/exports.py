@@ -1,4 +1,4 @@
-"""Saves or exports the whole graph of an accelerator."""
+"""Describes, saves or exports the whole graph of an accelerator."""
 
 from __future__ import annotations
 
@@ -11,17 +11,51 @@ if TYPE_CHECKING:
 
     import networkx
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.loading import LoadedGraph
+    from gpugda.schema.graph_schema import GraphSchema
 
 __all__ = ["GraphExports"]
 
 
 class GraphExports(ABC):
-    """The public methods of an accelerator that export its graph."""
+    """The public methods of an accelerator that describe or export its graph."""
+
+    @abstractmethod
+    def _loaded(self) -> LoadedGraph | None:
+        """The graph as last read; None if none was read."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Reads the source again."""
 
     @abstractmethod
     def _complete(self) -> LoadedGraph:
         """The graph with all its properties."""
+
+    @property
+    def loaded_graph(self) -> DataGraph | None:
+        """The data graph as last read, for tools that need its names; None if none was read."""
+        loaded = self._loaded()
+        return None if loaded is None else loaded.graph
+
+    @property
+    def schema(self) -> GraphSchema:
+        """What the graph holds: labels, relationship types, what they connect, and properties.
+
+        Print it, or let a notebook show it. Of a database it describes the state last read, which
+        is read first if there is none, and the properties that queries have needed so far.
+
+        Raises:
+            SourceError: The database cannot be read.
+        """
+        from gpugda.schema.describe import schema_of  # imported on use only
+
+        if self.loaded_graph is None:
+            self.refresh()
+        graph = self.loaded_graph
+        assert graph is not None
+        return schema_of(graph)
 
     def save(self, path: str | os.PathLike[str], *, compression: str | None = None) -> None:
         """Saves the data graph in a folder for `gpugda.connect`; replaces a snapshot found there.

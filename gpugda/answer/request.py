@@ -67,6 +67,10 @@ class Request:
                 self._prepared = _prepared(self.query)
         return self._prepared
 
+    def replace(self, statement: Statement | None) -> None:
+        """Sets what the query was analysed to; None leaves that to `prepared`."""
+        self._prepared = statement
+
     def seconds_left(self) -> float | None:
         """Seconds until the deadline, None without one.
 

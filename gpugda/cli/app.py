@@ -265,6 +265,22 @@ def status(
 
 @app.command()
 @guarded
+@options.takes_source
+def schema(
+    source: options.SourceOptions,
+    device: options.Device = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Print what a graph holds: labels, types, what they connect, and properties."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.run import open_accelerator
+
+    with open_accelerator(source, device) as accelerator:
+        sys.stdout.write(f"{accelerator.schema}\n")
+
+
+@app.command()
+@guarded
 def devices(verbose: options.Verbose = 0) -> None:
     """List the OpenCL devices, by the numbers that --device takes."""
     log_to_standard_error(verbose)

@@ -48,7 +48,7 @@ def run_shell(
 
                 session.open()
                 say(f"{session.greeting()}\nStatements end with ; and :help lists the commands.")
-                converse(session, Terminal(open_history()))
+                converse(session, Terminal(open_history(), completer=session.completer()))
             else:
                 with open_script(query.file) as (lines, name):
                     session.open()

@@ -18,6 +18,8 @@ from gpugda.result.text import format_value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prompt_toolkit.completion import Completer
+
     from gpugda.accelerator import Accelerator
     from gpugda.cli.options import SourceOptions
     from gpugda.cli.run import OutputOptions, QueryOptions
@@ -77,6 +79,12 @@ class ShellSession:
         size = ", ".join(f"{status[name]:,} {name}" for name in _SIZES if name in status)
         return f"{status['source']}{': ' if size else ''}{size}"
 
+    def completer(self) -> Completer:
+        """Completes what is typed at the prompt."""
+        from gpugda.cli.completion import ShellCompleter
+
+        return ShellCompleter(_COMMANDS, lambda: self._open.loaded_graph)
+
     @property
     def _open(self) -> Accelerator:
         assert self._accelerator is not None
@@ -101,7 +109,13 @@ class ShellSession:
         first, *more = name.split(maxsplit=1)  # a tab or a line break may follow as well
         command = _COMMANDS.get(first.lower())
         if command is None:
-            raise ConfigurationError(f"{first} is no command of this shell; :help lists them.")
+            from difflib import get_close_matches  # slow to import
+
+            near = get_close_matches(first.lower(), _COMMANDS, n=1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            raise ConfigurationError(
+                f"{first} is no command of this shell; :help lists them.{meant}"
+            )
         command(self, " ".join([*more, argument]).strip())
 
     def _answer(self, text: str) -> None:
@@ -169,6 +183,12 @@ class ShellSession:
         """What is loaded, since when, how large, on which device."""
         write_status(self._open)
 
+    def schema(self, argument: str) -> None:
+        """Labels, relationship types, what they connect, and their properties."""
+        with self._progress.shown():
+            schema = self._open.schema
+        sys.stdout.write(f"{schema}\n")
+
     def refresh(self, argument: str) -> None:
         """Read the source again, if it has changed."""
         with self._progress.shown():
@@ -204,6 +224,7 @@ _USAGES = {
     ":explain": ":explain STATEMENT;",
     ":use": ":use DATABASE",
     ":status": ":status",
+    ":schema": ":schema",
     ":refresh": ":refresh",
     ":timing": ":timing on|off",
     ":source": ":source FILE",
@@ -218,6 +239,7 @@ _COMMANDS: dict[str, Callable[[ShellSession, str], Any]] = {
     ":explain": ShellSession.explain,
     ":use": ShellSession.use,
     ":status": ShellSession.status,
+    ":schema": ShellSession.schema,
     ":refresh": ShellSession.refresh,
     ":timing": ShellSession.timing,
     ":source": ShellSession.source,

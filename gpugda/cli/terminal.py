@@ -15,6 +15,7 @@ from gpugda.query.statements import EntryReader
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
+    from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
     from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyPressEvent
@@ -38,14 +39,21 @@ class Terminal:
         source: Input of the keys, default the terminal.
         sink: Output of the prompt; default the standard stream that is a terminal, so that rows
             can go to a file.
+        completer: Completes words when Tab is pressed.
     """
 
     def __init__(
-        self, history: History, source: Input | None = None, sink: Output | None = None
+        self,
+        history: History,
+        source: Input | None = None,
+        sink: Output | None = None,
+        completer: Completer | None = None,
     ) -> None:
         self._session: PromptSession[str] = PromptSession(
             multiline=True,
             history=history,
+            completer=completer,
+            complete_while_typing=False,
             lexer=PygmentsLexer(CypherLexer),
             key_bindings=_keys(),
             prompt_continuation=_continuation,

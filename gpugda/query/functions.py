@@ -11,7 +11,7 @@ from typing import Final
 
 from gpugda.query.type_sets import ANY, TypeSet, of
 
-__all__ = ["Signature", "changes_per_call", "signature"]
+__all__ = ["Signature", "changes_per_call", "signature", "unknown_function"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,15 @@ def changes_per_call(name: str) -> bool:
     """True if a function may return different values for equal arguments."""
     plain = name.lower()
     return plain in ("rand", "randomuuid") or plain.endswith(".realtime")
+
+
+def unknown_function(name: str) -> str:
+    """Why a name is no function, with the function that may be meant."""
+    from difflib import get_close_matches  # imported on errors only, as it is slow
+
+    near = get_close_matches(name.lower(), _signatures(), n=1)
+    hint = f"; did you mean {near[0]}()?" if near else ""
+    return f"Unknown function '{name}'{hint}"
 
 
 def signature(name: str) -> Signature | None:

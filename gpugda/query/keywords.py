@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CLAUSE_STARTS", "COMMANDS", "FOLLOWS_OPERAND", "did_you_mean", "words"]
+__all__ = ["CLAUSE_STARTS", "COMMANDS", "FOLLOWS_OPERAND", "KEYWORDS", "did_you_mean", "words"]
 
 
 def words(text: str) -> frozenset[str]:
@@ -35,21 +35,26 @@ FOLLOWS_OPERAND: Final = (
 )
 """Token kinds that cannot begin a value: a keyword before one of them is a name."""
 
-_ALL: Final = sorted(
+KEYWORDS: Final = (
     CLAUSE_STARTS
     | COMMANDS
     | _OPERATORS
     | _INNER
     | words("CASE CYPHER DISTINCT EXISTS EXPLAIN NOT NULL PROFILE")
 )
+"""All of these words, and those that begin an expression or a text."""
+
+_SQL: Final = words("LIKE ILIKE RLIKE REGEXP SIMILAR")
 
 
 def did_you_mean(word: str) -> str:
     """A hint with the keyword most similar to a misspelt word; empty if there is none."""
-    if word.upper() in _ALL:
+    if word.upper() in _SQL:
+        return "; Cypher has CONTAINS, STARTS WITH, ENDS WITH and =~ (a regular expression)"
+    if word.upper() in KEYWORDS:
         return ""
     # Imported on errors only: importing difflib takes longer than parsing a query.
     from difflib import get_close_matches
 
-    near = get_close_matches(word.upper()[:40], _ALL, n=1, cutoff=0.65)
+    near = get_close_matches(word.upper()[:40], sorted(KEYWORDS), n=1, cutoff=0.65)
     return f"; did you mean {near[0]}?" if near else ""

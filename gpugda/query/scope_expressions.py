@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
-from gpugda.query.functions import Signature, signature
+from gpugda.query.functions import Signature, signature, unknown_function
 from gpugda.query.scope_literals import check_literals, check_range
 from gpugda.query.scope_operators import left_types, operand_types, result_type
 from gpugda.query.type_sets import (
@@ -265,7 +265,7 @@ def _call(node: ast.FunctionCall, scope: Scope, inner: InnerChecks) -> TypeSet:
 
 def _unknown(node: ast.FunctionCall, scope: Scope, inner: InnerChecks) -> TypeSet:
     if "." not in node.name:
-        scope.fail(f"Unknown function '{node.name}'", node.span)
+        scope.fail(unknown_function(node.name), node.span)
     for argument in node.arguments:  # a plugin's function, whose signature is unknown here
         check_expression(argument, scope, inner)
     return ANY

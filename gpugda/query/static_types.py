@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from gpugda.deadline import check_time
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
+from gpugda.query.functions import unknown_function
 from gpugda.query.query_graph import ColumnReference
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class TypeChecker:
     def _function(self, node: ast.FunctionCall) -> Kind:
         known = _FUNCTIONS.get(node.name.lower())
         if known is None:
-            self._fail(f"Unknown function '{node.name}'", node.span)
+            self._fail(unknown_function(node.name), node.span)
         allowed, expected, result = known
         if len(node.arguments) != 1:
             problem = "Insufficient" if not node.arguments else "Too many"

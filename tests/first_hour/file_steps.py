@@ -60,9 +60,16 @@ def own() -> object:
 
 @group.step("README: a procedure is refused with its place")
 def procedure() -> object:
-    query = "CALL db.labels()\nYIELD label RETURN label"
+    query = "CALL db.indexes()\nYIELD name RETURN name"
     words = ("CALL of a procedure", "line 1, column 1", "^^^")
     return refuses(gpugda.UnsupportedQueryError, words, lambda: wordnet().run(query))
+
+
+@group.step("what the graph holds: accelerator.schema and CALL db.labels()")
+def schema() -> object:
+    shown = str(people().schema)
+    labels = people().run("CALL db.labels() YIELD label RETURN count(*) AS n").single()["n"]
+    return [tells(shown, "nodes", "relationships", "[:"), labels]
 
 
 # ------------------------------------------------------------------ sources

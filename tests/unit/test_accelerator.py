@@ -82,7 +82,7 @@ def test_a_query_error_shows_its_place(people):
     assert (caught.value.line, caught.value.column) == (2, 1)
     assert "^^^^^^" in str(caught.value)
     with pytest.raises(gpugda.UnsupportedQueryError) as caught:
-        people.run("MATCH (a)\nCALL db.labels() YIELD label RETURN a")
+        people.run("MATCH (a)\nCALL db.indexes() YIELD name RETURN a")
     assert caught.value.construct == "CALL of a procedure"
     assert (caught.value.line, caught.value.column) == (2, 1)
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from graphs import make_graph
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from gpugda.cli.completion import ShellCompleter
 from gpugda.cli.terminal import Terminal, is_complete
 
 
@@ -57,3 +61,31 @@ def test_ctrl_c_discards_the_text(typed):
 def test_ctrl_d_ends_the_session(typed):
     with pytest.raises(EOFError):
         typed("\x04")
+
+
+COMPLETED = {
+    ":st": [":status"],
+    "MAT": ["MATCH"],
+    "match (n:Pers": ["Person"],
+    "match (n:Person|": ["Person", "`Two words`"],
+    "match ()-[:KN": ["KNOWS"],
+    "match ()-[r:KNOWS]->(n:Two": ["`Two words`"],
+    "return n.na": ["name"],
+    "return n.": ["name", "since"],
+    "return toUpp": ["toUpper("],
+    "return 'x' ": [],
+}
+
+
+@pytest.mark.parametrize("text", COMPLETED)
+def test_tab_completes_names_of_the_graph_and_of_the_language(text):
+    nodes = [("Person", {"name": "a"}), ("Two words", {})]
+    graph = make_graph(nodes, [(0, "KNOWS", 1, {"since": 1})])
+    completer = ShellCompleter([":status", ":help"], lambda: graph)
+    found = completer.get_completions(Document(text), CompleteEvent())
+    assert [each.text for each in found] == COMPLETED[text]
+
+
+def test_without_a_graph_tab_completes_the_language_alone():
+    completer = ShellCompleter([], lambda: None)
+    assert not list(completer.get_completions(Document("match (n:P"), CompleteEvent()))

@@ -1,0 +1,1 @@
+"""What a graph holds: its labels, types and properties; as a value, as text, and as procedures."""
