@@ -30,7 +30,7 @@ test-all: $(VENV)/.installed
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@mkdir -p build/mypy && ln -sfn ../../gpugda build/mypy/gpugda && ln -sfn ../../adapters build/mypy/gpugda_adapters && ln -sfn ../../opencl build/mypy/gpugda_opencl && ln -sfn ../../strategies build/mypy/gpugda_strategies
+	@mkdir -p build/mypy && ln -sfn ../../gpugda build/mypy/gpugda && ln -sfn ../../adapters build/mypy/gpugda_adapters && ln -sfn ../../opencl build/mypy/gpugda_opencl && ln -sfn ../../strategies build/mypy/gpugda_strategies && ln -sfn ../../lab build/mypy/lab
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 

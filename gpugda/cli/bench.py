@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,12 +17,9 @@ from gpugda.cli import options
 from gpugda.cli.failures import guarded, say
 from gpugda.cli.logs import log_to_standard_error
 from gpugda.cli.termination import terminated_as_by_hand
-from gpugda.cli.workloads import compare_strategies, run_workload
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gpugda.bench.benchmark import Outcome
     from gpugda.bench.options import BenchOptions
 
@@ -92,55 +89,8 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="lsqb: nine queries on a generated social network, beside DuckDB and Ladybug, "
-            "without a server. applications: queries as applications write them, on the graph "
-            "that --load or --graph names: drwho-labelled, pole, recommendations.",
-            rich_help_panel=_QUERIES,
-        ),
-    ] = None,
-    strategies: Annotated[
-        bool,
-        typer.Option(
-            "--strategies",
-            help="All strategies on random walks of 12 nodes over a generated --graph: enron, "
-            "gowalla, patent, road, watdiv, dbpedia, stwig, db, fr, yh, wd; or with the patterns "
-            "of PBE on youtube, livejournal, orkut, uk2002, friendster. Without a server.",
-            rich_help_panel=_QUERIES,
-        ),
-    ] = False,
-    sweep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[=V,V]",
-            help="With --strategies: again for each value of nodes, relationships, labels, types, "
-            "degree or query-nodes, such as labels=4,8,16. Default values: those of the paper.",
-            rich_help_panel=_QUERIES,
-        ),
-    ] = None,
-    strategy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="With --strategies: only this one, such as extend or 'gsi +PC'. Repeatable.",
-            rich_help_panel=_QUERIES,
-        ),
-    ] = None,
-    within: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="SHARE",
-            min=0.001,
-            help="With --strategies: once more with this share of the graph's bytes as memory "
-            "limit, such as 0.25. Repeatable.",
-            rich_help_panel=_QUERIES,
-        ),
-    ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Of the generated graph. Default: 1 for lsqb, 4 million nodes and 18 million "
-            "relationships; 0.1 for --strategies.",
+            help="applications: queries as applications write them, on the graph that --load or "
+            "--graph names: drwho-labelled, pole, recommendations.",
             rich_help_panel=_QUERIES,
         ),
     ] = None,
@@ -247,8 +197,8 @@ def bench(
     from gpugda.bench.options import BenchOptions, parse_forms, parse_sizes
 
     log_to_standard_error(verbose)
-    if not strategies:
-        _refuse_without_strategies({"--strategy": strategy, "--within": within, "--sweep": sweep})
+    if workload not in (None, "applications"):
+        raise ConfigurationError(f"--workload is {workload!r}; there is: applications.")
     # Otherwise the time of printing the driver's notifications would be measured too.
     logging.getLogger("neo4j.notifications").setLevel(logging.ERROR)
     asked = BenchOptions(
@@ -269,28 +219,14 @@ def bench(
         indexes=indexes,
         graphs=graphs,
         folder=out,
-        connect=_connect_options(
-            device,
-            memory_limit,
-            options.ServerOptions(username, password, database, planner=planner),
-        ),
+        connect=options.ServerOptions(
+            username, password, database, planner=planner
+        ).connect_arguments()
+        | options.device_arguments(device, memory_limit),
     )
     asked = _shortened(asked) if quick else asked
     with terminated_as_by_hand():
-        if strategies:
-            compare_strategies(asked, graph, scale, strategy or (), within or (), sweep)
-        elif workload in (None, "applications"):
-            _run(uri, graph, replace(asked, applications=workload is not None))
-        else:
-            run_workload(workload, asked, 1.0 if scale is None else scale)
-
-
-def _refuse_without_strategies(given: Mapping[str, object]) -> None:
-    for name, value in given.items():
-        if value:
-            raise ConfigurationError(
-                f"{name} applies to --strategies; add it, or leave out {name}."
-            )
+        _run(uri, graph, replace(asked, applications=workload is not None))
 
 
 def _positive(timeout: float) -> float:
@@ -311,17 +247,6 @@ def _shortened(asked: BenchOptions) -> BenchOptions:
         warm_up=2,
         exports=1,
     )
-
-
-def _connect_options(
-    device: str | None, memory_limit: str | None, server: options.ServerOptions
-) -> dict[str, Any]:
-    given = server.connect_arguments()
-    if device is not None:
-        given["device"] = int(device) if device.isdigit() else device
-    if memory_limit is not None:
-        given["memory_limit"] = memory_limit
-    return given
 
 
 def _run(uri: str | None, graph: str | None, asked: BenchOptions) -> None:

@@ -46,6 +46,7 @@ __all__ = [
     "Timeout",
     "Username",
     "Verbose",
+    "device_arguments",
     "make_source",
     "takes_source",
 ]
@@ -265,6 +266,16 @@ class ServerOptions:
                 "--username needs a password: --password, or the variable NEO4J_PASSWORD."
             )
         return getpass(f"Password of {self.username}: ")
+
+
+def device_arguments(device: str | None, memory_limit: str | None) -> dict[str, Any]:
+    """Arguments of `gpugda.connect` for the device."""
+    given: dict[str, Any] = {}
+    if device is not None:
+        given["device"] = int(device) if device.isdigit() else device
+    if memory_limit is not None:
+        given["memory_limit"] = memory_limit
+    return given
 
 
 def _source_options(

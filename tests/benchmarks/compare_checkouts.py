@@ -75,7 +75,7 @@ def sources(family: str) -> dict[str, Any]:
             for name in ("drwho", "yeast", "pole")
         }
     if family == "lsqb":
-        from gpugda.bench.lsqb_engines import SocialSource
+        from lab.lsqb_engines import SocialSource
 
         return {"social network": lambda: SocialSource(0.25, 1)}
     from benchmarks.peer_graphs import GRAPHS
@@ -124,7 +124,7 @@ def texts(family: str, name: str) -> Iterator[tuple[str, str]]:
     if family == "generated":
         yield from generated(name)
     elif family == "lsqb":
-        from gpugda.bench.lsqb_queries import LSQB
+        from lab.lsqb_queries import LSQB
 
         yield from ((each.name, each.cypher) for each in LSQB)
     elif family == "peers":

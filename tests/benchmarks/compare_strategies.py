@@ -3,7 +3,7 @@
     python tests/benchmarks/compare_strategies.py [--graphs enron:0.25,got] [--device DEVICE]
         [--per-kind 2] [--json FILE]
 
-A graph is a recipe with its scale (`gpugda.bench.recipes`), or the name of a folder or a file of the
+A graph is a recipe with its scale (`lab.recipes`), or the name of a folder or a file of the
 real graphs beside the checkout. Query graphs are drawn: random walks, paths, stars, trees, cycles
 and dense parts of the graph, with and without labels and types; each is asked as a count, and, if it
 is small, as rows. Answers must be equal. A query's time is the best of some runs after the first
@@ -36,11 +36,11 @@ from test_strategies import SNAP, clock_of, snap  # noqa: E402
 
 import gpugda  # noqa: E402
 from gpugda.bench.graphs import graph_source  # noqa: E402
-from gpugda.bench.recipes import RECIPES, recipe_batches  # noqa: E402
 from gpugda.errors import GpugdaError, QueryTimeoutError  # noqa: E402
 from gpugda.loading import load  # noqa: E402
 from gpugda.match.registry import STRATEGIES  # noqa: E402
 from gpugda.ports import GraphBatches, GraphSource, SilentProgress  # noqa: E402
+from lab.recipes import RECIPES, recipe_batches  # noqa: E402
 
 DATA = SNAP.parent
 DEFAULT = (

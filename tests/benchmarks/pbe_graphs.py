@@ -17,9 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpugda.bench.machine import peak_bytes
-from gpugda.bench.pbe_patterns import PBE_PATTERNS
-from gpugda.bench.recipes import make_recipe
-from gpugda.bench.strategies_measuring import _question
 from gpugda.config import requested_device
 from gpugda.data.sorting import SortedRows, Unsorted
 from gpugda.device.context import DeviceContext, choose_device
@@ -27,6 +24,9 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.registry import STRATEGIES
+from lab.pbe_patterns import PBE_PATTERNS
+from lab.recipes import make_recipe
+from lab.strategies_measuring import _question
 
 STARTED = time.perf_counter()
 

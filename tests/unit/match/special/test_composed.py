@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from split_devices import open_split
 
-from gpugda.bench.pbe_patterns import PBE_PATTERNS
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
@@ -24,6 +23,7 @@ from gpugda.match.registry import plan_pattern
 from gpugda.match.special import composed, ring_squares, tasks, unrestricted
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
+from lab.pbe_patterns import PBE_PATTERNS
 
 pytestmark = [
     pytest.mark.device,

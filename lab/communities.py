@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.bench.community_plan import plan_communities
 from gpugda.data.threads import in_threads, in_threads_ahead
 from gpugda.data.unique_values import unique_values
+from lab.community_plan import plan_communities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from gpugda.bench.community_plan import CommunityPlan, SocialShape
+    from lab.community_plan import CommunityPlan, SocialShape
 
     Ends = tuple[NDArray[np.uint32], NDArray[np.uint32]]
     Pairs = NDArray[np.uint64]

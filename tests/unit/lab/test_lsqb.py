@@ -7,12 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 import gpugda
-from gpugda.bench.child import Answer
-from gpugda.bench.lsqb import LsqbOutcome
-from gpugda.bench.lsqb_engines import SocialSource
-from gpugda.bench.lsqb_queries import LSQB
-from gpugda.bench.social_network import SIZES, social_network
 from gpugda.errors import ConfigurationError
+from lab.child import Answer
+from lab.lsqb import LsqbOutcome
+from lab.lsqb_engines import SocialSource
+from lab.lsqb_queries import LSQB
+from lab.social_network import SIZES, social_network
 
 TINY = 0.001
 
@@ -66,9 +66,9 @@ def test_the_device_and_the_reference_count_the_same():
 @pytest.mark.device
 @pytest.mark.slow
 def test_the_command_counts_with_all_engines(tmp_path):
-    from gpugda.cli.app import app
+    from lab.__main__ import app
 
-    arguments = ["bench", "--workload", "lsqb", "--scale", "0.001", "--repetitions", "1"]
+    arguments = ["lsqb", "--scale", "0.001", "--repetitions", "1"]
     run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
     assert run.exit_code == 0, run.output
     facts = json.loads((tmp_path / "lsqb.json").read_text(encoding="utf-8"))
@@ -83,11 +83,3 @@ def test_a_different_count_is_reported_as_wrong():
     other = {("q3", "duckdb"): [Answer("ok", 2, 0.1)], ("q4", "duckdb"): [Answer("ok", 1, 0.1)]}
     outcome = LsqbOutcome(("gpugda", "duckdb"), same | other, [])
     assert outcome.wrong == ["q3"]
-
-
-def test_an_unknown_workload_is_refused():
-    from gpugda.cli.app import app
-
-    run = CliRunner().invoke(app, ["bench", "--workload", "none"])
-    assert run.exit_code == 2
-    assert "lsqb" in run.output

@@ -8,19 +8,19 @@ from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from gpugda.bench.child import Answer, Child
 from gpugda.bench.folders import made_folder
-from gpugda.bench.lsqb_engines import ENGINES
-from gpugda.bench.lsqb_queries import LSQB
 from gpugda.bench.machine import describe_machine
 from gpugda.errors import ConfigurationError
+from lab.child import Answer, Child
+from lab.lsqb_engines import ENGINES
+from lab.lsqb_queries import LSQB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from gpugda.bench.lsqb_queries import LsqbQuery
     from gpugda.ports import Progress
+    from lab.lsqb_queries import LsqbQuery
 
 __all__ = ["LsqbOptions", "LsqbOutcome", "run_lsqb"]
 

@@ -18,8 +18,8 @@ from gpugda.match.registry import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gpugda.bench.recipes import Recipe
     from gpugda.match.matcher import Matcher
+    from lab.recipes import Recipe
 
 __all__ = ["MatcherMaker", "chosen_matchers"]
 

@@ -7,14 +7,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.bench.lsqb_engines import ENGINES, TooLongError
+from lab.lsqb_engines import ENGINES, TooLongError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
-    from gpugda.bench.lsqb_engines import Engine
-    from gpugda.bench.lsqb_queries import LsqbQuery
+    from lab.lsqb_engines import Engine
+    from lab.lsqb_queries import LsqbQuery
 
 __all__ = ["Answer", "Child"]
 

@@ -1,12 +1,12 @@
-"""The report of ``gpugda bench --strategies``: tables, and comparison with published figures."""
+"""The report of ``python -m lab strategies``: tables, and comparison with published figures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpugda.bench.machine import peak_bytes
-from gpugda.bench.published import GOALS, HARDWARE, PUBLISHED, paper_of, published_seconds
-from gpugda.bench.strategies_figures import (
+from lab.published import GOALS, HARDWARE, PUBLISHED, paper_of, published_seconds
+from lab.strategies_figures import (
     answered_by_all,
     bounded,
     markdown,
@@ -15,14 +15,14 @@ from gpugda.bench.strategies_figures import (
     median_ms,
     total_s,
 )
-from gpugda.bench.strategies_options import StrategiesOutcome, strategy_of
-from gpugda.bench.sweep_report import sweep_notes, sweep_tables
-from gpugda.bench.sweeps import number_text
+from lab.strategies_options import StrategiesOutcome, strategy_of
+from lab.sweep_report import sweep_notes, sweep_tables
+from lab.sweeps import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
+    from lab.strategies_options import Measured, StrategiesOptions, Timed
 
 __all__ = ["report_of", "verdicts"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gpugda.bench import watdiv_graph
-from gpugda.bench.recipes import make_recipe
-from gpugda.bench.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
+from lab import watdiv_graph
+from lab.recipes import make_recipe
+from lab.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
 
 NODES, COUNT = 20_000, 218_000
 

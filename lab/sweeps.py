@@ -1,4 +1,4 @@
-"""Sweeps of ``gpugda bench --strategies``: the recipe again and again, with one number changed."""
+"""Sweeps of ``python -m lab strategies``: the recipe again and again, with one number changed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
-from gpugda.bench.recipes import RECIPES, recipe_of
 from gpugda.errors import ConfigurationError
+from lab.recipes import RECIPES, recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gpugda.bench.recipes import Recipe
+    from lab.recipes import Recipe
 
 __all__ = ["SWEEPS", "Point", "number_text", "points_of"]
 

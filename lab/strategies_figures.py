@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.bench.strategies_options import Timed
+    from lab.strategies_options import Timed
 
 __all__ = [
     "answered_by_all",

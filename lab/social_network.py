@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.bench.drawing import Lists, Order, drawn, popularity, skewed
 from gpugda.data.unique_values import unique_values
 from gpugda.errors import ConfigurationError
+from lab.drawing import Lists, Order, drawn, popularity, skewed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from gpugda.bench.random_relationships import draw_kinds
+from lab.random_relationships import draw_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What ``gpugda bench --strategies`` is asked for, what it measures, and what it returns."""
+"""What ``python -m lab strategies`` is asked for, what it measures, and what it returns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gpugda.bench.sweeps import Point
+    from lab.sweeps import Point
 
 __all__ = [
     "FORMS",
@@ -40,7 +40,7 @@ class StrategiesOptions:
         shares: Shares of the graph's bytes; all strategies also run with each as memory limit.
         folder: Folder of the report.
         connect: ``device`` and ``memory_limit``, as in `gpugda.connect`.
-        sweep: What varies, such as ``labels``, and optionally its values; see `bench.sweeps`.
+        sweep: What varies, such as ``labels``, and optionally its values; see `lab.sweeps`.
     """
 
     graph: str = "enron"

@@ -9,7 +9,7 @@ from gpugda.data.build import MAX_COUNT
 from gpugda.execute.memory import available_bytes
 
 if TYPE_CHECKING:
-    from gpugda.bench.recipes import Recipe
+    from lab.recipes import Recipe
 
 __all__ = ["host_bytes", "why_too_large"]
 

@@ -1,4 +1,4 @@
-"""``gpugda bench --strategies``: runs all strategies on the same queries; cites the papers."""
+"""``python -m lab strategies``: runs all strategies on the same queries; cites the papers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.bench.folders import made_folder
-from gpugda.bench.graph_limits import why_too_large
 from gpugda.bench.machine import describe_machine
-from gpugda.bench.recipes import make_recipe, recipe_queries
-from gpugda.bench.strategies_measuring import measured_runs
-from gpugda.bench.strategies_options import (
-    Measured,
-    StrategiesOptions,
-    StrategiesOutcome,
-    within,
-)
-from gpugda.bench.strategies_report import report_of
-from gpugda.bench.sweeps import Point, number_text, points_of
-from gpugda.bench.variants import chosen_matchers
 from gpugda.config import parse_bytes, requested_device
 from gpugda.device.compile_processes import start_compile_processes
 from gpugda.device.context import DeviceContext, choose_device
@@ -32,17 +20,29 @@ from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.program import build_everything
 from gpugda.errors import ConfigurationError
 from gpugda.match.registry import DEFAULT_STRATEGY
+from lab.graph_limits import why_too_large
+from lab.recipes import make_recipe, recipe_queries
+from lab.strategies_measuring import measured_runs
+from lab.strategies_options import (
+    Measured,
+    StrategiesOptions,
+    StrategiesOutcome,
+    within,
+)
+from lab.strategies_report import report_of
+from lab.sweeps import Point, number_text, points_of
+from lab.variants import chosen_matchers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from gpugda.bench.variants import MatcherMaker
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.sorting import RowSorter, SortedRows, Unsorted
     from gpugda.device.compile_processes import CompileProcesses
     from gpugda.match.matcher import Matcher
     from gpugda.ports import Progress
+    from lab.variants import MatcherMaker
 
 __all__ = ["run_strategies"]
 

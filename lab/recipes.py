@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from gpugda.bench.communities import draw_communities
-from gpugda.bench.community_plan import SocialShape
-from gpugda.bench.pbe_patterns import PBE_PATTERNS
-from gpugda.bench.random_relationships import draw_kinds, draw_mesh, draw_rmat, quadrants_for
-from gpugda.bench.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.errors import ConfigurationError
 from gpugda.ports import GraphBatches
+from lab.communities import draw_communities
+from lab.community_plan import SocialShape
+from lab.pbe_patterns import PBE_PATTERNS
+from lab.random_relationships import draw_kinds, draw_mesh, draw_rmat, quadrants_for
+from lab.watdiv_graph import draw_watdiv, watdiv_labels, watdiv_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from gpugda.bench import communities
-from gpugda.bench.communities import draw_communities
-from gpugda.bench.community_plan import plan_communities
-from gpugda.bench.recipes import RECIPES
 from gpugda.data import threads
+from lab import communities
+from lab.communities import draw_communities
+from lab.community_plan import plan_communities
+from lab.recipes import RECIPES
 
 SOCIAL = {name: recipe.social for name, recipe in RECIPES.items() if recipe.social is not None}
 

@@ -9,7 +9,6 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from gpugda.bench.strategies_options import Timed
 from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.oriented_count import count_oriented
 from gpugda.execute.oriented_form import may_be_oriented, timing_unoriented
@@ -19,15 +18,16 @@ from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query
+from lab.strategies_options import Timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from gpugda.bench.strategies_options import StrategiesOptions
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import Plan
     from gpugda.ports import Progress
+    from lab.strategies_options import StrategiesOptions
 
 __all__ = ["measured_runs"]
 

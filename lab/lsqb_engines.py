@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.api import connect
-from gpugda.bench.social_network import social_network
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.errors import QueryTimeoutError
 from gpugda.ports import GraphBatches
+from lab.social_network import social_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from gpugda.bench.lsqb_queries import LsqbQuery
-    from gpugda.bench.social_network import SocialNetwork
     from gpugda.ports import Progress
+    from lab.lsqb_queries import LsqbQuery
+    from lab.social_network import SocialNetwork
 
 __all__ = ["ENGINES", "PEER_MEMORY", "Engine", "SocialSource", "TooLongError"]
 

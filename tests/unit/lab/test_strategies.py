@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gpugda.bench import strategies_measuring
-from gpugda.bench.community_plan import plan_communities
-from gpugda.bench.published import PUBLISHED
-from gpugda.bench.random_relationships import quadrants_for
-from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
-from gpugda.bench.strategies import run_strategies
-from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
-from gpugda.bench.strategies_report import report_of, verdicts
-from gpugda.bench.sweeps import points_of
-from gpugda.cli.app import app
 from gpugda.errors import ConfigurationError
 from gpugda.match.registry import STRATEGIES
 from gpugda.ports import SilentProgress
+from lab import strategies_measuring
+from lab.__main__ import app
+from lab.community_plan import plan_communities
+from lab.published import PUBLISHED
+from lab.random_relationships import quadrants_for
+from lab.recipes import RECIPES, make_recipe, recipe_queries
+from lab.strategies import run_strategies
+from lab.strategies_options import Measured, StrategiesOptions, Timed
+from lab.strategies_report import report_of, verdicts
+from lab.sweeps import points_of
 
 TINY = {
     "enron": 0.003,
@@ -129,12 +129,12 @@ def test_the_table_of_pbe_has_a_row_per_pattern(tmp_path):
 
 @pytest.mark.device
 def test_the_command_measures_all_strategies(tmp_path):
-    arguments = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--per-size", "1"]
+    arguments = ["strategies", "--graph", "stwig", "--scale", "0.005", "--per-size", "1"]
     arguments += ["--repetitions", "1", "--forms", "count", "--out", str(tmp_path)]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "| count | stwig | 1 of 1 |" in result.stdout
-    refused = CliRunner().invoke(app, ["bench", "--strategies", "--graph", "drwho"])
+    refused = CliRunner().invoke(app, ["strategies", "--graph", "drwho"])
     assert refused.exit_code != 0
 
 
@@ -145,13 +145,13 @@ def test_chosen_strategies_alone_are_measured(tmp_path):
     )
     table = run_strategies(options, SilentProgress()).table
     assert [line.split("|")[2].strip() for line in table.splitlines()[2:]] == ["extend", "gsi +PC"]
-    refused = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--strategy", "gis"]
+    refused = ["strategies", "--graph", "stwig", "--scale", "0.005", "--strategy", "gis"]
     assert "'gis'; there are: extend" in CliRunner().invoke(app, refused).output
 
 
 @pytest.mark.device
 def test_queries_are_measured_again_within_a_memory_limit(tmp_path):
-    arguments = ["bench", "--strategies", "--graph", "watdiv", "--scale", "0.0005"]
+    arguments = ["strategies", "--graph", "watdiv", "--scale", "0.0005"]
     arguments += ["--per-size", "2", "--repetitions", "1", "--forms", "count"]
     arguments += ["--strategy", "extend", "--within", "0.5", "--out", str(tmp_path)]
     result = CliRunner().invoke(app, arguments)
@@ -191,7 +191,7 @@ def test_what_was_measured_before_a_signal_to_terminate_is_reported(tmp_path, mo
 
     patterns = recipe_queries("stwig", make_recipe("stwig", 0.005, 1), 3, 1)
     monkeypatch.setattr(strategies_measuring, "_question", terminated)
-    arguments = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--seed", "1"]
+    arguments = ["strategies", "--graph", "stwig", "--scale", "0.005", "--seed", "1"]
     arguments += ["--per-size", "3", "--repetitions", "1", "--forms", "count"]
     result = CliRunner().invoke(app, [*arguments, "--strategy", "extend", "--out", str(tmp_path)])
     assert "| count | extend | 1 of 1 |" in result.stdout

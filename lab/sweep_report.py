@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.bench.published import FINDINGS
-from gpugda.bench.strategies_figures import bounded, markdown, mean_ms, mean_seconds
-from gpugda.bench.sweeps import number_text
+from lab.published import FINDINGS
+from lab.strategies_figures import bounded, markdown, mean_ms, mean_seconds
+from lab.sweeps import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
+    from lab.strategies_options import Measured, StrategiesOptions, Timed
 
 __all__ = ["sweep_notes", "sweep_tables"]
 

@@ -6,16 +6,17 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from gpugda.bench import folders, graph_limits, strategies
-from gpugda.bench.graph_limits import host_bytes, why_too_large
-from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
-from gpugda.bench.strategies import run_strategies
-from gpugda.bench.strategies_options import Measured, StrategiesOptions, Timed
-from gpugda.bench.strategies_report import report_of
-from gpugda.bench.sweeps import SWEEPS, points_of
-from gpugda.cli.app import app
+from gpugda.bench import folders
 from gpugda.errors import ConfigurationError
 from gpugda.ports import SilentProgress
+from lab import graph_limits, strategies
+from lab.__main__ import app
+from lab.graph_limits import host_bytes, why_too_large
+from lab.recipes import RECIPES, make_recipe, recipe_queries
+from lab.strategies import run_strategies
+from lab.strategies_options import Measured, StrategiesOptions, Timed
+from lab.strategies_report import report_of
+from lab.sweeps import SWEEPS, points_of
 
 STWIG = RECIPES["stwig"]
 
@@ -122,7 +123,7 @@ def test_a_run_without_a_graph_that_fits_is_refused_before_the_device_opens(monk
 
 
 def invoked(*arguments):
-    return CliRunner().invoke(app, ["bench", "--strategies", *arguments])
+    return CliRunner().invoke(app, ["strategies", *arguments])
 
 
 @pytest.mark.parametrize(
@@ -152,13 +153,6 @@ def test_a_folder_that_cannot_be_written_is_refused_at_the_start(monkeypatch, tm
     result = invoked("--out", str(tmp_path))
     assert result.exit_code == 2
     assert "cannot be written to: Permission denied." in result.output
-
-
-@pytest.mark.parametrize("option", [("--sweep", "labels"), ("--within", "0.5")])
-def test_options_of_the_comparison_alone_are_refused(option):
-    result = CliRunner().invoke(app, ["bench", *option])
-    assert result.exit_code == 2
-    assert f"{option[0]} applies to --strategies" in result.output
 
 
 # ------------------------------------------------------------------ runs

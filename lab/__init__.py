@@ -1,0 +1,1 @@
+"""Benchmarks of papers, which need a checkout: ``python -m lab --help`` at its top."""

@@ -1,0 +1,154 @@
+"""``python -m lab``: the benchmarks of papers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gpugda.cli import options
+from gpugda.cli.failures import guarded, say
+from gpugda.cli.logs import log_to_standard_error
+from gpugda.cli.progress import shown_progress
+from gpugda.cli.termination import terminated_as_by_hand
+from gpugda.config import check_timeout
+
+__all__ = ["app"]
+
+_WRONG = 1
+
+app = typer.Typer(
+    help="Benchmarks of papers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Of the generated graph and the queries.")
+]
+Repetitions = Annotated[int, typer.Option(metavar="N", min=1, help="Runs that count.")]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="Per query and engine.")]
+Out = Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")]
+
+
+@app.command()
+@guarded
+def strategies(
+    graph: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="enron, gowalla, patent, road, watdiv, dbpedia, stwig, db, fr, yh, wd: random "
+            "walks of 12 nodes; youtube, livejournal, orkut, uk2002, friendster: the patterns of "
+            "PBE.",
+        ),
+    ] = "enron",
+    scale: Annotated[float, typer.Option(metavar="X", help="Of the generated graph.")] = 0.1,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Only this one, such as extend or 'gsi +PC'. Repeatable."
+        ),
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[=V,V]",
+            help="Again for each value of nodes, relationships, labels, types, degree or "
+            "query-nodes, such as labels=4,8,16. Default values: those of the paper.",
+        ),
+    ] = None,
+    within: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.001,
+            help="Once more with this share of the graph's bytes as memory limit, such as 0.25. "
+            "Repeatable.",
+        ),
+    ] = None,
+    per_size: Annotated[int, typer.Option(metavar="N", min=1, help="Number of queries.")] = 30,
+    forms: Annotated[
+        list[str] | None, typer.Option(metavar="FORM", help="count, rows. Repeatable.")
+    ] = None,
+    seed: Seed = 1,
+    repetitions: Repetitions = 5,
+    timeout: Timeout = 30.0,
+    out: Out = "bench-results",
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Run all strategies on the same queries of a generated graph, beside published figures."""
+    from gpugda.bench.options import parse_forms
+    from lab.strategies import run_strategies
+    from lab.strategies_options import FORMS, StrategiesOptions
+
+    log_to_standard_error(verbose)
+    asked = StrategiesOptions(
+        graph=graph,
+        scale=scale,
+        count=per_size,
+        forms=tuple(form for form in FORMS if form in parse_forms(forms or ())) or FORMS,
+        only=tuple(strategy or ()),
+        seed=seed,
+        repetitions=repetitions,
+        timeout=check_timeout(timeout) or timeout,
+        shares=tuple(within or ()),
+        folder=out,
+        connect=options.device_arguments(device, memory_limit),
+        sweep=sweep,
+    )
+    with terminated_as_by_hand(), shown_progress() as progress:
+        outcome = run_strategies(asked, progress)
+    _tell(outcome.table, outcome.notes, "WRONG: strategies do not agree on", outcome.wrong)
+
+
+@app.command()
+@guarded
+def lsqb(
+    scale: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="Of the generated graph; 1 has 4 million nodes and 18 million relationships.",
+        ),
+    ] = 1.0,
+    seed: Seed = 1,
+    repetitions: Repetitions = 5,
+    timeout: Timeout = 30.0,
+    out: Out = "bench-results",
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Run LSQB, nine queries on a generated social network, beside DuckDB and Ladybug."""
+    from lab.lsqb import LsqbOptions, run_lsqb
+
+    log_to_standard_error(verbose)
+    asked = LsqbOptions(
+        scale,
+        seed,
+        repetitions,
+        check_timeout(timeout) or timeout,
+        out,
+        options.device_arguments(device, memory_limit),
+    )
+    with terminated_as_by_hand(), shown_progress() as progress:
+        outcome = run_lsqb(asked, progress)
+    _tell(outcome.table, outcome.notes, "WRONG or without an answer:", outcome.wrong)
+
+
+def _tell(table: str, notes: list[str], what: str, wrong: list[str]) -> None:
+    sys.stdout.write(table)
+    for note in notes:
+        say(note)
+    if wrong:
+        say(f"{what} {', '.join(wrong)}")
+        raise typer.Exit(_WRONG)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m lab")
