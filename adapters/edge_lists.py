@@ -35,13 +35,13 @@ class EdgeFile(os.PathLike[str]):
         path: The file, optionally with ``.gz``, ``.xz`` or ``.zip``.
         columns: Names of the columns, including those of both ends.
         delimiter: Separates fields; None for any number of blanks and tabs.
-        comments: Prefix of comment lines.
+        comments: Prefix of comment lines; None or an empty text if there are none.
     """
 
     path: str | os.PathLike[str]
     columns: tuple[str, ...]
     delimiter: str | None = None
-    comments: str = "#"
+    comments: str | None = "#"
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -72,8 +72,14 @@ def read_edge_list(file: EdgeFile) -> TableColumns:
 
 
 def _rows(there: InputFile, file: EdgeFile) -> Iterator[bytes]:
-    """Blocks of whole lines without comments, with one delimiter between fields."""
-    comment = re.compile(rb"^[ \t]*%b.*\n?" % re.escape(file.comments.encode()), re.MULTILINE)
+    """Blocks of whole lines without comments, with one delimiter between fields.
+
+    ``{}`` at the end of a line, which NetworkX writes for an edge without attributes, is left out.
+    """
+    prefix = re.escape((file.comments or "").encode())
+    comment = re.compile(rb"^[ \t]*%b.*\n?" % prefix, re.MULTILINE)
+    mark = re.escape((file.delimiter or "").encode()) or rb"[ \t]"
+    attributes = re.compile(rb"%b[ \t]*\{\}[ \t]*(?=\r?$)" % mark, re.MULTILINE)
     rest = b""
     with there.open() as stream:
         while True:
@@ -84,8 +90,10 @@ def _rows(there: InputFile, file: EdgeFile) -> Iterator[bytes]:
             block = rest + read
             end = block.rfind(b"\n") + 1 if read else len(block)
             lines, rest = block[:end], block[end:]
-            if file.comments:
+            if prefix:
                 lines = comment.sub(b"", lines)
+            if b"{}" in lines:
+                lines = attributes.sub(b"", lines)
             yield lines if file.delimiter else _one_blank(lines)
             if not read:
                 return

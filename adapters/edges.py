@@ -25,7 +25,7 @@ class EdgesSource(TablesSource):
         type: Type of all relationships.
         columns: Names of the columns, including ``source`` and ``target``.
         delimiter: Separates fields; None for blanks or tabs.
-        comments: Prefix of comment lines.
+        comments: Prefix of comment lines; None if there are none.
 
     Raises:
         ConfigurationError: The columns lack an end, or two have the same name.
@@ -39,7 +39,7 @@ class EdgesSource(TablesSource):
         type: str = "RELATED",
         columns: Sequence[str] = ("source", "target"),
         delimiter: str | None = None,
-        comments: str = "#",
+        comments: str | None = "#",
     ) -> None:
         names = tuple(columns)
         if isinstance(columns, str) or not {"source", "target"} <= set(names):

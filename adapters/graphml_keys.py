@@ -80,12 +80,18 @@ def _number(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return convert
 
 
+def _float(text: str) -> float:
+    # XML Schema writes INF, Python inf, Java Infinity.
+    is_word = text.lstrip("+-").lower() in {"inf", "infinity", "nan"}
+    return float(text) if is_word else float_from_text(text)
+
+
 TYPES: dict[str, Callable[[str], Any]] = {
     "boolean": _boolean,
     "int": _number(integer_from_text),
     "long": _number(integer_from_text),
-    "float": _number(float_from_text),
-    "double": _number(float_from_text),
+    "float": _number(_float),
+    "double": _number(_float),
     "string": str,
 }
 """Conversion per GraphML type. All integers have 64 bits, all floats double precision."""

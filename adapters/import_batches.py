@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from .labels import distinct_labels, encode_label_texts
 from .text_values import BadValueError, parse_integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -38,10 +38,12 @@ class BatchRules:
     Args:
         texts: Arrays and blanks.
         integer_ids: True if ids are integers unless the header says otherwise.
+        id_types: Types of ids by id space, from the headers of nodes, for those of relationships.
     """
 
     texts: TextRules
     integer_ids: bool = False
+    id_types: Mapping[str, str] = field(default_factory=dict)
 
 
 def node_batches(
@@ -179,7 +181,8 @@ def _properties(block: TextBlock, header: ImportHeader, rules: BatchRules) -> di
 
 def _ids(block: TextBlock, place: int, column: HeaderField, rules: BatchRules) -> pa.Array:
     texts = block.columns[place]
-    id_type = column.options.get("id-type", "integer" if rules.integer_ids else "string").lower()
+    default = rules.id_types.get(column.space, "integer" if rules.integer_ids else "string")
+    id_type = column.options.get("id-type", default).lower()
     if id_type == "string":
         return texts
     if id_type not in _INTEGER_IDS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpugda.errors import SourceError
 
 from .tables import TablesSource
@@ -42,8 +44,8 @@ class NetworkxSource(TablesSource):
             ]
         columns = _columns(_with_key(key, data) for _, _, key, data in edges)
         ends = [_free(name, columns) for name in ("source", "target")]
-        columns[ends[0]] = [edge[0] for edge in edges]
-        columns[ends[1]] = [edge[1] for edge in edges]
+        columns[ends[0]] = [_plain(edge[0]) for edge in edges]
+        columns[ends[1]] = [_plain(edge[1]) for edge in edges]
         super().__init__(
             nodes,
             [(_DEFAULT_TYPE, columns)],
@@ -58,7 +60,7 @@ class NetworkxSource(TablesSource):
 
 
 def _node_ids(graph: Any) -> list[Any]:
-    ids = list(graph.nodes)
+    ids = [_plain(node) for node in graph.nodes]
     kinds = {type(each).__name__ for each in ids}
     if len(kinds) > 1 or not kinds <= {"int", "str"}:
         raise SourceError(
@@ -67,6 +69,11 @@ def _node_ids(graph: Any) -> list[Any]:
             "networkx.convert_node_labels_to_integers(graph, label_attribute='name') integers"
         )
     return ids
+
+
+def _plain(node: Any) -> Any:
+    """An integer or text of NumPy as Python's, to which it is equal as a node of NetworkX."""
+    return node.item() if isinstance(node, np.integer | np.str_) else node
 
 
 def _with_key(key: object, data: dict[Any, Any]) -> dict[Any, Any]:

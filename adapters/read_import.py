@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,12 +163,17 @@ class ImportSource:
             yield from node_batches(blocks, header, labels, self._batch_rules, group.origin)
 
     def _relationship_batches(self) -> Iterator[RelationshipBatch]:
+        rules = replace(self._batch_rules, id_types=self._id_types())
         for group in self._relationships:
             header = read_header(group.files[0], group.rules.layout)
             blocks = read_blocks(group.files, header, group.rules)
-            yield from relationship_batches(
-                blocks, header, group.name, self._batch_rules, group.origin
-            )
+            yield from relationship_batches(blocks, header, group.name, rules, group.origin)
+
+    def _id_types(self) -> dict[str, str]:
+        """The types of ids that the headers of nodes name, by id space."""
+        headers = [read_header(group.files[0], group.rules.layout) for group in self._nodes]
+        ids = [column for header in headers for column in header.fields if column.role == "ID"]
+        return {each.space: each.options["id-type"] for each in ids if "id-type" in each.options}
 
     def _group(self, name: str, files: FileArgument) -> _Group:
         found = tuple(expand_files(files))

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -152,12 +153,23 @@ def _arrow_columns(table: Any) -> list[tuple[Any, Any]]:
 def _plain_arrow(column: Any) -> Any:
     """Converts views, and dictionaries of other values than texts, to their plain type."""
     kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return _without_views(column)  # Polars' categories
     if pa.types.is_dictionary(kind) and not _is_encoded(column):
         column = column.cast(kind.value_type)
         kind = column.type
     if pa.types.is_string_view(kind):
         column = column.cast(pa.large_string())
     return column
+
+
+def _without_views(column: Any) -> Any:
+    if isinstance(column, pa.ChunkedArray):
+        chunks = [_without_views(chunk) for chunk in column.chunks]
+        kind = pa.dictionary(column.type.index_type, pa.large_string())
+        return pa.chunked_array(chunks, kind)
+    texts = column.dictionary.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(column.indices, texts)
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
@@ -197,6 +209,8 @@ def _column(values: Any, origin: str, name: object) -> Any:
         return _numpy_column(values, origin, name)
     if _is_pandas(values, "Series") or _is_pandas(values, "Index"):
         return _pandas_column(values, origin, name)
+    if _is_pandas(values, "api.extensions.ExtensionArray"):
+        return _pandas_column(sys.modules["pandas"].Series(values), origin, name)
     if hasattr(values, "__arrow_c_stream__"):
         return _plain_arrow(pa.chunked_array(values))
     if hasattr(values, "__arrow_c_array__"):
@@ -214,7 +228,8 @@ _COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
 
 def _numpy_column(values: Any, origin: str, name: object) -> Any:
     if values.ndim == 2:
-        return [row.tolist() for row in values]
+        # NumPy would make other values of times than the driver.
+        return list(values) if values.dtype.kind in "mM" else [row.tolist() for row in values]
     if values.ndim != 1:
         raise SourceError(f"{origin}, column {name!r}: has {values.ndim} dimensions instead of 1")
     if values.dtype.kind in "OVS":
@@ -232,11 +247,13 @@ def _numpy_column(values: Any, origin: str, name: object) -> Any:
 # ------------------------------------------------------------------ pandas
 def _is_pandas(value: Any, name: str) -> bool:
     pandas = sys.modules.get("pandas")  # a pandas value exists only if pandas was imported
-    return pandas is not None and isinstance(value, getattr(pandas, name))
+    return pandas is not None and isinstance(value, attrgetter(name)(pandas))
 
 
 def _pandas_column(series: Any, origin: str, name: object) -> Any:
     """A pandas column, with NaN as null where the column's type has no other missing value."""
+    if type(series.dtype).__name__ == "SparseDtype":
+        series = sys.modules["pandas"].Series(series).sparse.to_dense()
     if _kind_of(series.dtype) == "m":
         return series.tolist()  # Arrow would make days of seconds
     if series.dtype == object:

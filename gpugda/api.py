@@ -164,7 +164,7 @@ def read_edges(
     type: str = "RELATED",
     columns: Sequence[str] = ("source", "target"),
     delimiter: str | None = None,
-    comments: str = "#",
+    comments: str | None = "#",
 ) -> GraphSource:
     """A source from edge lists: lines of two ids, without a header and without nodes.
 
@@ -174,7 +174,7 @@ def read_edges(
         columns: The columns of a line, including ``"source"`` and ``"target"``; the others are
             properties of relationships.
         delimiter: Field separator; by default spaces or tabs.
-        comments: Prefix of lines to ignore.
+        comments: Prefix of lines to ignore; None if there are none.
 
     Raises:
         ConfigurationError: The columns lack ``"source"`` or ``"target"``.

@@ -1,5 +1,6 @@
 import gzip
 import lzma
+import math
 import os
 from pathlib import Path
 
@@ -234,3 +235,13 @@ def test_the_error_of_an_unsupported_list_names_line_and_key(write):
     inner = f'{key}<graph>\n<node id="a"><data key="k">[1, null]</data></node></graph>'
     with pytest.raises(SourceError, match=r"line 3.*'k'"):
         load(write(inner))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("inf", math.inf), ("INF", math.inf), ("-INF", -math.inf), ("Infinity", math.inf)],
+)
+def test_infinite_numbers_are_read_as_xml_python_and_java_write_them(write, text, expected):
+    key = '<key id="x" for="node" attr.name="x" attr.type="double"/>'
+    path = write(f'{key}<graph><node id="a"><data key="x">{text}</data></node></graph>')
+    assert nodes(load(path))["x"] == [expected]

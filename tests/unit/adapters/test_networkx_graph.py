@@ -1,4 +1,5 @@
 import networkx as nx
+import numpy as np
 import pytest
 
 import gpugda
@@ -67,3 +68,19 @@ def test_attributes_that_cannot_be_properties_are_refused():
     graph.add_node(1, place={"x": 1})
     with pytest.raises(SourceError, match="column 'place'"):
         gpugda.connect(graph)
+
+
+def test_nodes_of_numpy_are_integers_and_texts():
+    graph = nx.DiGraph()
+    graph.add_edge(np.int64(1), 2)
+    graph.add_edge(np.uint8(2), np.int32(3))
+    assert rows(graph, "MATCH (a)-->(b) RETURN a.id, b.id") == [[1, 2], [2, 3]]
+    graph = nx.DiGraph([(np.str_("a"), "b")])
+    assert rows(graph, "MATCH (a)-->(b) RETURN a.id, b.id") == [["a", "b"]]
+
+
+def test_times_of_numpy_may_be_attributes():
+    graph = nx.Graph()
+    graph.add_node(1, day=np.datetime64("2020-01-02"), none=np.datetime64("NaT"))
+    text = "MATCH (n) RETURN toString(n.day), n.none"
+    assert rows(graph, text) == [["2020-01-02T00:00:00", None]]

@@ -552,3 +552,13 @@ def test_files_that_are_not_paths_are_refused(files):
 def test_a_file_name_that_is_too_long_is_refused():
     with pytest.raises(SourceError, match="cannot be looked up"):
         ImportSource(nodes={"A": "a" * 5000})
+
+
+def test_relationships_have_the_types_of_ids_that_the_nodes_headers_name(write):
+    people = write("id:ID(P){id-type:int},name\n1,Ann\n2,Bob\n")
+    films = write("id:ID(F),name\n01,Up\n", "films.csv")
+    knows = write(":START_ID(P),:END_ID(P)\n1,2\n01,02\n", "knows.csv")
+    saw = write(":START_ID(P),:END_ID(F)\n1,01\n", "saw.csv")
+    graph = load({"P": people, "F": films}, {"KNOWS": knows, "SAW": saw})
+    assert properties(graph)["id"] == [1, 2, "01"]
+    assert graph.relationship_count == 3

@@ -239,6 +239,24 @@ def test_an_edge_list_may_have_properties(tmp_path):
     assert to_values(graph.relationship_properties["weight"]) == [1.5, 2]
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("1 2 {}\n2 3 {} \n", {}, [[1, 2], [2, 3]]),
+        ("1\t2\t{}\r\n", {}, [[1, 2]]),
+        ("1,2,{}\n", {"delimiter": ","}, [[1, 2]]),
+        ("#a b\n", {"comments": None}, [["#a", "b"]]),
+        ("#a b\n", {"comments": ""}, [["#a", "b"]]),
+    ],
+)
+def test_edge_lists_of_networkx_and_without_comments_are_read(tmp_path, text, options, expected):
+    path = tmp_path / "edges.txt"
+    path.write_text(text, newline="")
+    accelerator = gpugda.connect(gpugda.read_edges(path, **options))
+    found = accelerator.run("MATCH (a)-->(b) RETURN a.id, b.id", engine="reference").values()
+    assert found == expected
+
+
 def test_an_edge_list_is_read_in_blocks(tmp_path, monkeypatch):
     from gpugda_adapters import edge_lists
 

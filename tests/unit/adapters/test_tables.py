@@ -1,6 +1,7 @@
 import math
 
 import neo4j.spatial
+import neo4j.time
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -349,3 +350,49 @@ def test_ends_may_have_another_width_than_the_ids(kind, first):
             load({"id": ids}, relationships)
         return
     assert load({"id": ids}, relationships).start_nodes().tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["a", "b", "P", "T"])])
+@pytest.mark.parametrize("make", [pl.DataFrame, dict])
+def test_categories_of_polars_may_be_any_column(kind, make):
+    def column(*texts):
+        return pl.Series(texts, dtype=kind)
+
+    graph = load(
+        make({"id": column("a", "b"), "labels": column("P", None), "x": column(None, "a")}),
+        make({"source": column("b"), "target": column("a"), "type": column("T")}),
+    )
+    assert properties(graph) == {"id": ["a", "b"], "x": [None, "a"]}
+    assert [labels_of(graph, node) for node in (0, 1)] == [["P"], []]
+    assert (graph.relationship_count, graph.types.name(0)) == (1, "T")
+
+
+def test_sparse_columns_of_pandas_are_read():
+    sparse = pd.arrays.SparseArray
+    frame = pd.DataFrame(
+        {"id": sparse([1, 2]), "x": sparse([1.5, math.nan]), "b": sparse([True, False])}
+    )
+    assert properties(load(frame)) == {"id": [1, 2], "x": [1.5, None], "b": [True, False]}
+    assert properties(load({"id": [1, 2], "x": sparse([0, 3])}))["x"] == [0, 3]
+
+
+def test_arrays_of_pandas_may_be_columns():
+    integers, texts = pd.array([7, None], dtype="Int64"), pd.Categorical(["a", "b"])
+    columns = {"id": [1, 2], "x": integers, "c": texts}
+    assert properties(load(columns)) == {"id": [1, 2], "x": [7, None], "c": ["a", "b"]}
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "m", "s", "ms", "us", "ns"])
+@pytest.mark.parametrize("make", [np.array, lambda items, kind: list(np.array(items, kind))])
+def test_times_of_numpy_are_local_date_times_whatever_their_unit(unit, make):
+    days = make(["2020-01-01", "NaT"], f"datetime64[{unit}]")
+    found = properties(load({"id": [1, 2], "x": days}))["x"]
+    assert found == [neo4j.time.DateTime(2020, 1, 1), None]
+
+
+def test_timedeltas_of_pandas_have_seconds_but_no_days():
+    day = pd.Timedelta("1D")
+    expected = neo4j.time.Duration(seconds=86_400)
+    for column in ([day, None], pd.Series([day, None]), pd.Series([day, None], dtype=object)):
+        frame = pd.DataFrame({"id": [1, 2], "x": column})
+        assert [tuple(each) for each in properties(load(frame))["x"][:1]] == [tuple(expected)]
