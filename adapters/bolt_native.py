@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 
+from gpugda.data.dehydration import for_driver
 from gpugda.errors import QueryTimeoutError
 from gpugda.ports import NativeAnswer
 
@@ -76,7 +77,7 @@ def _answer(
     parameters: Mapping[str, Any],
     progress: Progress | None,
 ) -> NativeAnswer:
-    result = session.run(query, dict(parameters))
+    result = session.run(query, for_driver(dict(parameters)))
     keys = result.keys()
     records = list(result) if progress is None else _records(result, progress)
     summary = result.consume()

@@ -14,6 +14,7 @@ from gpugda.accelerate.async_session import AsyncAcceleratedSession
 from gpugda.accelerate.call import QueryCall, QueryCalls, another_user, bookmarks_of
 from gpugda.accelerate.session_state import SessionState
 from gpugda.accelerate.transformers import for_our_result
+from gpugda.data.dehydration import for_driver
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate
@@ -48,6 +49,7 @@ class AsyncAcceleratedDriver:
 
     async def execute_query(self, *args: Any, **kwargs: Any) -> Any:
         """Like the driver's method, with the same arguments."""
+        args, kwargs = for_driver(args), for_driver(kwargs)
         call = self._calls.read(args, kwargs)
         if isinstance(call, str) or self._is_closed:
             self._gate.passed(call if isinstance(call, str) else "the driver is closed")

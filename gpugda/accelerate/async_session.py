@@ -11,6 +11,7 @@ from gpugda.accelerate.async_result import AsyncAcceleratedResult
 from gpugda.accelerate.call import bookmarks_of, timeout_of, transaction_options
 from gpugda.accelerate.statement import statement_of
 from gpugda.accelerate.transaction import TransactionState
+from gpugda.data.dehydration import for_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,7 @@ class AsyncAcceleratedSession:
 
     async def run(self, query: Any, parameters: Any = None, **kwargs: Any) -> Any:
         """Like the session's method: runs an auto-commit transaction."""
+        parameters, kwargs = for_driver(parameters), for_driver(kwargs)
         statement, offered = statement_of(query, parameters, kwargs), None
         if statement is not None and await self._is_ready():
             bookmarks = await self._bookmarks()
@@ -168,6 +170,7 @@ class AsyncAcceleratedTransaction:
 
     async def run(self, query: Any, parameters: Any = None, **kwparameters: Any) -> Any:
         """Like the transaction's method."""
+        parameters, kwparameters = for_driver(parameters), for_driver(kwparameters)
         statement = self._state.statement(query, parameters, kwparameters)
         if statement is not None:
             found = await asyncio.to_thread(self._state.offer, statement)

@@ -13,6 +13,7 @@ from gpugda.accelerate.result import AcceleratedResult
 from gpugda.accelerate.session import AcceleratedSession
 from gpugda.accelerate.session_state import SessionState
 from gpugda.accelerate.transformers import for_our_result
+from gpugda.data.dehydration import for_driver
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate
@@ -49,6 +50,7 @@ class AcceleratedDriver:
 
     def execute_query(self, *args: Any, **kwargs: Any) -> Any:
         """Like the driver's method, with the same arguments."""
+        args, kwargs = for_driver(args), for_driver(kwargs)
         call = self._calls.read(args, kwargs)
         if isinstance(call, str) or self._is_closed:
             self._gate.passed(call if isinstance(call, str) else "the driver is closed")

@@ -9,6 +9,7 @@ from neo4j.exceptions import ResultFailedError
 from gpugda.accelerate.call import timeout_of, transaction_options
 from gpugda.accelerate.statement import statement_of
 from gpugda.accelerate.transaction import AcceleratedTransaction, TransactionState
+from gpugda.data.dehydration import for_driver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ class AcceleratedSession:
 
     def run(self, query: Any, parameters: Any = None, **kwargs: Any) -> Any:
         """Like the session's method: runs an auto-commit transaction."""
+        parameters, kwargs = for_driver(parameters), for_driver(kwargs)
         statement, offered = statement_of(query, parameters, kwargs), None
         if statement is not None and self._is_ready():
             found = self._gate.offer(self._state.database, statement, self._bookmarks())

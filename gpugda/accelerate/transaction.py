@@ -19,6 +19,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from gpugda.accelerate.statement import Statement, statement_of
+from gpugda.data.dehydration import for_driver
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate
@@ -102,6 +103,7 @@ class AcceleratedTransaction:
 
     def run(self, query: Any, parameters: Any = None, **kwparameters: Any) -> Any:
         """Like the transaction's method."""
+        parameters, kwparameters = for_driver(parameters), for_driver(kwparameters)
         statement = self._state.statement(query, parameters, kwparameters)
         found = None if statement is None else self._state.offer(statement)
         if found is not None:

@@ -9,12 +9,14 @@ so that no value means one thing here and another in Neo4j.
 from __future__ import annotations
 
 import datetime
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.temporal import (
     datetime_from_ticks,
+    is_of_pytz,
     neo4j_spatial,
     neo4j_time,
     own_zone,
@@ -27,12 +29,13 @@ from gpugda.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["dehydrated"]
+__all__ = ["dehydrated", "for_driver"]
 
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 _LARGEST_DEPTH = 100  # comparing and printing values recurses, bounded by Python's stack
 _FIRST_YEAR, _END_YEAR = np.datetime64(1 - 1970, "Y"), np.datetime64(10_000 - 1970, "Y")
 _TICKS_PER_SECOND = 10**9
+_SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _NATIVE = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
 _PLAIN_ARRAYS = "biuf"
 """Kinds of NumPy's arrays whose ``tolist`` gives the values that the driver sends."""
@@ -61,7 +64,7 @@ def _dehydrated(value: Any, depth: int) -> Any:
         if isinstance(value, base):
             return convert(value, depth)
     for package, convert in _BY_PACKAGE:
-        if any(base.__module__.partition(".")[0] == package for base in kind.__mro__):
+        if _is_of(kind, package):
             return convert(value, depth)
     if kind is tuple:
         return _list(value, depth)
@@ -70,8 +73,39 @@ def _dehydrated(value: Any, depth: int) -> Any:
     raise ValueError(_refusal(kind))
 
 
+def _is_of(kind: type, package: str) -> bool:
+    return any(base.__module__.partition(".")[0] == package for base in kind.__mro__)
+
+
 def _refusal(kind: type) -> str:
     return f"values of type {kind.__name__} are not Cypher values"
+
+
+def for_driver(value: Any, depth: int = 0) -> Any:
+    """Returns a parameter, or several in a list or dict, with zones that the driver survives.
+
+    neo4j's classes pass themselves to the zone as if they were the standard library's: the zones of
+    ``zoneinfo`` read beyond their memory then, which ends the process now and then, and those of
+    ``datetime`` refuse a time of day. The zones of pytz are safe.
+    """
+    kind = type(value)
+    if kind in _SCALARS or depth > _LARGEST_DEPTH:
+        return value
+    if kind in (list, tuple):
+        if _SCALARS.issuperset(map(type, value)):
+            return value
+        items = kind([for_driver(item, depth + 1) for item in value])
+        return items if any(map(operator.is_not, items, value)) else value
+    if kind is dict:
+        values = {key: for_driver(item, depth + 1) for key, item in value.items()}
+        return values if any(map(operator.is_not, values.values(), value.values())) else value
+    zone = getattr(value, "tzinfo", None)
+    if not isinstance(zone, datetime.tzinfo) or is_of_pytz(zone) or _is_of(kind, "pandas"):
+        return value
+    try:
+        return dehydrated(value)
+    except ValueError:
+        return value
 
 
 # ------------------------------------------------------------------ Python's own

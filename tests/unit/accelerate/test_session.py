@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import datetime
+from zoneinfo import ZoneInfo
+
 import neo4j
 import pytest
 from fake_driver import READ, WRITE, FakeManager, FakeSession, FakeTransaction
@@ -53,6 +56,21 @@ def test_statements_on_the_server_are_reported_to_the_planner(setup, session):
     assert len(setup.device.native) == 3  # WRITE was not offered to the device
     setup.device.observe_native = None  # calling it raises an error, which must not reach the user
     assert list(session.run(READ)) == [{"n": "server"}]
+
+
+def test_the_driver_gets_zones_that_it_survives(setup, session):
+    berlin = datetime.datetime(2020, 7, 1, tzinfo=ZoneInfo("Europe/Berlin"))
+    setup.device.declines = "no"
+    session.run(READ, {"at": [berlin]}, then=berlin).consume()
+    session.execute_read(lambda tx: tx.run(READ, at=berlin).consume())
+    setup.accelerated.execute_query(READ, {"at": berlin}, then=berlin)
+    sent = [call[2] for call in setup.driver.calls if call[1:2] == (READ,)]
+    values = [value for each in sent for value in each.values()]
+    assert len(values) == 5
+    for value in values:
+        (value,) = value if isinstance(value, list) else (value,)
+        assert value.iso_format() == "2020-07-01T00:00:00.000000000+02:00"
+        assert value.tzinfo.zone == "Europe/Berlin"
 
 
 def test_each_database_has_its_own_device(setup):

@@ -10,7 +10,7 @@ from neo4j._codec.packstream.v1 import PackableBuffer, Packer, UnpackableBuffer,
 from parameter_kinds import KINDS, UNSENDABLE, ZONES
 
 from gpugda.data.columns import column_from_values, shown_values
-from gpugda.data.dehydration import dehydrated
+from gpugda.data.dehydration import dehydrated, for_driver
 from gpugda.data.temporal import as_driver_gives
 from gpugda.errors import SourceError
 
@@ -69,8 +69,24 @@ def test_properties_of_tables_are_what_the_driver_sends(name: str) -> None:
         assert repr(shown_values(column_from_values([KINDS[name]]))) == repr([expected])
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ZONES)
+def test_the_driver_gets_zones_that_it_survives(name: str, form: str) -> None:
+    value = FORMS[form](ZONES[name][0])
+    assert repr(sent_by_driver(for_driver(value))) == repr(sent_by_us(value))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [*KINDS, *UNSENDABLE])
+def test_the_driver_gets_other_values_as_they_are(name: str, form: str) -> None:
+    value = FORMS[form]({**KINDS, **UNSENDABLE}[name])
+    found = for_driver(value)
+    assert found is value or repr(sent_by_driver(found)) == repr(sent_by_driver(value))
+
+
 def test_a_list_that_holds_itself_is_refused() -> None:
     items: list[Any] = []
     items.append(items)
     with pytest.raises(ValueError, match="nested more than 100 deep"):
         dehydrated(items)
+    assert for_driver(items) is items
