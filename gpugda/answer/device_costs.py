@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
 from gpugda.device.graph.segments import directory_bytes, whole_bytes
 from gpugda.execute.needs import need_of
+from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.need import Count
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.special.expected_triangles import expected_triangles
@@ -91,6 +92,18 @@ class DeviceCosts:
             return found
         has_lists, units = self._session.has_upward_lists, self._session.info.compute_units
         return expected_triangles(plan.bound, graph, size, limit, has_lists, units) or found
+
+    def vectors(self, plan: Plan, graph: DataGraph) -> tuple[str, ...]:
+        """A line about a count by vectors, if the plan is answered so."""
+        if not may_use_vectors(plan.bound) or plan.strategy != DEFAULT_STRATEGY:
+            return ()
+        if not isinstance(need_of(plan.bound.query, plan.bound), Count):
+            return ()
+        from gpugda.match.count.vectors import chosen_vectors  # few patterns
+
+        is_gpu = self._session.intersects_lists
+        found = chosen_vectors(plan, graph, "lists" if is_gpu else "marks")
+        return () if found is None else (f"counted without rows: {found.text}",)
 
     def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
         """Bytes that `streaming` sends, 0 if the graph fits."""

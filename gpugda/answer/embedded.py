@@ -105,12 +105,13 @@ class EmbeddedAnswers:
         plan = self._loaded.plan(request.prepared(), request.strategy)
         seconds = self._device.seconds(request, plan, self._loaded.graph)
         streamed = self._device.streaming(plan, self._loaded.graph)
+        vectors = self._device.vectors(plan, self._loaded.graph)
         return Explanation(
             plan,
             engine="gpu",
             reason=f"{_NO_NATIVE}, and {cannot_run(plan)}" if plan.declined else _ONLY_ENGINE,
             expected=estimate(plan, seconds),
-            lines=() if streamed is None else (str(streamed),),
+            lines=vectors if streamed is None else (str(streamed),),
         )
 
     def _prepare(self, request: Request) -> None:

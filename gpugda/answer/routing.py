@@ -82,9 +82,9 @@ class Router:
         return tuple(route_text([rule(given) for rule in RULES.values()], self._planner))
 
     def streamed(self, plan: Plan, loaded: LoadedGraph) -> tuple[str, ...]:
-        """One line about the data to be sent if the graph exceeds device memory, else none."""
+        """One line about data to be sent in segments, or about a count by vectors."""
         found = self._device.streaming(plan, loaded.graph)
-        return () if found is None else (str(found),)
+        return self._device.vectors(plan, loaded.graph) if found is None else (str(found),)
 
     def record_device(self, request: Request, loaded: LoadedGraph, seconds: float) -> None:
         """Records how long the device took."""

@@ -22,6 +22,7 @@ from gpugda.execute.oriented_form import (
 )
 from gpugda.execute.oriented_rows import concatenated, in_all_orders
 from gpugda.execute.ranked_times import RankedTimes
+from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
 from gpugda.match.special.cliques import count_cliques
@@ -83,6 +84,10 @@ def count_oriented(
         return found
     kind = oriented_query_of(plan, graph)
     found = _ranked_count(plan, graph, strategy, report, deadline)
+    if found is None and may_use_vectors(plan.bound):
+        from gpugda.match.count.vectors import count_vectors  # few patterns
+
+        found = count_vectors(plan, graph, strategy, report, deadline)
     if found is not None:
         return found
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from gpugda.deadline import seconds_left
+from gpugda.match.count.limits import may_use_vectors
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import oriented_query, plan_pattern
 from gpugda.plan.bind import bind
@@ -162,9 +163,16 @@ def timing_batches(
 
 
 def may_be_oriented(bound: BoundQuery) -> bool:
-    """True if an oriented graph or rank lists may count it: undirected, or a cycle of 3 or 4."""
+    """True if an oriented graph, rank lists or vectors may count it.
+
+    It is undirected, a cycle of 3 or 4 nodes, or has more nodes and a cycle.
+    """
     relationships = bound.relationships
-    return may_be_cycle(relationships) or not any([each.directed for each in relationships])
+    return (
+        may_be_cycle(relationships)
+        or not any([each.directed for each in relationships])
+        or may_use_vectors(bound)
+    )
 
 
 def add_unoriented_seconds(

@@ -67,6 +67,12 @@ class RankedGraph:
     ) -> RankedLists | None:
         workspace, graph = run.workspace, run.graph.graph
         try:
+            if run.graph.context.profile.intersection == "marks":
+                from gpugda.match.count.host_ranked import made_on_host
+
+                with workspace.reclaiming(MemoryLimitError), run.stage("rank"):
+                    made = made_on_host(run, type_id, undirected=undirected)
+                return self._kept(run, type_id, made, undirected=undirected)
             from gpugda.device.launch.ranked_lists import RankedKernels
 
             with workspace.reclaiming(MemoryLimitError), run.stage("rank"):
@@ -79,8 +85,13 @@ class RankedGraph:
                     made = kernels.made_in_windows(*given, *counts, window, run.check_deadline)
         except MemoryLimitError:
             return None
+        return self._kept(run, type_id, made, undirected=undirected)
+
+    def _kept(
+        self, run: Run, type_id: int | None, made: RankedLists, *, undirected: bool
+    ) -> RankedLists:
         if self._has_room:
-            workspace.hand_over(*made.arrays)
+            run.workspace.hand_over(*made.arrays)
             self._lists[type_id, undirected] = made
         return made
 

@@ -15,7 +15,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS
-from graphs import make_graph
+from every_graph import NODES, all_graphs, side_by_side
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
@@ -35,44 +35,9 @@ pytestmark = [
     pytest.mark.device,
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
-NODES = 4
-PAIRS = list(product(range(NODES), repeat=2))
 MAX_STEPS = 4
 SAMPLE = 6
 """The sample has one in this many patterns of two relationships, and as many random ones of 4."""
-
-
-# ------------------------------------------------------------------ graphs
-@cache
-def all_graphs(kind):
-    """``int[graphs, 4, 4]``: the number of relationships from node to node."""
-    pairs = PAIRS if kind == "loops" else [(a, b) for a, b in PAIRS if a != b]
-    numbers = np.arange(1 << len(pairs))
-    found = np.zeros((len(numbers), NODES, NODES), dtype=np.int64)
-    for bit, (a, b) in enumerate(pairs):
-        found[:, a, b] = numbers >> bit & 1
-    weights = 1 << np.arange(NODES * NODES)
-    keys = [
-        found[:, order][:, :, order].reshape(len(numbers), -1) @ weights
-        for order in permutations(range(NODES))
-    ]
-    _, first = np.unique(np.min(keys, axis=0), return_index=True)
-    graphs = found[first]
-    if kind == "parallel":
-        graphs = graphs * np.random.default_rng(0).integers(1, 4, graphs.shape)
-    return graphs
-
-
-@cache
-def side_by_side(kind):
-    """One data graph of all graphs, on each device with its strategy."""
-    graphs = all_graphs(kind)
-    rows = [
-        (NODES * graph + start, "R", NODES * graph + end, {})
-        for graph, start, end in np.argwhere(graphs).tolist()
-        for _ in range(graphs[graph, start, end])
-    ]
-    return make_graph([("", {})] * (NODES * len(graphs)), rows)
 
 
 # ------------------------------------------------------------------ patterns

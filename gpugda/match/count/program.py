@@ -1,0 +1,323 @@
+"""Vector plans as programs of the kernel ``vector_steps.cl``, with bounds of their numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.launch.vector_steps import ProgramShape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.plan.counting.quotients import Powers
+    from gpugda.plan.counting.vector_plan import NodeWeight, Pull, Vector, VectorPlan
+
+__all__ = ["Bounds", "PulledWeight", "VectorProgram", "encode"]
+
+_START, _PUSH, _PULL, _MAKE, _SUM, _END = range(6)
+_OUTGOING, _INCOMING, _BOTH = 1, 2, 3
+_MAX_LISTS, _MAX_REGISTERS, _MAX_TERMS, _REGISTERS_OF_SUM, _MAX_FACTORS = 16, 32, 32, 4, 4
+_MAX_VALUE, _MAX_SUM = 1 << 32, 1 << 64
+_BYTE = 1 << 8
+
+
+class Bounds(NamedTuple):
+    """Upper bounds that hold for the lists of a graph.
+
+    Args:
+        longest: Entries of a node in both directions.
+        entries: Entries of all nodes in both directions.
+        between: Relationships between two nodes.
+        loops: Self-loops of a node.
+    """
+
+    longest: int
+    entries: int
+    between: int
+    loops: int
+
+
+class PulledWeight(NamedTuple):
+    """A factor of the weights ``to``: sums over the neighbours of each node.
+
+    Args:
+        sides: The lists that are read.
+        more: Further powers of multiplicities.
+        source: The weights that are summed; None for 1.
+        to: The weights that are multiplied.
+    """
+
+    sides: int
+    more: int
+    source: int | None
+    to: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorProgram:
+    """A program for each pinned node.
+
+    Args:
+        words: The instructions, see the kernel.
+        shape: Its sizes.
+        coefficients: Per term.
+        weights: How many weights per node there are.
+        loops: Pairs of a power of the number of self-loops, and the weights multiplied with it.
+        pulled: Further factors of the weights, in order.
+    """
+
+    words: NDArray[np.uint32]
+    shape: ProgramShape
+    coefficients: tuple[int, ...]
+    weights: int
+    loops: tuple[tuple[int, int], ...]
+    pulled: tuple[PulledWeight, ...]
+
+
+class _TooLargeError(Exception):
+    """A number or the program might be too large for the kernel."""
+
+
+class _Size(NamedTuple):
+    """Upper bounds of a vector's values, and of their sum."""
+
+    most: int
+    total: int
+
+
+def encode(
+    plan: VectorPlan, bounds: Bounds, *, undirected: bool
+) -> tuple[VectorProgram, ...] | None:
+    """The programs whose counts add up to that of a plan; None if a number might be too large.
+
+    Args:
+        plan: The plan.
+        bounds: Bounds of the graph.
+        undirected: True if lists hold both directions of each relationship.
+    """
+    try:
+        return (_Encoder(bounds, undirected=undirected).program(plan),)
+    except _TooLargeError:
+        half = len(plan.terms) // 2
+    if not half:
+        return None
+    found: list[VectorProgram] = []
+    for terms in (plan.terms[:half], plan.terms[half:]):
+        some = encode(replace(plan, terms=terms), bounds, undirected=undirected)
+        if some is None:
+            return None
+        found += some
+    return tuple(found)
+
+
+class _Product(NamedTuple):
+    """What is summed: powers of vectors, times the sum of another one over neighbours."""
+
+    factors: tuple[tuple[int, int], ...]
+    fused: Pull | None
+
+
+@dataclass(slots=True)
+class _Encoder:
+    bounds: Bounds
+    undirected: bool = field(kw_only=True)
+    words: list[int] = field(default_factory=list)
+    lists: list[int] = field(default_factory=list)  # of each vector
+    sizes: list[_Size] = field(default_factory=list)  # of each vector
+    known: dict[object, int] = field(default_factory=dict)  # vectors
+    sums: dict[_Product, list[tuple[int, int]]] = field(default_factory=dict)
+    registers: list[int] = field(default_factory=list)  # upper bounds
+    known_sums: dict[Vector, int] = field(default_factory=dict)
+    weights: dict[NodeWeight, int] = field(default_factory=dict)
+    most_of_weights: list[int] = field(default_factory=list)
+    loops: list[tuple[int, int]] = field(default_factory=list)
+    pulled: list[PulledWeight] = field(default_factory=list)
+
+    def program(self, plan: VectorPlan) -> VectorProgram:
+        terms: list[int] = []
+        for rooted, _ in plan.terms:
+            registers = [self._register(each) for each in rooted.sums]
+            _require(len(registers) <= _MAX_FACTORS)
+            weight = self._weight(rooted.weight)
+            unused = [0] * (_MAX_FACTORS - len(registers))
+            terms += [weight, len(registers), *registers, *unused]
+            most = [self._most_of(weight), *(self.registers[each] for each in registers)]
+            _require(math.prod(most) < _MAX_SUM)
+        _require(len(plan.terms) <= _MAX_TERMS and len(self.registers) <= _MAX_REGISTERS)
+        for product, into in self.sums.items():
+            self._encode_sum(product, into)
+        count = max(self.lists, default=-1) + 1
+        _require(count <= _MAX_LISTS)
+        words = [*self.words, _END, len(plan.terms), *terms, *self.lists]
+        below_only = all(any(map(_is_below, rooted.sums)) for rooted, _ in plan.terms)
+        return VectorProgram(
+            np.array(words, dtype=np.uint32),
+            ProgramShape(len(self.lists), count, len(plan.terms), below_only),
+            tuple(times for _, times in plan.terms),
+            len(self.weights),
+            tuple(self.loops),
+            tuple(self.pulled),
+        )
+
+    # ------------------------------------------------------------------ vectors
+    def _new(self, key: object, size: _Size, list_of: int | None = None) -> int:
+        _require(size.most < _MAX_VALUE)
+        number = len(self.lists)
+        self.lists.append(max(self.lists, default=-1) + 1 if list_of is None else list_of)
+        self.sizes.append(size)
+        self.known[key] = number
+        return number
+
+    def _base(self, vector: Vector) -> int:
+        key = "base", vector.base
+        if key in self.known:
+            return self.known[key]
+        edge = [*self._edge(vector.powers), int(vector.below)]
+        factor = self._factor(vector.powers)
+        longest, between = self.bounds.longest, self.bounds.between
+        if vector.source is None:
+            number = self._new(key, _Size(between * factor, longest * factor))
+            self.words += [_START, number, self.lists[number], *edge]
+            return number
+        source = self._made(vector.source)
+        most, total = self.sizes[source]
+        size = _Size(
+            min(most * longest, total * between) * factor,
+            min(total * longest, most * self.bounds.entries) * factor,
+        )
+        number = self._new(key, size)
+        of_vector = number, self.lists[number], source, self.lists[source]
+        self.words += [_PUSH, *of_vector, *edge]
+        return number
+
+    def _pull(self, base: int, pull: Pull) -> int:
+        source = self._made(pull.source)
+        key = "pull", base, source, pull.powers
+        if key not in self.known:
+            most = self._most_pulled(pull)
+            number = self._new(key, _Size(most, most * self.bounds.entries), self.lists[base])
+            edge = self._edge(pull.powers)
+            below = int(pull.source.below)
+            self.words += [_PULL, number, self.lists[number], source, *edge, below]
+        return self.known[key]
+
+    def _most_pulled(self, pull: Pull) -> int:
+        most, total = self.sizes[self._made(pull.source)]
+        bounds = self.bounds
+        return min(most * bounds.longest, total * bounds.between) * self._factor(pull.powers)
+
+    def _factors(
+        self, vector: Vector, pulls: tuple[Pull, ...]
+    ) -> tuple[list[tuple[int, int]], _Size]:
+        """The vectors whose product a vector is, with their powers, and bounds of it."""
+        base = self._base(vector)
+        factors = [(base, vector.exponent)]
+        factors += [(self._pull(base, each), each.exponent) for each in pulls]
+        most, total = self.sizes[base]
+        total *= most ** (vector.exponent - 1)
+        most **= vector.exponent
+        for number, exponent in factors[1:]:
+            most *= self.sizes[number].most ** exponent
+            total *= self.sizes[number].most ** exponent
+        return factors, _Size(most, total)
+
+    def _made(self, vector: Vector) -> int:
+        if vector == vector.base:
+            return self._base(vector)
+        key = "made", vector
+        if key not in self.known:
+            factors, size = self._factors(vector, vector.pulls)
+            weight = self._weight(vector.weight)
+            most = self._most_of(weight)
+            size = _Size(size.most * most, size.total * most)
+            number = self._new(key, size, self.lists[factors[0][0]])
+            flat = [each for factor in factors for each in factor]
+            self.words += [_MAKE, number, self.lists[number], len(factors), *flat, weight]
+        return self.known[key]
+
+    # ------------------------------------------------------------------ sums
+    def _register(self, vector: Vector) -> int:
+        if vector not in self.known_sums:
+            fused = next((each for each in vector.pulls if each.exponent == 1), None)
+            others = tuple(each for each in vector.pulls if each is not fused)
+            factors, size = self._factors(vector, others)
+            most = size.total * (1 if fused is None else self._most_pulled(fused))
+            weight = self._weight(vector.weight)
+            most *= self._most_of(weight)
+            _require(most < _MAX_SUM)
+            number = self.known_sums[vector] = len(self.registers)
+            self.registers.append(most)
+            self.sums.setdefault(_Product(tuple(factors), fused), []).append((number, weight))
+        return self.known_sums[vector]
+
+    def _encode_sum(self, product: _Product, into: list[tuple[int, int]]) -> None:
+        factors, fused = product
+        flat = [each for factor in factors for each in factor]
+        pull = [0, 0, 0, 0, 0]
+        if fused is not None:
+            edge = self._edge(fused.powers)
+            pull = [1, self._made(fused.source), *edge, int(fused.source.below)]
+        for first in range(0, len(into), _REGISTERS_OF_SUM):
+            some = into[first : first + _REGISTERS_OF_SUM]
+            places = [each for pair in some for each in pair]
+            list_of = self.lists[factors[0][0]]
+            self.words += [_SUM, list_of, len(factors), *flat, *pull, len(some), *places]
+
+    # ------------------------------------------------------------------ weights
+    def _weight(self, weight: NodeWeight | None) -> int:
+        if weight is None:
+            return NONE
+        if weight in self.weights:
+            return self.weights[weight]
+        sources = [(powers, self._weight(child)) for powers, child in weight.trees]
+        number = self.weights[weight] = len(self.weights)
+        most = self.bounds.loops**weight.loops
+        if weight.loops:
+            self.loops.append((weight.loops, number))
+        for powers, child in sources:
+            most *= self.bounds.longest * self._factor(powers) * self._most_of(child)
+            sides, more = self._edge(powers)
+            source = None if child == NONE else child
+            self.pulled.append(PulledWeight(sides, more, source, number))
+        _require(most < _MAX_SUM)
+        self.most_of_weights.append(most)
+        return number
+
+    def _most_of(self, weight: int) -> int:
+        return 1 if weight == NONE else self.most_of_weights[weight]
+
+    # ------------------------------------------------------------------ relationships
+    def _factor(self, powers: Powers) -> int:
+        """Upper bound of what an entry counts for."""
+        return math.prod([self.bounds.between] * (sum(powers) - 1))
+
+    def _edge(self, powers: Powers) -> list[int]:
+        """The lists that are read for a relationship, and what each entry is multiplied with."""
+        both, on, back = powers
+        if self.undirected:
+            sides, on, both = _OUTGOING, both - 1, 0
+        elif on:
+            sides, on = _OUTGOING, on - 1
+        elif back:
+            sides, back = _INCOMING, back - 1
+        else:
+            sides, both = _BOTH, both - 1
+        _require(max(both, on, back) < _BYTE)
+        return [sides, on | back << 8 | both << 16]
+
+
+def _is_below(vector: Vector) -> bool:
+    """True if the vector's sum is 0 for a pinned node without lower neighbours."""
+    if vector.source is not None:
+        return _is_below(vector.source)
+    return vector.below
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise _TooLargeError

@@ -1,0 +1,227 @@
+"""Counts patterns with cycles by cutset and vectors, without rows.
+
+See `gpugda.plan.counting.vector_plan`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.vector_steps import VectorKernels
+from gpugda.errors import MemoryLimitError
+from gpugda.match.count.limits import may_use_vectors
+from gpugda.match.count.program import Bounds, VectorProgram, encode
+from gpugda.match.report import node_text
+from gpugda.match.special.tasks import groups_with_scratch, launches
+from gpugda.match.special.unrestricted import common_link, counted_by_rank, is_unrestricted
+from gpugda.plan.counting.quotients import (
+    Link,
+    Multiplicities,
+    pattern_of,
+    signed_patterns,
+)
+from gpugda.plan.counting.vector_plan import GraphShape, VectorPlan, plan_vectors
+from gpugda.plan.join_order import connected_components
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.ranked_lists import RankedLists
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.matcher import Matcher
+    from gpugda.match.run import Run
+    from gpugda.match.special.unrestricted import CommonLink
+    from gpugda.plan.plan import BoundQuery, Plan
+
+__all__ = [
+    "VectorCount",
+    "chosen_vectors",
+    "count_vectors",
+    "find_vectors",
+    "run_vectors",
+]
+
+_MAX_LINKS_IF_PARALLEL = 6
+_MAX_PARTITIONS, _MAX_PATTERNS = 4_000, 64
+_WORK_PER_LAUNCH = 1 << 24
+_MIN_ROWS = {"lists": 1e8, "marks": 1e7}
+"""Rows of a join, by the device's way to intersect, below which ranks take longer than it."""
+_MIN_GAIN = 1.0
+"""Rows of the join per entry that is read instead."""
+
+
+class VectorCount(NamedTuple):
+    """A pattern that can be counted by vectors.
+
+    Args:
+        plan: The plan.
+        programs: Its programs.
+        links: The link that all relationships match.
+        text: What is pinned, and how many steps vectors take.
+    """
+
+    plan: VectorPlan
+    programs: tuple[VectorProgram, ...]
+    links: CommonLink
+    text: str
+
+
+def chosen_vectors(plan: Plan, graph: DataGraph, intersection: str) -> VectorCount | None:
+    """How the pattern of a plan is counted by vectors; None if that is not expected to be faster.
+
+    Args:
+        plan: The plan.
+        graph: The data graph.
+        intersection: The device's way to intersect lists.
+    """
+    bound = plan.bound
+    if not may_use_vectors(bound) or not is_unrestricted(bound):
+        return None
+    rows = sum(step.cardinality for step in plan.steps)
+    if rows < _MIN_ROWS[intersection]:
+        return None
+    found = find_vectors(bound, graph)
+    if found is None or found.plan.cost * _MIN_GAIN > rows:
+        return None
+    # On a GPU, cycles that meet at one node are joined apart, and their sums multiplied.
+    return None if intersection == "lists" and found.plan.is_separable else found
+
+
+def count_vectors(
+    plan: Plan,
+    graph: DataGraph,
+    strategy: Matcher,
+    report: StrategyReport,
+    deadline: float | None,
+) -> int | None:
+    """The number of embeddings; None if this method does not apply, has no room, or is slower.
+
+    Args: as of `count_oriented`.
+    """
+    found = chosen_vectors(plan, graph, strategy.graph.context.profile.intersection)
+    return None if found is None else run_vectors(found, strategy, report, deadline)
+
+
+def run_vectors(
+    found: VectorCount, strategy: Matcher, report: StrategyReport, deadline: float | None
+) -> int | None:
+    """The number of embeddings; None without room."""
+
+    def count(run: Run, lists: RankedLists) -> int | None:
+        try:
+            with run.workspace.reclaiming(MemoryLimitError):
+                counts = [_counted(run, lists, each) for each in found.programs]
+        except MemoryLimitError:
+            return None
+        return None if None in counts else sum(each for each in counts if each is not None)
+
+    return counted_by_rank(found.links, strategy, report, deadline, count, found.text)
+
+
+def find_vectors(bound: BoundQuery, graph: DataGraph) -> VectorCount | None:
+    """How a pattern is counted by vectors; None if that does not apply."""
+    links = common_link(bound, graph) if is_unrestricted(bound) else None
+    nodes, ends = len(bound.nodes), [(each.source, each.target) for each in bound.relationships]
+    if links is None or not _all_differ(bound) or len(connected_components(nodes, ends)) > 1:
+        return None
+    asked = tuple(Link(each.source, each.target, each.directed) for each in bound.relationships)
+    known = _multiplicities(links, graph)
+    plan = _planned(nodes, asked, known, _shape(links, graph))
+    programs = plan and _encoded(plan, _bounds(links, graph), undirected=links.undirected)
+    return VectorCount(plan, programs, links, _text(bound, plan)) if plan and programs else None
+
+
+def _text(bound: BoundQuery, plan: VectorPlan) -> str:
+    pins = ", ".join(node_text(bound, each) for each in plan.pins)
+    highest = f"the one of {pins} with most relationships" if len(plan.pins) > 1 else pins
+    steps = f"vectors of up to {plan.steps} steps from it"
+    return f"{highest} is pinned, {steps} are multiplied and summed ({len(plan.terms)} products)"
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    nodes: int, links: tuple[Link, ...], known: Multiplicities, shape: GraphShape
+) -> VectorPlan | None:
+    is_simple = known.single and not known.has_loops
+    if len(links) > _MAX_LINKS_IF_PARALLEL and not is_simple:
+        return None
+    own = pattern_of(nodes, links, known)
+    patterns = () if own is None else signed_patterns(nodes, links, known, _MAX_PARTITIONS)
+    if own is None or not 0 < len(patterns) <= _MAX_PATTERNS:
+        return None
+    return plan_vectors(own, patterns, known, shape)
+
+
+_encoded = lru_cache(maxsize=256)(encode)
+
+
+def _all_differ(bound: BoundQuery) -> bool:
+    """True if any two relationships must differ."""
+    pairs = {frozenset((test.left, test.right)) for test in bound.tests}
+    every = [each.position for each in bound.relationships]
+    return all(frozenset(pair) in pairs for pair in combinations(every, 2))
+
+
+def _multiplicities(links: CommonLink, graph: DataGraph) -> Multiplicities:
+    return Multiplicities(
+        links.has_loops(graph),
+        graph.max_between(links.types, directed=False) <= 1,
+        graph.max_between(links.types, directed=True) <= 1,
+    )
+
+
+def _shape(links: CommonLink, graph: DataGraph) -> GraphShape:
+    kind = links.types, None
+    entries = 2.0 * graph.statistics.relationships_between(None, links.type_id, None)
+    return GraphShape(graph.nodes_having(kind, None), entries, graph.reached_degree(kind, kind))
+
+
+def _bounds(links: CommonLink, graph: DataGraph) -> Bounds:
+    longest = max(1, links._replace(undirected=True).longest(graph))
+    between = max(1, graph.max_between(links.types, directed=False))
+    return Bounds(longest, 2 * graph.relationship_count, between, longest)
+
+
+# ------------------------------------------------------------------ on the device
+def _counted(run: Run, lists: RankedLists, program: VectorProgram) -> int | None:
+    """What a program counts; None without room for its vectors."""
+    workspace, kernels, shape = run.workspace, VectorKernels(run.graph.context), program.shape
+    words = max(1, (shape.vectors + shape.lists) * lists.nodes)
+    besides = 8 * program.weights * lists.nodes
+    groups = groups_with_scratch(run, words, kernels.max_groups, besides)
+    if groups == 0:
+        return None
+    weights = _weights(run, kernels, lists, program)
+    made = workspace.upload(program.words, "a program of vectors")
+    totals = groups * shape.terms
+    tasks = CycleTasks.new(workspace, groups * words, lists.nodes, _WORK_PER_LAUNCH, totals)
+    highs = workspace.upload(np.zeros(totals, dtype=np.uint32), "carried sums")
+    for _ in launches(run, tasks.counters, lists.nodes):
+        kernels.count(lists, made, shape, weights, tasks, highs)
+    low, high = workspace.download(tasks.totals).tolist(), workspace.download(highs).tolist()
+    tasks.release(workspace)
+    workspace.release(weights, made, highs)
+    count, total = len(program.coefficients), 0
+    for place, times in enumerate(program.coefficients):
+        total += times * (sum(low[place::count]) + (sum(high[place::count]) << 64))
+    return total
+
+
+def _weights(
+    run: Run, kernels: VectorKernels, lists: RankedLists, program: VectorProgram
+) -> DeviceArray:
+    count = max(1, program.weights * lists.nodes)
+    weights = run.workspace.allocate(count, np.uint64, "weights of nodes")
+    run.workspace.fill(weights, 1)
+    for power, target in program.loops:
+        assert lists.loops is not None  # otherwise no pattern has loops
+        kernels.loop_weights(lists.loops, lists.nodes, power, target, weights)
+    for each in program.pulled:
+        places = each.source, each.to
+        kernels.pull_weights(lists, each.sides, each.more, places, weights)
+    return weights
