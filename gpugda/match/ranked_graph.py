@@ -68,7 +68,7 @@ class RankedGraph:
         workspace, graph = run.workspace, run.graph.graph
         try:
             if run.graph.context.profile.intersection == "marks":
-                from gpugda.match.count.host_ranked import made_on_host
+                from gpugda.match.host_ranked import made_on_host
 
                 with workspace.reclaiming(MemoryLimitError), run.stage("rank"):
                     made = made_on_host(run, type_id, undirected=undirected)
