@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CARRIED", "Batch", "flag_only_batch", "in_batches", "joined", "joined_weights"]
+__all__ = [
+    "CARRIED",
+    "Batch",
+    "flag_only_batch",
+    "in_batches",
+    "in_pieces",
+    "joined",
+    "joined_weights",
+]
 
 CARRIED: Final = "\0row"
 """Prefix of columns that say which row of the outer query a row belongs to: every operator keeps
@@ -129,6 +137,19 @@ def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[
             waiting, count, rows = [], 0, min(2 * rows, _MAX_ROWS)
     if waiting:
         yield joined(waiting)
+
+
+def in_pieces(batches: Iterable[Batch], enough: int | None) -> Iterator[Batch]:
+    """Splits batches into pieces, small ones first, if few rows suffice (see `in_batches`)."""
+    rows = _MAX_ROWS if enough is None else min(max(enough, _FEW_ROWS), _MAX_ROWS)
+    for batch in batches:
+        if enough is None or batch.row_count <= rows:
+            yield batch
+            continue
+        start = 0
+        while start < batch.row_count:
+            yield batch.kept(np.arange(start, min(start + rows, batch.row_count)))
+            start, rows = start + rows, 2 * rows
 
 
 def flag_only_batch(batches: Iterable[Batch]) -> Iterator[tuple[Batch, bool]]:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.runs import places_in_runs
 from gpugda.execute.group_keys import holds_nan, nan_error, refuse_nans
 from gpugda.execute.stable_order import stable_order
-from gpugda.expressions.lists import ColumnLists, EntityLists, PathRows
+from gpugda.expressions.lists import ColumnLists, PathRows, only_used, relationships_of_paths
 from gpugda.expressions.operands import Operand, used_codes
 from gpugda.expressions.temporal.moment_columns import moments_of
 from gpugda.values import group_key, is_nan
@@ -124,10 +123,11 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     if moments is not None:
         ranks, codes_of = np.unique(moments.ranks(), return_inverse=True)
         return codes_of.reshape(-1)[column.values], 0, len(ranks)
-    used, places = used_codes(column.values, len(dictionary))
-    if isinstance(dictionary, ColumnLists | EntityLists | PathRows):
-        codes, count = _codes_of_lists(dictionary, used)
+    lists, places = only_used(column)
+    if lists is not None:
+        codes, count = _codes_of_lists(lists)
         return codes[places], 0, count
+    used, places = used_codes(column.values, len(dictionary))
     numbers: dict[Any, int] = {}
     values = dictionary.values(used.astype(np.int32))
     codes = np.array([numbers.setdefault(_object_key(v), len(numbers)) for v in values])[places]
@@ -136,21 +136,14 @@ def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     return codes, 0, len(numbers) + len(rows)
 
 
-def _codes_of_lists(
-    lists: ColumnLists | EntityLists | PathRows, used: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], int]:
-    """Codes of some lists or paths, and the size of their range: each position is a key."""
-    firsts, lengths = lists.offsets[used], np.diff(lists.offsets)[used]
-    places = np.repeat(firsts, lengths) + places_in_runs(lengths)
-    if isinstance(lists, ColumnLists):
-        elements = lists.elements.take(places)
-    else:
-        elements = Column(ColumnKind.NODE, lists.indexes[places])
+def _codes_of_lists(lists: ColumnLists | PathRows) -> tuple[NDArray[np.int64], int]:
+    """Codes of lists or paths, and the size of their range: each position is a key."""
+    starts = lists.starts if isinstance(lists, PathRows) else None
+    of_paths = relationships_of_paths(lists) if isinstance(lists, PathRows) else lists
+    firsts, lengths, elements = of_paths.offsets[:-1], np.diff(of_paths.offsets), of_paths.elements
     refuse_nans(elements)
-    firsts = np.cumsum(lengths) - lengths
-    starts = lists.starts[used] if isinstance(lists, PathRows) else None
     key = _key_of(elements) if len(elements) else None
-    codes, count = np.empty(len(used), dtype=np.int64), 0
+    codes, count = np.empty(len(lists), dtype=np.int64), 0
     for length in np.flatnonzero(np.bincount(lengths)).tolist():
         rows = np.flatnonzero(lengths == length)
         parts = [] if starts is None else [_key_of(Column(ColumnKind.NODE, starts[rows]))]

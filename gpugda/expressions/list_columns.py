@@ -10,17 +10,15 @@ from gpugda.data.columns import Column, ColumnKind, constant_null
 from gpugda.data.runs import are_consecutive, places_in_runs
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.compare_columns import equal
-from gpugda.expressions.lists import ColumnLists, EntityLists
+from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import Constant, Operand, both, either, inverted, validity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from gpugda.expressions.text_columns import Cache
 
-__all__ = ["element_at", "is_in_lists", "merged_lists", "part_of"]
+__all__ = ["element_at", "is_in_lists", "part_of"]
 
 _LARGEST_PLACE: Final = 2**31 - 1
 _WHOLE: Final = (ColumnKind.INTEGER, ColumnKind.NODE, ColumnKind.RELATIONSHIP)
@@ -47,6 +45,7 @@ def element_at(lists: Operand, index: Operand) -> Column | None:
     if there.all():
         return elements.take(firsts + place if np.any(place) else firsts)
     found = elements.take(np.where(there, firsts + place, 0))
+    there = there if found.valid is None else there & found.valid
     return Column(found.kind, found.values, there, found.dictionary)
 
 
@@ -68,7 +67,7 @@ def part_of(lists: Operand, start: Operand, end: Operand) -> Column | None:
     places = np.arange(made[-1], dtype=np.int64)
     places += np.repeat(firsts + low - made[:-1], kept)
     codes = lists.values if once else np.arange(len(lists), dtype=np.int32)
-    return Column(lists.kind, codes, lists.valid, _of_elements(lists, made, elements.take(places)))
+    return Column(lists.kind, codes, lists.valid, ColumnLists(made, elements.take(places)))
 
 
 def is_in_lists(left: Operand, lists: Column, cache: Cache) -> Truth | None:
@@ -94,51 +93,18 @@ def is_in_lists(left: Operand, lists: Column, cache: Cache) -> Truth | None:
     return Truth(found, both(denied, valid))
 
 
-def merged_lists(
-    operands: Sequence[Operand],
-) -> tuple[ColumnLists | EntityLists, list[NDArray[np.int32]]] | None:
-    """One dictionary with the lists of several columns, and the new codes of each column.
-
-    None unless all columns hold lists with elements of one kind.
-    """
-    columns = [each for each in operands if isinstance(each, Column)]
-    parts = [_parts(each) for each in columns]
-    elements = [each[2] for each in parts if each is not None]
-    if not elements or len(elements) < len(operands):
-        return None
-    first = elements[0]
-    if any(e.kind is not first.kind or e.dictionary is not first.dictionary for e in elements):
-        return None
-    if any(each.valid is not None for each in elements):
-        return None
-    made = [_offsets(each) for each in columns]
-    counts = np.concatenate([np.diff(each) for each in made])
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    raw = np.concatenate([e.values[o[0] : o[-1]] for e, o in zip(elements, made, strict=True)])
-    codes, before = [], 0
-    for column, own in zip(columns, made, strict=True):
-        codes.append((column.values + before).astype(np.int32))
-        before += len(own) - 1
-    joined = Column(first.kind, raw, None, first.dictionary)
-    return _of_elements(columns[0], offsets, joined), codes
-
-
 # ------------------------------------------------------------------ lists
 def _offsets(lists: Column) -> NDArray[np.int64]:
-    assert isinstance(lists.dictionary, ColumnLists | EntityLists)
+    assert isinstance(lists.dictionary, ColumnLists)
     return lists.dictionary.offsets
 
 
 def _parts(lists: Column) -> tuple[NDArray[np.int64], NDArray[np.int64], Column] | None:
     """Per row, offset and length of its list; and the elements of all lists."""
     dictionary = lists.dictionary
-    if isinstance(dictionary, EntityLists):
-        kind = ColumnKind.NODE if dictionary.of_nodes else ColumnKind.RELATIONSHIP
-        elements = Column(kind, dictionary.indexes)
-    elif isinstance(dictionary, ColumnLists):
-        elements = dictionary.elements
-    else:
+    if not isinstance(dictionary, ColumnLists):
         return None
+    elements = dictionary.elements
     if not len(dictionary):
         nothing = np.zeros(len(lists), dtype=np.int64)
         return nothing, nothing, elements
@@ -147,14 +113,6 @@ def _parts(lists: Column) -> tuple[NDArray[np.int64], NDArray[np.int64], Column]
         return ends[:-1], np.diff(ends), elements
     firsts = dictionary.offsets[lists.values]
     return firsts, dictionary.offsets[1:][lists.values] - firsts, elements
-
-
-def _of_elements(
-    lists: Column, offsets: NDArray[np.int64], elements: Column
-) -> ColumnLists | EntityLists:
-    if isinstance(lists.dictionary, EntityLists):
-        return EntityLists(offsets, elements.values, lists.dictionary.of_nodes)
-    return ColumnLists(offsets, elements)
 
 
 # ------------------------------------------------------------------ positions
@@ -211,6 +169,14 @@ def _of_lists(
 
 def _pairs_met(left: Column, lists: Column, elements: Column) -> NDArray[np.bool_]:
     """Per row, True if its list contains its value."""
+    offsets = _offsets(lists)
+    counts = np.diff(offsets)[lists.values]
+    if counts.sum() <= 2 * (len(elements) + len(lists)):  # few rows share a list
+        rows = np.repeat(np.arange(len(lists)), counts)
+        places = offsets[lists.values[rows]] + places_in_runs(counts)
+        met = np.zeros(len(lists), dtype=np.bool_)
+        met[rows[elements.values[places] == left.values[rows]]] = True
+        return met
     codes, offsets, elements = _used(lists, elements)
     distinct, numbers = np.unique(elements.values, return_inverse=True)
     if not len(distinct):

@@ -1,4 +1,4 @@
-"""Lists of entities, lists in columns, and paths as arrays; values are created when read."""
+"""Lists and paths as arrays: offsets into a column of elements. Values are created when read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, Dictionary
+from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.runs import places_in_runs
 from gpugda.expressions.operands import distinct_values, used_codes
 from gpugda.values import Entity, Path
@@ -21,45 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnLists",
-    "EntityLists",
     "PathRows",
     "joined_lists",
     "list_column",
     "nodes_of_paths",
+    "only_used",
     "path_column",
+    "relationships_of_paths",
     "step_lengths",
 ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EntityLists:
-    """A dictionary of lists of entities.
-
-    Args:
-        offsets: ``int64[lists + 1]``: list i is ``indexes[offsets[i]:offsets[i+1]]``.
-        indexes: ``uint32`` node or relationship indexes.
-        of_nodes: True for nodes, False for relationships.
-    """
-
-    offsets: NDArray[np.int64]
-    indexes: NDArray[np.uint32]
-    of_nodes: bool
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def value(self, code: int) -> list[Entity]:
-        """A single list."""
-        first, last = int(self.offsets[code]), int(self.offsets[code + 1])
-        return [Entity(self.of_nodes, index) for index in self.indexes[first:last].tolist()]
-
-    def values(self, codes: NDArray[np.int32]) -> list[Any]:
-        """The lists of these codes."""
-        return [self.value(code) for code in codes.tolist()]
-
-    def shown(self, codes: NDArray[np.int32]) -> list[Any]:
-        """As `values`."""
-        return self.values(codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +38,7 @@ class ColumnLists:
 
     Args:
         offsets: ``int64[lists + 1]``: list i is ``elements[offsets[i]:offsets[i+1]]``.
-        elements: The elements, without nulls.
+        elements: The elements: numbers, nodes, paths, further lists, and nulls.
     """
 
     offsets: NDArray[np.int64]
@@ -140,7 +110,12 @@ class PathRows:
         return self.values(codes)
 
 
-def nodes_of_paths(paths: PathRows) -> EntityLists:
+def relationships_of_paths(paths: PathRows) -> ColumnLists:
+    """The relationships of each path, in walking order."""
+    return ColumnLists(paths.offsets, Column(ColumnKind.RELATIONSHIP, paths.indexes))
+
+
+def nodes_of_paths(paths: PathRows) -> ColumnLists:
     """The nodes of each path, in walking order."""
     graph, lengths = paths.graph, np.diff(paths.offsets)
     sources, targets = graph.start_nodes(), graph.outgoing.neighbours
@@ -156,7 +131,7 @@ def nodes_of_paths(paths: PathRows) -> EntityLists:
         source, target = sources[walked], targets[walked]
         current = np.where(current == source, target, source).astype(np.uint32)
         indexes[offsets[rows] + step + 1] = current
-    return EntityLists(offsets, indexes, of_nodes=True)
+    return ColumnLists(offsets, Column(ColumnKind.NODE, indexes))
 
 
 def list_column(
@@ -164,69 +139,90 @@ def list_column(
 ) -> Column:
     """A column with one list of entities per row."""
     codes = np.arange(len(offsets) - 1, dtype=np.int32)
-    return Column(ColumnKind.OBJECT, codes, None, EntityLists(offsets, indexes, of_nodes))
+    elements = Column(ColumnKind.NODE if of_nodes else ColumnKind.RELATIONSHIP, indexes)
+    return Column(ColumnKind.OBJECT, codes, None, ColumnLists(offsets, elements))
 
 
 def joined_lists(columns: Sequence[Column]) -> Column | None:
-    """Concatenates columns of entity lists or of paths; None if a column holds anything else.
+    """Concatenates columns of lists, or of paths; None if their values have no common column.
 
     Drops lists that no row uses.
     """
-    there = [each.valid is None or bool(each.valid.any()) for each in columns]
-    kinds = {_kind_of(each.dictionary) for each, holds in zip(columns, there, strict=True) if holds}
-    if len(kinds) != 1 or None in kinds:
+    pieces = [None if each.has_only_nulls else only_used(each) for each in columns]
+    lists = [each[0] for each in pieces if each is not None]
+    joined = _joined(lists) if None not in lists and lists else None
+    if joined is None:
         return None
-    made: list[EntityLists | PathRows] = []
     codes: list[NDArray[np.int32]] = []
     count = 0
-    for column, holds in zip(columns, there, strict=True):
-        if not holds:
+    for column, piece in zip(columns, pieces, strict=True):
+        if piece is None:
             codes.append(np.zeros(len(column), dtype=np.int32))
             continue
-        lists, places = _used_lists(column)
-        made.append(lists)
-        codes.append((places + count).astype(np.int32))
-        count += len(lists)
+        codes.append((piece[1] + count).astype(np.int32))
+        count += 0 if piece[0] is None else len(piece[0])
     valid = None
     if any(each.valid is not None for each in columns):
         valid = np.concatenate([_validity(each) for each in columns])
-    return Column(ColumnKind.OBJECT, np.concatenate(codes), valid, _concatenated(made))
+    return Column(ColumnKind.OBJECT, np.concatenate(codes), valid, joined)
 
 
-def _validity(column: Column) -> NDArray[np.bool_]:
-    return np.ones(len(column), dtype=np.bool_) if column.valid is None else column.valid
-
-
-def _kind_of(dictionary: Dictionary | None) -> object:
-    """A key equal for lists that can share a dictionary; None for other dictionaries."""
-    if isinstance(dictionary, EntityLists):
-        return dictionary.of_nodes
-    return dictionary.graph if isinstance(dictionary, PathRows) else None
-
-
-def _used_lists(column: Column) -> tuple[EntityLists | PathRows, NDArray[np.int64]]:
-    """The lists used by rows, and each row's position among them."""
+def only_used(column: Column) -> tuple[ColumnLists | PathRows | None, NDArray[np.int64]]:
+    """The lists or paths that rows have, and each row's position among them; None for others."""
     lists = column.dictionary
-    assert isinstance(lists, EntityLists | PathRows)
+    if not isinstance(lists, ColumnLists | PathRows):
+        return None, column.values
     used, places = used_codes(column.values, len(lists))
+    if len(used) == len(lists):
+        return lists, places
     lengths = np.diff(lists.offsets)[used]
     inside = np.repeat(lists.offsets[used], lengths) + places_in_runs(lengths)
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     if isinstance(lists, PathRows):
-        made = PathRows(lists.graph, lists.starts[used], offsets, lists.indexes[inside])
-        return made, places
-    return EntityLists(offsets, lists.indexes[inside], lists.of_nodes), places
+        return PathRows(lists.graph, lists.starts[used], offsets, lists.indexes[inside]), places
+    return ColumnLists(offsets, lists.elements.take(inside)), places
 
 
-def _concatenated(parts: Sequence[EntityLists | PathRows]) -> EntityLists | PathRows:
-    lengths = np.concatenate([np.diff(each.offsets) for each in parts])
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-    indexes = np.concatenate([each.indexes for each in parts])
-    first = parts[0]
-    if isinstance(first, EntityLists):
-        return EntityLists(offsets, indexes, first.of_nodes)
-    starts = np.concatenate([each.starts for each in parts if isinstance(each, PathRows)])
-    return PathRows(first.graph, starts, offsets, indexes)
+def _joined(parts: Sequence[ColumnLists | PathRows | None]) -> ColumnLists | PathRows | None:
+    """One dictionary with the lists of all parts; None if they are of several kinds."""
+    paths = [each for each in parts if isinstance(each, PathRows)]
+    lists = [each for each in parts if isinstance(each, ColumnLists)]
+    if paths and (lists or len({id(each.graph) for each in paths}) > 1):
+        return None
+    lengths = [np.diff(each.offsets) for each in paths or lists]
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.concatenate(lengths))])
+    if paths:
+        starts = np.concatenate([each.starts for each in paths])
+        indexes = np.concatenate([each.indexes for each in paths])
+        return PathRows(paths[0].graph, starts, offsets, indexes)
+    bounds = [(each.elements, int(each.offsets[0]), int(each.offsets[-1])) for each in lists]
+    elements = _joined_elements([_part(*each) for each in bounds])
+    return None if elements is None else ColumnLists(offsets, elements)
+
+
+def _joined_elements(columns: Sequence[Column]) -> Column | None:
+    some = [each for each in columns if len(each)] or columns[:1]
+    if len({each.kind for each in some}) > 1:
+        return None
+    if len({id(each.dictionary) for each in some}) > 1 and some[0].kind is ColumnKind.OBJECT:
+        return joined_lists(some)
+    if some[0].kind is not ColumnKind.OBJECT:
+        return concatenate(some, [len(each) for each in some])
+    valid = None
+    if any(each.valid is not None for each in some):
+        valid = np.concatenate([_validity(each) for each in some])
+    values = np.concatenate([each.values for each in some])
+    return Column(ColumnKind.OBJECT, values, valid, some[0].dictionary)
+
+
+def _part(column: Column, first: int, last: int) -> Column:
+    if (first, last) == (0, len(column)):
+        return column
+    return column.take(np.arange(first, last))
+
+
+def _validity(column: Column) -> NDArray[np.bool_]:
+    return np.ones(len(column), dtype=np.bool_) if column.valid is None else column.valid
 
 
 def path_column(
@@ -240,7 +236,7 @@ def path_column(
     Args:
         graph: Graph of the nodes and relationships.
         starts: First node of each path.
-        steps: Columns of relationships or of `EntityLists` of them, in path order.
+        steps: Columns of relationships or of lists of them, in path order.
         valid: Mask of rows with a path; None for all.
     """
     count = len(starts)
@@ -263,7 +259,7 @@ def step_lengths(step: Column) -> NDArray[np.int64]:
     """Number of relationships per row of a step column."""
     if step.kind is ColumnKind.RELATIONSHIP:
         return np.ones(len(step), dtype=np.int64)
-    if isinstance(step.dictionary, EntityLists):
+    if isinstance(step.dictionary, ColumnLists):
         counts: NDArray[np.int64] = np.diff(step.dictionary.offsets)[step.values]
         return counts
     return np.array([len(each or ()) for each in _decoded(step)], dtype=np.int64)
@@ -281,9 +277,9 @@ def _write(
         return
     inside = places_in_runs(lengths)
     targets = np.repeat(places, lengths) + inside
-    if isinstance(step.dictionary, EntityLists):
+    if isinstance(step.dictionary, ColumnLists):
         firsts = step.dictionary.offsets[:-1][step.values[rows]]
-        indexes[targets] = step.dictionary.indexes[np.repeat(firsts, lengths) + inside]
+        indexes[targets] = step.dictionary.elements.values[np.repeat(firsts, lengths) + inside]
         return
     values = _decoded(step)
     indexes[targets] = [each.index for row in rows.tolist() for each in values[row]]

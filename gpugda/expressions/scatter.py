@@ -15,7 +15,7 @@ from gpugda.data.dictionaries import (
     encode_strings,
     merge_strings,
 )
-from gpugda.expressions.list_columns import merged_lists
+from gpugda.expressions.lists import joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values
 from gpugda.values import Entity
 
@@ -43,13 +43,15 @@ def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
     if not kinds:
         return constant_null(row_count)
     if len(kinds) > 1 or kinds == {ColumnKind.OBJECT}:
-        lists = merged_lists([operand for _, operand in known])
+        columns = [operand for _, operand in known if isinstance(operand, Column)]
+        lists = joined_lists(columns) if len(columns) == len(known) else None
         if lists is None:
             return _objects(known, row_count)
         codes = np.zeros(row_count, dtype=np.int32)
-        for (rows, _), found in zip(known, lists[1], strict=True):
+        ends = np.cumsum([len(each) for each in columns])
+        for (rows, _), found in zip(known, np.split(lists.values, ends[:-1]), strict=True):
             codes[rows] = found
-        return Column(ColumnKind.OBJECT, codes, _valid(known, row_count), lists[0])
+        return Column(ColumnKind.OBJECT, codes, _valid(known, row_count), lists.dictionary)
     (kind,) = kinds
     if kind is ColumnKind.STRING:
         return _texts(known, row_count)

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import ColumnKind
-from gpugda.data.runs import places_in_runs
 from gpugda.data.unique_values import unique_values
-from gpugda.expressions.lists import EntityLists
+from gpugda.expressions.lists import (
+    PathRows,
+    nodes_of_paths,
+    only_used,
+    relationships_of_paths,
+)
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -30,17 +34,22 @@ def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint
     """
     nodes, relationships = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     within: set[Entity] = set()
-    for column in table.columns:
+    waiting = list(table.columns)
+    while waiting:
+        column = waiting.pop()
         if column.kind is ColumnKind.NODE or column.kind is ColumnKind.RELATIONSHIP:
             found = column.values if column.valid is None else column.values[column.valid]
             (nodes if column.kind is ColumnKind.NODE else relationships).append(
                 unique_values(found)
             )
-        elif isinstance(column.dictionary, EntityLists):
-            found = _listed(column, column.dictionary)
-            (nodes if column.dictionary.of_nodes else relationships).append(found)
         elif column.kind is ColumnKind.OBJECT:
-            within.update(_entities(_used_values(column)))
+            lists, _ = only_used(_without_nulls(column))
+            if isinstance(lists, PathRows):
+                waiting += [nodes_of_paths(lists).elements, relationships_of_paths(lists).elements]
+            elif lists is not None:
+                waiting.append(lists.elements)
+            else:
+                within.update(_entities(_used_values(column)))
     nodes.append(_indexes(within, of_nodes=True))
     relationships.append(_indexes(within, of_nodes=False))
     return unique_values(np.concatenate(nodes)), unique_values(np.concatenate(relationships))
@@ -53,12 +62,8 @@ def _used_values(column: Column) -> list[Any]:
     return column.dictionary.values(unique_values(codes).astype(np.int32))
 
 
-def _listed(column: Column, lists: EntityLists) -> NDArray[np.uint32]:
-    codes = column.values if column.valid is None else column.values[column.valid]
-    used = unique_values(codes)
-    counts = np.diff(lists.offsets)[used] if len(lists) else np.zeros(0, np.int64)
-    inside = places_in_runs(counts)
-    return unique_values(lists.indexes[np.repeat(lists.offsets[used], counts) + inside])
+def _without_nulls(column: Column) -> Column:
+    return column if column.valid is None else column.take(np.flatnonzero(column.valid))
 
 
 def _indexes(entities: set[Entity], *, of_nodes: bool) -> NDArray[np.uint32]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.execute.batch import in_pieces
 from gpugda.execute.operator import Operator
 from gpugda.execute.seeds import entity_column
 from gpugda.expressions.lists import path_column
@@ -31,7 +32,7 @@ class BindPath(Operator):
         self.steps = steps
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        for batch in self.children[0].batches(context):
+        for batch in in_pieces(self.children[0].batches(context), context.enough):
             start = entity_column(batch.columns[self.start], batch.row_count, is_node=True)
             steps = [as_column(batch.columns[name], batch.row_count) for name in self.steps]
             known = [each.valid for each in (start, *steps) if each.valid is not None]

@@ -50,7 +50,8 @@ class Distinct(Operator):
         checked = self._checked()
         waiting: list[Batch] = []
         count = 0
-        for batch in self.children[0].batches(context.needing(None)):
+        given = context if at_once else context.needing(None)
+        for batch in self.children[0].batches(given):
             if batch.distinct:
                 yield replace(batch, weights=None)
                 continue

@@ -11,7 +11,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
 from gpugda.data.unique_values import unique_values
 from gpugda.execute.operator import Operator
-from gpugda.expressions.lists import EntityLists
+from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import as_column, distinct_values
 from gpugda.values import Entity
 
@@ -117,8 +117,8 @@ def _lists(column: Column) -> _Lists:
         rows = np.arange(len(column))
         return _Lists(rows, np.ones(len(column), dtype=np.int64), column.values, 1)
     lists = column.dictionary
-    if isinstance(lists, EntityLists):
-        offsets, indexes, codes = lists.offsets, lists.indexes, column.values
+    if isinstance(lists, ColumnLists) and lists.elements.kind is ColumnKind.RELATIONSHIP:
+        offsets, indexes, codes = lists.offsets, lists.elements.values, column.values
     else:
         codes, values = distinct_values(column, len(column))
         found = [[e.index for e in v if isinstance(e, Entity)] if v else [] for v in values]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.runs import places_in_runs
 from gpugda.execute.display import text_of
 from gpugda.execute.operator import Operator
-from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.operands import Constant, distinct_values
+from gpugda.expressions.evaluation.exploded import Lists, lists_of
+from gpugda.expressions.operands import Constant
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -47,9 +46,7 @@ class Unwind(Operator):
                 yield from self._counted_off(batch, numbers, context)
                 continue
             operand = evaluate_operand(self.elements, context.environment(batch))
-            places, values = distinct_values(operand, batch.row_count)
-            lists = [_elements(value) for value in values]
-            yield from self._unwound(batch, places, lists)
+            yield from self._unwound(batch, lists_of(operand, batch.row_count, True))
 
     def _counted_off(
         self, batch: Batch, numbers: range, context: ExecutionContext
@@ -64,22 +61,16 @@ class Unwind(Operator):
                 found = Column(ColumnKind.INTEGER, values)
                 yield batch.take(rows).adding({self.name: found})
 
-    def _unwound(self, batch: Batch, places: Any, lists: list[list[Any]]) -> Iterator[Batch]:
-        lengths = np.array([len(each) for each in lists], dtype=np.int64)
-        first = np.concatenate([[0], np.cumsum(lengths)])
-        column = column_of([value for each in lists for value in each])
-        per_row = lengths[places]
-        ends = np.cumsum(per_row)
+    def _unwound(self, batch: Batch, lists: Lists) -> Iterator[Batch]:
+        ends = np.cumsum(lists.counts)
         start = 0
         while start < batch.row_count:
             done = 0 if start == 0 else int(ends[start - 1])
             stop = int(np.searchsorted(ends, done + _MAX_ROWS, side="right"))
             stop = min(max(stop, start + 1), batch.row_count)
-            counts = per_row[start:stop]
+            counts = lists.counts[start:stop]
             rows = np.repeat(np.arange(start, stop), counts)
-            inside = places_in_runs(counts)
-            taken = column.take(first[places[rows]] + inside)
-            yield batch.take(rows).adding({self.name: taken})
+            yield batch.take(rows).adding({self.name: lists.elements_of(rows, counts)})
             start = stop
 
     def describe(self) -> str:
@@ -97,9 +88,3 @@ def _range_of(elements: ast.Expression, environment: Environment) -> range | Non
         return None
     first, last, step = (*values, 1)[:3]
     return range(first, last + (1 if step > 0 else -1), step) if step else None
-
-
-def _elements(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.evaluation.apply_function import faulty_rows
-from gpugda.expressions.evaluation.composed import python_values
 from gpugda.expressions.evaluation.exploded import (
     Exploded,
     Lists,
@@ -21,13 +19,13 @@ from gpugda.expressions.evaluation.exploded import (
     with_elements,
 )
 from gpugda.expressions.evaluation.row_parts import joined_faults, joined_truths, parts_of
-from gpugda.expressions.label_columns import ENTITY_KINDS
-from gpugda.expressions.lists import ColumnLists, EntityLists
+from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
     Fault,
     Flags,
+    as_column,
     both,
     either,
     inverted,
@@ -38,13 +36,10 @@ from gpugda.query.ast import ListQuantifier
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.columns import Dictionary
     from gpugda.expressions.evaluation.evaluator import Evaluator
     from gpugda.query import ast
 
 __all__ = ["list_comprehension", "list_predicate"]
-
-_IN_COLUMNS = (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING, ColumnKind.BOOLEAN)
 
 
 def _lists_of(
@@ -87,7 +82,8 @@ def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Eva
     if node.projection is not None:
         result = inner.value(node.projection)
         faults += faults_of_rows(result.faults, True, rows, row_count)
-    column = _lists(inner, result, counts, exploded.valid)
+    values = as_column(result.operand, len(rows))
+    column = _lists(values, counts, exploded.valid)
     return Evaluated(column, faults)
 
 
@@ -102,41 +98,18 @@ def _mapped(evaluator: Evaluator, node: ast.ListComprehension, lists: Lists) -> 
     found = inner.value(node.projection)
     if found.faults:
         return None
-    dictionary = _dictionary(inner, found, lists.firsts)
+    elements = as_column(found.operand, inner.row_count)
     codes = lists.places.astype(np.int32, copy=False)
     valid = None if lists.valid is True else np.array(np.broadcast_to(lists.valid, len(codes)))
-    return Column(ColumnKind.OBJECT, codes, valid, dictionary)
+    return Column(ColumnKind.OBJECT, codes, valid, ColumnLists(lists.firsts, elements))
 
 
-def _lists(
-    inner: Evaluator,
-    result: Evaluated,
-    counts: NDArray[np.int64],
-    valid: Flags,
-) -> Column:
+def _lists(elements: Column, counts: NDArray[np.int64], valid: Flags) -> Column:
     """The element values as one list per row."""
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     codes = np.arange(len(counts), dtype=np.int32)
     known = None if valid is True else np.array(np.broadcast_to(valid, len(counts)))
-    return Column(ColumnKind.OBJECT, codes, known, _dictionary(inner, result, ends))
-
-
-def _dictionary(inner: Evaluator, result: Evaluated, ends: NDArray[np.int64]) -> Dictionary:
-    """The element values as lists with consecutive bounds."""
-    operand = result.operand
-    if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
-        of_nodes = operand.kind is ColumnKind.NODE
-        return EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
-    if isinstance(operand, Column) and _fits_column(operand):
-        return ColumnLists(ends, operand)
-    values = python_values(operand, inner.row_count)
-    bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
-    return ObjectDictionary([values[start:end] for start, end in bounds])
-
-
-def _fits_column(elements: Column) -> bool:
-    """True if elements can stay in a column: plain values without nulls."""
-    return elements.kind in _IN_COLUMNS and elements.valid is None
+    return Column(ColumnKind.OBJECT, codes, known, ColumnLists(ends, elements))
 
 
 # ------------------------------------------------------------------ all, any, none, single

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.columns import Column
 from gpugda.data.runs import are_consecutive, places_in_runs
 from gpugda.expressions.computed_columns import column_of
-from gpugda.expressions.lists import ColumnLists, EntityLists
+from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.operands import (
     Fault,
     Flags,
@@ -109,11 +109,14 @@ class Lists:
         """All elements."""
         counts = self.counts
         rows = np.repeat(np.arange(len(counts)), counts)
-        if (elements := self._consecutive_elements()) is not None:
-            return Exploded(elements, rows, counts, self.valid)
-        inside = places_in_runs(counts)
-        elements = self.column.take(self.firsts[self.places[rows]] + inside)
+        elements = self._consecutive_elements()
+        if elements is None:
+            elements = self.elements_of(rows, counts)
         return Exploded(elements, rows, counts, self.valid)
+
+    def elements_of(self, rows: NDArray[np.int64], counts: NDArray[np.int64]) -> Column:
+        """The elements of some rows; ``rows``: each as often as its list is long."""
+        return self.column.take(self.firsts[self.places[rows]] + places_in_runs(counts))
 
 
 def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
@@ -127,11 +130,7 @@ def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
     valid = both(validity(operand), sound)
     dictionary = operand.dictionary if isinstance(operand, Column) else None
     places: NDArray[Any]
-    if isinstance(operand, Column) and isinstance(dictionary, EntityLists):
-        kind = ColumnKind.NODE if dictionary.of_nodes else ColumnKind.RELATIONSHIP
-        places, firsts = operand.values, dictionary.offsets
-        column = Column(kind, dictionary.indexes)
-    elif isinstance(operand, Column) and isinstance(dictionary, ColumnLists):
+    if isinstance(operand, Column) and isinstance(dictionary, ColumnLists):
         places, firsts, column = operand.values, dictionary.offsets, dictionary.elements
     else:
         places, values = distinct_values(operand, row_count)

@@ -14,7 +14,12 @@ from gpugda.data.dictionaries import StringDictionary
 from gpugda.expressions.evaluation.text_calls import text_call
 from gpugda.expressions.functions.rounding import round_numbers
 from gpugda.expressions.list_columns import element_at, part_of
-from gpugda.expressions.lists import ColumnLists, EntityLists, PathRows, nodes_of_paths
+from gpugda.expressions.lists import (
+    ColumnLists,
+    PathRows,
+    nodes_of_paths,
+    relationships_of_paths,
+)
 from gpugda.expressions.operands import Constant, Evaluated
 
 if TYPE_CHECKING:
@@ -129,25 +134,24 @@ def _nodes(column: Column, paths: PathRows) -> Column:
 
 
 def _relationships(column: Column, paths: PathRows) -> Column:
-    lists = EntityLists(paths.offsets, paths.indexes, of_nodes=False)
-    return Column(ColumnKind.OBJECT, column.values, column.valid, lists)
+    return Column(ColumnKind.OBJECT, column.values, column.valid, relationships_of_paths(paths))
 
 
-def _lengths(column: Column, lists: ColumnLists | EntityLists | PathRows) -> Column:
+def _lengths(column: Column, lists: ColumnLists | PathRows) -> Column:
     if not len(lists):
         return Column(ColumnKind.INTEGER, np.zeros(len(column), np.int64), column.valid)
     return Column(ColumnKind.INTEGER, np.diff(lists.offsets)[column.values], column.valid)
 
 
-def _head(column: Column, _: ColumnLists | EntityLists) -> Column | None:
+def _head(column: Column, _: ColumnLists) -> Column | None:
     return element_at(column, Constant(0))
 
 
-def _last(column: Column, _: ColumnLists | EntityLists) -> Column | None:
+def _last(column: Column, _: ColumnLists) -> Column | None:
     return element_at(column, Constant(-1))
 
 
-def _tail(column: Column, _: ColumnLists | EntityLists) -> Column | None:
+def _tail(column: Column, _: ColumnLists) -> Column | None:
     return part_of(column, Constant(1), Constant(...))
 
 
@@ -166,13 +170,10 @@ _VECTORISED: dict[tuple[str, type], Callable[[Column, Any], Column | None]] = {
         (name, StringDictionary): _text_lengths
         for name in ("size", "char_length", "character_length")
     },
-    **{
-        (name, lists): make
-        for name, make in (("head", _head), ("last", _last), ("tail", _tail))
-        for lists in (ColumnLists, EntityLists)
-    },
+    ("head", ColumnLists): _head,
+    ("last", ColumnLists): _last,
+    ("tail", ColumnLists): _tail,
     ("size", ColumnLists): _lengths,
-    ("size", EntityLists): _lengths,
     ("length", PathRows): _lengths,
     ("nodes", PathRows): _nodes,
     ("relationships", PathRows): _relationships,

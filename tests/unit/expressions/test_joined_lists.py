@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.data.columns import Column, ColumnKind, column_from_values, constant_null, to_values
-from gpugda.expressions.lists import EntityLists, PathRows, joined_lists
+from gpugda.expressions.computed_columns import column_of
+from gpugda.expressions.lists import ColumnLists, PathRows, joined_lists
 
 GRAPH = make_graph([("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {}), (2, "R", 2, {})])
 LISTS = st.lists(st.lists(st.integers(0, 2), max_size=3), min_size=1, max_size=4)
@@ -22,6 +23,11 @@ def indexes_of(lists):
     return np.array([each for some in lists for each in some], dtype=np.uint32)
 
 
+def entities(offsets, indexes, *, of_nodes):
+    kind = ColumnKind.NODE if of_nodes else ColumnKind.RELATIONSHIP
+    return ColumnLists(offsets, Column(kind, indexes))
+
+
 @st.composite
 def columns(draw, paths):
     lists = [[0, 1, 2][: len(each)] for each in draw(LISTS)] if paths else draw(LISTS)
@@ -29,7 +35,7 @@ def columns(draw, paths):
     dictionary = (
         PathRows(GRAPH, np.zeros(len(lists), np.uint32), *made)
         if paths
-        else EntityLists(*made, of_nodes=False)
+        else entities(*made, of_nodes=False)
     )
     codes = draw(st.lists(st.integers(0, len(lists) - 1), max_size=6))
     valid = draw(st.none() | st.lists(st.booleans(), min_size=len(codes), max_size=len(codes)))
@@ -55,14 +61,43 @@ def test_lists_of_different_kinds_are_not_joined():
         ColumnKind.OBJECT,
         np.zeros(1, dtype=np.int32),
         None,
-        EntityLists(np.array([0, 1]), np.array([1], dtype=np.uint32), of_nodes=False),
+        entities(np.array([0, 1]), np.array([1], dtype=np.uint32), of_nodes=False),
     )
     nodes = Column(
         ColumnKind.OBJECT,
         np.zeros(1, dtype=np.int32),
         None,
-        EntityLists(np.array([0, 1]), np.array([1], dtype=np.uint32), of_nodes=True),
+        entities(np.array([0, 1]), np.array([1], dtype=np.uint32), of_nodes=True),
     )
     assert joined_lists([lists, nodes]) is None
     assert joined_lists([lists, column_from_values([[1]])]) is None
     assert joined_lists([lists, column_from_values(["text"])]) is None
+
+
+@st.composite
+def plain_lists(draw):
+    kind = draw(st.sampled_from([1, 2.5, "a", True]))
+    items = draw(st.lists(st.lists(st.sampled_from([None, kind]), max_size=3), max_size=4))
+    codes = draw(st.lists(st.integers(0, len(items) - 1), max_size=5)) if items else []
+    elements = column_of([each for some in items for each in some])
+    made = Column(
+        ColumnKind.OBJECT,
+        np.array(codes, dtype=np.int32),
+        None,
+        ColumnLists(offsets_of(items), elements),
+    )
+    if not draw(st.booleans()):
+        return made
+    # Lists of these lists.
+    outer = np.array([0, len(codes), len(codes)])
+    return Column(
+        ColumnKind.OBJECT, np.array([1, 0], dtype=np.int32), None, ColumnLists(outer, made)
+    )
+
+
+@given(st.lists(plain_lists(), min_size=1, max_size=4))
+def test_joined_lists_of_values_and_of_lists_keep_their_values(some):
+    expected = [value for each in some for value in to_values(each)]
+    found = joined_lists(some)
+    if found is not None:
+        assert list(map(repr, to_values(found))) == list(map(repr, expected))

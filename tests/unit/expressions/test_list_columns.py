@@ -15,7 +15,7 @@ from gpugda.expressions.computed_columns import column_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.list_columns import element_at, is_in_lists, part_of
-from gpugda.expressions.lists import ColumnLists, EntityLists
+from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.membership import is_in
 from gpugda.expressions.operands import Constant, as_column, distinct_values
 from gpugda.expressions.operators import access
@@ -48,7 +48,7 @@ def lists_of_rows(rng, kind, rows):
     items = [item for each in lists for item in each]
     if kind == "nodes":
         indexes = np.array([item.index for item in items], dtype=np.uint32)
-        dictionary = EntityLists(offsets, indexes, of_nodes=True)
+        dictionary = ColumnLists(offsets, Column(ColumnKind.NODE, indexes))
     else:
         dictionary = ColumnLists(offsets, column_of(items))
     codes = np.array([rng.randrange(6) for _ in range(rows)], dtype=np.int32)
