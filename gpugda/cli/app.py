@@ -281,6 +281,28 @@ def schema(
 
 @app.command()
 @guarded
+@options.takes_source
+def mcp(
+    source: options.SourceOptions,
+    rows: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Rows that the answer to one query shows.")
+    ] = 100,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, metavar="SECONDS", help="Time limit of one query.")
+    ] = 30.0,
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Serve a graph to language models: an MCP server on standard input and output."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.mcp import serve_tools
+
+    serve_tools(source, rows, timeout, device, memory_limit)
+
+
+@app.command()
+@guarded
 def devices(verbose: options.Verbose = 0) -> None:
     """List the OpenCL devices, by the numbers that --device takes."""
     log_to_standard_error(verbose)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
-from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
-from gpugda.result.text import format_value
+from gpugda.result.text import format_value, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,37 +91,8 @@ def _csv_field(value: Any) -> str:
 
 
 def _json_line(names: Sequence[str], row: Sequence[Any]) -> str:
-    values = dict(zip(names, map(_json_value, row), strict=True))
+    values = dict(zip(names, map(json_value, row), strict=True))
     return json.dumps(values, ensure_ascii=False) + "\n"
-
-
-def _json_value(value: Any) -> Any:
-    """A JSON value; temporal and spatial values, and floats that JSON lacks, become text."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else format_value(value)
-    if isinstance(value, list):
-        return [_json_value(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _json_value(item) for key, item in value.items()}
-    if isinstance(value, NodeValue):
-        return {
-            "elementId": value.element_id,
-            "labels": list(value.labels),
-            "properties": _json_value(value.properties),
-        }
-    if isinstance(value, RelationshipValue):
-        return {
-            "elementId": value.element_id,
-            "type": value.type,
-            "startNodeElementId": value.start,
-            "endNodeElementId": value.end,
-            "properties": _json_value(value.properties),
-        }
-    if isinstance(value, PathValue):
-        return [_json_value(part) for part in value.parts]
-    return format_value(value)
 
 
 _LINES: dict[Format, tuple[Any, Any]] = {

@@ -1,4 +1,4 @@
-"""Formats values in Cypher's notation, for terminals, notebooks and text files."""
+"""Formats values in Cypher's notation and as JSON, for terminals, notebooks and text files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["format_value"]
+__all__ = ["format_value", "json_value"]
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*\Z")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
@@ -88,3 +88,32 @@ def _other(value: Any) -> str:
         return f"point({{srid: {value.srid}, {names}}})"
     iso_format = getattr(value, "iso_format", None)
     return str(iso_format() if iso_format else value)
+
+
+def json_value(value: Any) -> Any:
+    """A JSON value; temporal and spatial values, and floats that JSON lacks, become text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else format_value(value)
+    if isinstance(value, list):
+        return [json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {key: json_value(item) for key, item in value.items()}
+    if isinstance(value, NodeValue):
+        return {
+            "elementId": value.element_id,
+            "labels": list(value.labels),
+            "properties": json_value(value.properties),
+        }
+    if isinstance(value, RelationshipValue):
+        return {
+            "elementId": value.element_id,
+            "type": value.type,
+            "startNodeElementId": value.start,
+            "endNodeElementId": value.end,
+            "properties": json_value(value.properties),
+        }
+    if isinstance(value, PathValue):
+        return [json_value(part) for part in value.parts]
+    return format_value(value)

@@ -18,6 +18,7 @@ from gpugda.query.parser import parse
 from gpugda.query.render import name_text
 from gpugda.query.scopes import check_query
 from gpugda.query.statement import statement_of
+from gpugda.query.walk import walk
 from gpugda.result.text import format_value
 from gpugda.schema.describe import nodes_by_labels, properties_of, relationships_of_type, schema_of
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gpugda.query.statement import Statement
     from gpugda.schema.graph_schema import PropertySchema
 
-__all__ = ["PROCEDURES", "Procedure", "statement_with_procedures"]
+__all__ = ["PROCEDURES", "Procedure", "calls_known_procedures", "statement_with_procedures"]
 
 _SHOW_FUNCTIONS = re.compile(
     r"\s*SHOW\s+(?:ALL\s+|BUILT\s+IN\s+)?FUNCTIONS?(?P<rest>\b.*)", re.IGNORECASE | re.DOTALL
@@ -61,6 +62,21 @@ class Procedure(NamedTuple):
     rows: Callable[[DataGraph], Iterator[tuple[Any, ...]]]
 
 
+def calls_known_procedures(text: str) -> bool:
+    """True if a text calls these procedures, and is otherwise a reading query.
+
+    Raises:
+        CypherSyntaxError: It is not Cypher.
+    """
+    tree = parse(_as_call(text))
+    others = (ast.OtherClause, ast.LoadCsv)
+    return not any(
+        isinstance(node, others)
+        or (isinstance(node, ast.CallProcedure) and node.name.lower() not in PROCEDURES)
+        for node in walk(tree)
+    )
+
+
 def statement_with_procedures(text: str, graph: DataGraph) -> Statement | None:
     """The query with the calls of these procedures replaced by their rows.
 
@@ -75,18 +91,23 @@ def statement_with_procedures(text: str, graph: DataGraph) -> Statement | None:
         CypherSyntaxError: It is not Cypher, or a call does not fit the procedure.
         UnsupportedQueryError: It has an unsupported construct.
     """
-    show = _SHOW_FUNCTIONS.match(text)
-    if show is not None:
-        rest = show["rest"]
-        if rest.lstrip()[:5].upper() == "WHERE":
-            rest = f" YIELD {', '.join(PROCEDURES[_FUNCTIONS].columns[:_SHOWN])}{rest}"
-        text = f"CALL {_FUNCTIONS}(){rest}"
-    tree = parse(text)
+    tree = parse(_as_call(text))
     parts = tuple(_expanded(part, tree, graph) for part in tree.parts)
     if parts == tree.parts:
         return None
     check_query(tree, version=25)
     return statement_of(replace(tree, parts=parts))
+
+
+def _as_call(text: str) -> str:
+    """SHOW FUNCTIONS as the call of a procedure; any other text unchanged."""
+    show = _SHOW_FUNCTIONS.match(text)
+    if show is None:
+        return text
+    rest = show["rest"]
+    if rest.lstrip()[:5].upper() == "WHERE":
+        rest = f" YIELD {', '.join(PROCEDURES[_FUNCTIONS].columns[:_SHOWN])}{rest}"
+    return f"CALL {_FUNCTIONS}(){rest}"
 
 
 def _expanded(part: ast.SingleQuery, tree: ast.Query, graph: DataGraph) -> ast.SingleQuery:

@@ -1,0 +1,1 @@
+"""A graph as tools for language models, by the Model Context Protocol."""
